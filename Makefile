@@ -1,0 +1,71 @@
+# One door to everything. `make demo` and `make test` need only Python 3.11 or later, with pip and venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+
+.PHONY: help demo test test-full check lint types format layers bench reproduce docs clean
+
+help:
+	@echo "make demo       train a sparse SVM on real data and print it"
+	@echo "make test       run the tests (about 4 minutes on 2 cores)"
+	@echo "make check      lint, types, layers and tests: what has to pass before a change goes in"
+	@echo "make bench      measure speed against peers and write benchmarks/RESULTS.md"
+	@echo "make reproduce  recompute the published numbers that this version covers"
+	@echo "make docs       build the documentation into docs/_build/html"
+	@echo "make clean      remove everything that was made"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=23"
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
+
+demo: $(VENV)/.demo
+	@$(BIN)/python -m clearmargin demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+test-full: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(JOBS) -q
+
+check: lint types layers test
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+reproduce: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.reproduce
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,84 @@
+"""Support vector machines that say what they know, and listen to what experts know.
+
+The names most people need are here and load when first used, so that `import clearmargin` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clearmargin.core import (
+        Box,
+        CategorySets,
+        FeatureSpace,
+        HalfSpace,
+        Hyperplane,
+        Interval,
+        Polyhedron,
+        Rule,
+        RuleScores,
+        RuleSet,
+        RuleStats,
+    )
+    from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
+    from clearmargin.text import format_rules, parse_rules
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LPSVC",
+    "LPSVCCV",
+    "Box",
+    "CategorySets",
+    "FeatureSpace",
+    "HalfSpace",
+    "Hyperplane",
+    "Interval",
+    "Polyhedron",
+    "ProximalSVC",
+    "Rule",
+    "RuleScores",
+    "RuleSet",
+    "RuleStats",
+    "__version__",
+    "core",
+    "datasets",
+    "exceptions",
+    "format_rules",
+    "linear",
+    "optim",
+    "parse_rules",
+    "text",
+]
+
+_HOMES = {
+    "core": [
+        "Box",
+        "CategorySets",
+        "FeatureSpace",
+        "HalfSpace",
+        "Hyperplane",
+        "Interval",
+        "Polyhedron",
+        "Rule",
+        "RuleScores",
+        "RuleSet",
+        "RuleStats",
+    ],
+    "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
+    "text": ["format_rules", "parse_rules"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_PACKAGES = ("core", "datasets", "exceptions", "linear", "optim", "text")
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME_OF:
+        return getattr(import_module(f"clearmargin.{_HOME_OF[name]}"), name)
+    if name in _PACKAGES:
+        return import_module(f"clearmargin.{name}")
+    raise AttributeError(f"module 'clearmargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

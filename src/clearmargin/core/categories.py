@@ -1,0 +1,95 @@
+"""Which categories a region allows, feature by feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearmargin.core.value import BoolArray, FloatArray, Value
+from clearmargin.exceptions import InvalidValueError
+
+__all__ = ["CategorySets"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class CategorySets(Value):
+    """For some categorical features, the set of codes that is allowed; the others are free.
+
+    A category is stored as its position in the list of categories of its feature, as
+    `FeatureSpace.read` gives it.
+
+    Parameters
+    ----------
+    allowed : mapping from int to iterable of int
+        Feature index to allowed codes.
+
+    Examples
+    --------
+    >>> sets = CategorySets({2: [0, 1]})
+    >>> sets[2]
+    frozenset({0, 1})
+    >>> sets.intersect(CategorySets({2: [1, 5]}))
+    CategorySets({2: [1]})
+    """
+
+    allowed: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def __init__(
+        self,
+        allowed: Mapping[int, object] | tuple[tuple[int, tuple[int, ...]], ...] = (),
+    ):
+        pairs = []
+        for feature, codes in sorted(dict(allowed).items()):
+            members = tuple(sorted({int(code) for code in codes}))  # type: ignore[attr-defined]
+            if feature < 0 or (members and members[0] < 0):
+                raise InvalidValueError(
+                    f"features and codes of categories count from 0: feature {feature}, codes {members}"
+                )
+            pairs.append((int(feature), members))
+        self._set(allowed=tuple(pairs))
+
+    def __getitem__(self, feature: int) -> frozenset[int]:
+        return frozenset(dict(self.allowed)[feature])
+
+    def __contains__(self, feature: object) -> bool:
+        return any(feature == f for f, _ in self.allowed)
+
+    def __iter__(self) -> Iterator[int]:
+        return (feature for feature, _ in self.allowed)
+
+    def __len__(self) -> int:
+        return len(self.allowed)
+
+    def __repr__(self) -> str:
+        return f"CategorySets({ {f: list(codes) for f, codes in self.allowed} })"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether some feature is left with no category at all."""
+        return any(not codes for _, codes in self.allowed)
+
+    @property
+    def n_combinations(self) -> int:
+        """Number of combinations of the categories that are allowed for the features named."""
+        product = 1
+        for _, codes in self.allowed:
+            product *= len(codes)
+        return product
+
+    def intersect(self, other: CategorySets) -> CategorySets:
+        """Allow what both allow."""
+        mine, theirs = dict(self.allowed), dict(other.allowed)
+        both = {
+            f: set(mine.get(f, theirs.get(f, ()))) & set(theirs.get(f, mine.get(f, ())))
+            for f in mine.keys() | theirs.keys()
+        }
+        return CategorySets(both)
+
+    def contains(self, X: FloatArray) -> BoolArray:
+        """Tell for each row of codes whether every named feature has an allowed one."""
+        inside = np.ones(len(X), dtype=np.bool_)
+        for feature, codes in self.allowed:
+            inside &= np.isin(X[:, feature], codes)
+        return inside

@@ -1,0 +1,191 @@
+"""Many rules on many rows: the cover kernel.
+
+Each feature is cut at all bounds that any rule has on it. Between two cuts every rule either holds or not, so one
+row of bits a segment says which rules a value satisfies. A value is looked up once for each feature
+(binary search), the rows of bits are and-ed, and the cost does not grow with the number of conditions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.core.box import Box
+from clearmargin.core.points import is_point
+from clearmargin.core.polyhedron import Polyhedron, left_side
+from clearmargin.core.rule import Rule
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
+
+__all__ = ["PackedRules"]
+
+Words = NDArray[np.uint64]
+
+# Rows handled at a time: large enough to drown the overhead of numpy, small enough to stay in cache.
+_CHUNK = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """One numeric feature: sorted cuts, and for each segment between them the rules that hold there."""
+
+    feature: int
+    cuts: FloatArray
+    table: Words
+
+    def look_up(self, points: FloatArray) -> Words:
+        segment = np.searchsorted(self.cuts, points[:, self.feature], side="right")
+        return self.table.take(segment, axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Codes:
+    """One categorical feature: for each code the rules that allow it; the last row is any other code."""
+
+    feature: int
+    table: Words
+
+    def look_up(self, points: FloatArray) -> Words:
+        other = len(self.table) - 1
+        column = points[:, self.feature]
+        known = (column >= 0) & (column < other) & (column == np.floor(column))
+        return self.table.take(np.where(known, column, other).astype(np.intp), axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Inequality:
+    """One row of a polyhedral premise."""
+
+    rule: int
+    row: FloatArray
+    limit: float
+    strict: bool
+
+    def holds(self, points: FloatArray) -> BoolArray:
+        value = left_side(self.row, points)
+        held: BoolArray = value < self.limit if self.strict else value <= self.limit
+        return held
+
+
+class PackedRules:
+    """Rules in the form in which a computer likes them; made once, used for any number of rows.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        The rules, all over the same features.
+    """
+
+    def __init__(self, rules: Sequence[Rule]):
+        self.n_rules = len(rules)
+        self._tables: list[_Cuts | _Codes] = [*_cut_tables(rules), *_code_tables(rules)]
+        self._inequalities = list(_inequalities(rules))
+
+    def covers(self, points: FloatArray) -> BoolArray:
+        """Tell for each row and rule whether the rule covers the row."""
+        covered = np.empty((len(points), self.n_rules), dtype=np.bool_)
+        for rows in _chunks(len(points)):
+            covered[rows] = self._covers_chunk(points[rows])
+        return covered
+
+    def which(self, points: FloatArray) -> IntArray:
+        """Give for each row the first rule that covers it, -1 where none does."""
+        first = np.full(len(points), -1, dtype=np.intp)
+        if not self.n_rules:
+            return first
+        for rows in _chunks(len(points)):
+            covered = self._covers_chunk(points[rows])
+            first[rows] = np.where(covered.any(axis=1), covered.argmax(axis=1), -1)
+        return first
+
+    def _covers_chunk(self, points: FloatArray) -> BoolArray:
+        points = np.asfortranarray(points)  # features are read one after the other
+        words = np.empty((len(points), _n_words(self.n_rules)), dtype=np.uint64)
+        words[:] = np.where(is_point(points), ~np.uint64(0), np.uint64(0))[:, None]
+        for table in self._tables:
+            words &= table.look_up(points)
+        covered = _unpack(words, self.n_rules)
+        for inequality in self._inequalities:
+            covered[:, inequality.rule] &= inequality.holds(points)
+        return covered
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, n, _CHUNK))
+
+
+def _n_words(n_rules: int) -> int:
+    return -(-n_rules // 64)
+
+
+def _pack(table: BoolArray) -> Words:
+    """Pack the columns of a boolean table into 64-bit words."""
+    padded = np.zeros((len(table), 64 * _n_words(table.shape[1])), dtype=np.bool_)
+    padded[:, : table.shape[1]] = table
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def _unpack(words: Words, n_rules: int) -> BoolArray:
+    bits = np.unpackbits(words.view(np.uint8), axis=1, count=n_rules, bitorder="little")
+    return bits.view(np.bool_)
+
+
+def _cut_tables(rules: Sequence[Rule]) -> Iterator[_Cuts]:
+    boxes = [(r, rule.region) for r, rule in enumerate(rules) if isinstance(rule.region, Box)]
+    if not boxes:
+        return
+    index = np.array([r for r, _ in boxes])
+    start = _as_start(_stack(boxes, "lower"), _stack(boxes, "lower_closed"))
+    stop = _as_stop(_stack(boxes, "upper"), _stack(boxes, "upper_closed"))
+    for j in range(start.shape[1]):
+        cuts = np.unique(np.concatenate([start[:, j], stop[:, j]]))
+        cuts = cuts[np.isfinite(cuts)]
+        if not len(cuts):
+            continue
+        # Segment k holds the values with exactly k cuts at or below them.
+        segment = np.arange(len(cuts) + 1)[:, None]
+        first = np.searchsorted(cuts, start[:, j]) + (start[:, j] > -math.inf)
+        last = np.searchsorted(cuts, stop[:, j])
+        table = np.ones((len(cuts) + 1, len(rules)), dtype=np.bool_)
+        table[:, index] = (segment >= first) & (segment <= last)
+        yield _Cuts(j, cuts, _pack(table))
+
+
+def _stack(boxes: list[tuple[int, Box]], what: str) -> NDArray[Any]:
+    return np.stack([getattr(box, what) for _, box in boxes])
+
+
+def _as_start(lower: FloatArray, closed: BoolArray) -> FloatArray:
+    """Write x > lower as x >= the next float: all bounds become half-open, [start, stop)."""
+    return np.where(closed, lower, np.nextafter(lower, math.inf))
+
+
+def _as_stop(upper: FloatArray, closed: BoolArray) -> FloatArray:
+    stop = np.where(closed, np.nextafter(upper, math.inf), upper)
+    return np.where(np.isposinf(upper), math.inf, stop)
+
+
+def _code_tables(rules: Sequence[Rule]) -> Iterator[_Codes]:
+    for feature in sorted({f for rule in rules for f in rule.region.sets}):
+        naming = [
+            (r, rule.region.sets[feature])
+            for r, rule in enumerate(rules)
+            if feature in rule.region.sets
+        ]
+        n_codes = 1 + max(max(codes) for _, codes in naming)
+        table = np.ones((n_codes + 1, len(rules)), dtype=np.bool_)
+        for r, codes in naming:
+            table[:, r] = np.isin(np.arange(n_codes + 1), list(codes))
+        yield _Codes(feature, _pack(table))
+
+
+def _inequalities(rules: Sequence[Rule]) -> Iterator[_Inequality]:
+    for r, rule in enumerate(rules):
+        if isinstance(rule.region, Polyhedron):
+            region = rule.region
+            for row, limit, strict in zip(region.A, region.b, region.strict, strict=True):
+                yield _Inequality(r, row, float(limit), bool(strict))

@@ -1,0 +1,39 @@
+"""Rows of numbers as points of the space."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clearmargin.core.value import BoolArray, FloatArray
+from clearmargin.exceptions import DataError
+
+__all__ = ["as_points", "is_point"]
+
+
+def as_points(X: ArrayLike, n_features: int) -> FloatArray:
+    """Read X as an array of n_features columns of floats, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> as_points([[1, 2]], 2)
+    array([[1., 2.]])
+    """
+    try:
+        points = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X must hold numbers: {error}") from None
+    if points.ndim != 2:
+        raise DataError(
+            f"X must be a table (two dimensions), not of shape {points.shape}; "
+            "for a single row use [row]"
+        )
+    if points.shape[1] != n_features:
+        raise DataError(f"X has {points.shape[1]} columns, but {n_features} features are expected")
+    return points
+
+
+def is_point(points: FloatArray) -> BoolArray:
+    """Tell for each row whether all its values are known; a row with NaN is no point of the space."""
+    known: BoolArray = np.logical_not(np.isnan(points).any(axis=1))
+    return known

@@ -1,0 +1,330 @@
+"""Rules that belong together: over the same features, for the same classes, in this order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.core.document import read_document, write_document
+from clearmargin.core.files import write_text_atomically
+from clearmargin.core.packing import PackedRules
+from clearmargin.core.rule import Label, Rule, as_label
+from clearmargin.core.space import FeatureSpace, nearest_name
+from clearmargin.core.stats import RuleScores, RuleStats
+from clearmargin.core.value import BoolArray, IntArray, Value
+from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RuleSet"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class RuleSet(Value, Sequence[Rule]):
+    """An immutable sequence of rules with the features and classes they speak about.
+
+    Parameters
+    ----------
+    rules : iterable of Rule
+        The rules; where several cover a row, the first one decides.
+    space : FeatureSpace
+        The features.
+    classes : iterable of labels, optional
+        The classes; by default those of the rules in the order in which they appear.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("bmi >= 30 and glucose >= 126 => ill")
+    >>> rules.predict([[31.0, 140.0], [22.0, 90.0]], default="well")
+    array(['ill', 'well'], dtype='<U4')
+    >>> print(rules.to_text(), end="")
+    bmi >= 30 and glucose >= 126 => ill
+    """
+
+    rules: tuple[Rule, ...]
+    space: FeatureSpace
+    classes: tuple[Label, ...]
+    _packed: PackedRules | None = field(compare=False)
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        space: FeatureSpace,
+        classes: Iterable[Label] | None = None,
+    ):
+        members = tuple(rules)
+        for k, rule in enumerate(members):
+            _check_rule(rule, k, space)
+        said = dict.fromkeys(rule.label for rule in members)
+        labels = tuple(said) if classes is None else tuple(as_label(c) for c in classes)
+        if len(set(labels)) < len(labels):
+            raise InvalidValueError(f"the classes must differ: {labels}")
+        for label in said:
+            if label not in labels:
+                hint = nearest_name(str(label), [str(c) for c in labels])
+                raise InvalidValueError(f"a rule says {label!r}, which is no class{hint}")
+        self._set(rules=members, space=space, classes=labels, _packed=None)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+    @overload
+    def __getitem__(self, index: slice) -> RuleSet: ...
+    def __getitem__(self, index: int | slice) -> Rule | RuleSet:
+        if isinstance(index, slice):
+            return RuleSet(self.rules[index], self.space, self.classes)
+        return self.rules[index]
+
+    def __repr__(self) -> str:
+        return f"<RuleSet of {len(self)} rules over {len(self.space)} features, classes {self.classes}>"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RuleSet, (self.rules, self.space, self.classes)
+
+    # Applying the rules
+
+    def _pack(self) -> PackedRules:
+        if self._packed is None:
+            self._set(_packed=PackedRules(self.rules))
+        assert self._packed is not None
+        return self._packed
+
+    def covers(self, X: Any) -> BoolArray:
+        """Tell for each row and each rule whether the rule covers the row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows. A row with a missing value is covered by no rule.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, r)
+            One column a rule.
+        """
+        return self._pack().covers(self.space.read(X))
+
+    def which(self, X: Any) -> IntArray:
+        """Give for each row the index of the first rule that covers it, -1 where none does."""
+        return self._pack().which(self.space.read(X))
+
+    def predict(self, X: Any, default: Label | None = None) -> NDArray[Any]:
+        """Give for each row the class of the first rule that covers it.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+        default : label, optional
+            What to say where no rule fires; without it, None (and an array of objects).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Classes.
+        """
+        labels = [rule.label for rule in self.rules]
+        last = None if default is None else as_label(default)
+        dtype = object if last is None or _mixed([*labels, last]) else None
+        # The default stands last, where index -1 finds it.
+        answers = np.array([*labels, last], dtype=dtype)
+        return answers[self.which(X)]
+
+    def score(self, X: Any, y: Any = None, model: Any = None) -> RuleScores:
+        """Count what the rules cover and how often they are right.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+        y : array-like of shape (m,), optional
+            The true classes, for the accuracy.
+        model : fitted classifier or array-like of shape (m,), optional
+            The model (or its predictions), for the fidelity.
+
+        Returns
+        -------
+        RuleScores
+            For the rules as a whole and for each by itself.
+        """
+        covered = self.covers(X)
+        said = np.array([rule.label for rule in self.rules], dtype=object)
+        predictions = model.predict(X) if hasattr(model, "predict") else model
+        right = _matches(y, said, len(covered), "y")
+        same = _matches(predictions, said, len(covered), "model")
+        single = tuple(
+            _count(covered[:, r], _column(right, r), _column(same, r)) for r in range(len(self))
+        )
+        any_cover = np.asarray(covered.any(axis=1))
+        total = _count(any_cover, _by_first(right, covered), _by_first(same, covered))
+        return RuleScores(total, single, overlaps=int((covered.sum(axis=1) > 1).sum()))
+
+    # Reading and writing
+
+    def to_text(self) -> str:
+        """Write the rules in the rule language; `from_text` gives back the same rules, bit for bit."""
+        from clearmargin.text import format_rules
+
+        return format_rules(self)
+
+    @classmethod
+    def from_text(
+        cls, text: str, space: FeatureSpace | None = None, classes: Iterable[Label] | None = None
+    ) -> RuleSet:
+        """Read rules written in the rule language; see `parse_rules`."""
+        from clearmargin.text import parse_rules
+
+        return parse_rules(text, space=space, classes=classes)
+
+    def describe(self, digits: int = 3) -> str:
+        """Say the rules in sentences for people; bounds are rounded inwards, so that what was proved stays true."""
+        from clearmargin.text import describe_rules
+
+        return describe_rules(self, digits=digits)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Put the rules into a pandas data frame, one row a rule."""
+        from clearmargin.text import rules_frame
+
+        return rules_frame(self)
+
+    def _repr_html_(self) -> str:
+        from clearmargin.text import rules_html
+
+        return rules_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Put the rules into plain data for JSON, with everything that is known about them."""
+        return write_document(self.rules, self.space, self.classes)
+
+    @classmethod
+    def from_dict(cls, data: object) -> RuleSet:
+        """Make rules from what `to_dict` gave."""
+        rules, space, classes = read_document(data)
+        try:
+            return cls(rules, space, classes)
+        except InvalidValueError as error:
+            raise FileDamagedError(str(error)) from error
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the rules to a file, as JSON (.json) or in the rule language (.rules).
+
+        Parameters
+        ----------
+        path : path
+            The file; its suffix decides the form. Text keeps what the rules say, JSON also where they come from
+            and how they were checked.
+        overwrite : bool, default False
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file written, whole or not at all.
+        """
+        if _form(path) == ".json":
+            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        else:
+            text = self.to_text()
+        return write_text_atomically(path, text, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RuleSet:
+        """Read rules from a .json or .rules file."""
+        form = _form(path)
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
+        if form == ".rules":
+            return cls.from_text(text)
+        try:
+            return cls.from_dict(json.loads(text))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise FileDamagedError(f"{path} is not valid JSON: {error}") from error
+        except FileDamagedError as error:
+            raise FileDamagedError(f"{path}: {error}") from error
+
+
+def _check_rule(rule: Rule, k: int, space: FeatureSpace) -> None:
+    if not isinstance(rule, Rule):
+        raise InvalidValueError(f"rule {k} is not a Rule but {type(rule).__name__}")
+    if rule.n_features != len(space):
+        raise InvalidValueError(
+            f"rule {k} is over {rule.n_features} features, the space has {len(space)}"
+        )
+    for feature in rule.region.sets:
+        kinds = space.categories[feature]
+        if kinds is None or max(rule.region.sets[feature]) >= len(kinds):
+            raise InvalidValueError(
+                f"rule {k} names a category of {space.names[feature]!r} that the space does not have"
+            )
+    for feature in rule.region.bounded:
+        if space.categories[feature] is not None and feature not in rule.region.sets:
+            raise InvalidValueError(
+                f"rule {k} has a bound on {space.names[feature]!r}, which has categories"
+            )
+
+
+def _form(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".json", ".rules"):
+        raise InvalidValueError(f"{path}: the name of a rule file ends in .json or .rules")
+    return suffix
+
+
+def _mixed(labels: list[Any]) -> bool:
+    # numpy would turn 1 and "one" both into text.
+    return len({str if isinstance(label, str) else float for label in labels}) > 1
+
+
+def _matches(answers: Any, said: NDArray[Any], rows: int, what: str) -> BoolArray | None:
+    """Tell for each row and rule whether the answer is what the rule says."""
+    if answers is None:
+        return None
+    values = np.asarray(answers, dtype=object)
+    if values.shape != (rows,):
+        raise DataError(
+            f"{what} has shape {values.shape}; one answer for each of {rows} rows is needed"
+        )
+    same = np.empty((rows, len(said)), dtype=np.bool_)
+    for r, label in enumerate(said):
+        same[:, r] = values == label
+    return same
+
+
+def _column(table: BoolArray | None, r: int) -> BoolArray | None:
+    return None if table is None else table[:, r]
+
+
+def _by_first(table: BoolArray | None, covered: BoolArray) -> BoolArray | None:
+    """For each row the entry of the first rule that covers it."""
+    if table is None or not covered.shape[1]:
+        return None if table is None else np.zeros(len(covered), dtype=np.bool_)
+    return np.take_along_axis(table, covered.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def _count(covered: BoolArray, right: BoolArray | None, same: BoolArray | None) -> RuleStats:
+    return RuleStats(
+        rows=len(covered),
+        covered=int(covered.sum()),
+        correct=None if right is None else int((covered & right).sum()),
+        agreed=None if same is None else int((covered & same).sum()),
+    )

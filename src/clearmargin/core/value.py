@@ -1,0 +1,122 @@
+"""What all values of clearmargin have in common: they never change, and they are equal when they say the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clearmargin.exceptions import InvalidValueError
+
+__all__ = ["BoolArray", "FloatArray", "IntArray", "Value", "bool_array", "float_array"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+
+V = TypeVar("V", bound="Value")
+
+
+class Value:
+    """Base of frozen, slotted dataclasses that may hold arrays.
+
+    Equality and hash go over the fields that compare; arrays compare element by element. Pickle, copy and
+    joblib rebuild a value through its constructor: an array that travels any other way comes back
+    writeable, and the value could be changed behind its hash.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return tuple(_comparable(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), {f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+
+    def __copy__(self: V) -> V:
+        return self
+
+    def __deepcopy__(self: V, memo: dict[int, object]) -> V:
+        return self
+
+    def _set(self, **values: object) -> None:
+        """Fill the fields of a frozen value; for constructors only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def _rebuild(cls: type[V], state: dict[str, Any]) -> V:
+    return cls(**state)
+
+
+def _comparable(value: object) -> object:
+    # Canonical arrays (no -0.0, no NaN) are equal exactly when their bytes are.
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.dtype.str, value.tobytes())
+    return value
+
+
+def float_array(
+    values: ArrayLike, what: str, *, shape: tuple[int, ...] | None = None
+) -> FloatArray:
+    """Copy numbers into a read-only float array in canonical form (-0.0 becomes 0.0, NaN refused).
+
+    Parameters
+    ----------
+    values : array-like
+        The numbers; broadcast to `shape` when that is given.
+    what : str
+        What they are, for the error message.
+    shape : tuple of int, optional
+        The shape they must have.
+
+    Returns
+    -------
+    ndarray of float64
+        A read-only copy.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{what} must be numbers: {error}") from None
+    if np.isnan(array).any():
+        where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
+        raise InvalidValueError(f"{what} must not be NaN (at position {_place(where)})")
+    array = array + 0.0  # -0.0 + 0.0 is 0.0
+    return _read_only(_fit(array, what, shape))
+
+
+def bool_array(values: ArrayLike, what: str, *, shape: tuple[int, ...]) -> BoolArray:
+    """Copy flags into a read-only boolean array of the given shape."""
+    array = np.array(values)
+    if array.dtype != np.bool_:
+        raise InvalidValueError(f"{what} must be True or False, not {array.dtype} values")
+    return _read_only(_fit(array, what, shape))
+
+
+def _fit(array: NDArray[Any], what: str, shape: tuple[int, ...] | None) -> NDArray[Any]:
+    if shape is None or array.shape == shape:
+        return array
+    if array.ndim == 0:
+        return np.full(shape, array)
+    raise InvalidValueError(f"{what} has shape {array.shape}, but {shape} is needed")
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array = np.ascontiguousarray(array) if array.ndim else array
+    array.setflags(write=False)
+    return array
+
+
+def _place(where: tuple[int, ...]) -> str:
+    return str(where[0]) if len(where) == 1 else str(where)

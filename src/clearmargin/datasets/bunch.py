@@ -1,0 +1,132 @@
+"""The one way out of this package: a `Bunch`, or (X, y), as data frames or arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from clearmargin.exceptions import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from clearmargin.datasets.info import Feature
+
+__all__ = ["Contents", "Loaded", "describe"]
+
+# A scikit-learn Bunch (which has no types), or (X, y) as frame and series or as two arrays.
+Loaded: TypeAlias = Any
+
+_DTYPES: dict[str, type] = {"real": np.float64, "integer": np.int64, "category": object}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A data set in memory, ready to be handed out.
+
+    Parameters
+    ----------
+    name : str
+        Stem of the description's file.
+    features : tuple of Feature
+        What the columns of `X` are.
+    X : array of shape (m, n)
+        The values: float64, or object where a feature is a category.
+    y : array of shape (m,)
+        The target.
+    target_names : tuple of str
+        Names of the classes in the order of a classifier's `classes_`, or of the one number in `y`.
+    citation : str
+        Whom to cite.
+    licence, filename : str, optional
+        Terms of use and file name of shipped data.
+    target_column : str
+        Name of the target's column in frames.
+    extras : mapping
+        Further entries of the Bunch.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets.info import Feature
+    >>> age, y = np.array([[3.0], [4.0]]), np.array(["old", "new"], dtype=object)
+    >>> pets = Contents("votes", (Feature("age", "years"),), age, y, ("new", "old"), "nobody")
+    >>> X, y = pets.deliver(return_X_y=True, as_frame=True)
+    >>> list(X.columns), y.name
+    (['age'], 'target')
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    X: NDArray[Any]
+    y: NDArray[Any]
+    target_names: tuple[str, ...]
+    citation: str
+    licence: str | None = None
+    filename: str | None = None
+    target_column: str = "target"
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def deliver(self, *, return_X_y: bool, as_frame: bool) -> Loaded:
+        """Return (X, y), or a Bunch with all that is known."""
+        X: Any = self.X
+        y: Any = self.y
+        frame = None
+        if as_frame:
+            frame = self._frame()
+            X, y = frame.drop(columns=self.target_column), frame[self.target_column]
+        if return_X_y:
+            return X, y
+        from sklearn.utils import Bunch
+
+        return Bunch(
+            data=X,
+            target=y,
+            frame=frame,
+            feature_names=[feature.name for feature in self.features],
+            target_names=list(self.target_names),
+            DESCR=describe(self.name),
+            filename=self.filename,
+            units={feature.name: feature.unit for feature in self.features},
+            integer={feature.name: feature.kind == "integer" for feature in self.features},
+            citation=self.citation,
+            licence=self.licence,
+            **self.extras,
+        )
+
+    def _frame(self) -> pd.DataFrame:
+        columns: dict[str, NDArray[Any]] = {
+            feature.name: self.X[:, j].astype(_DTYPES[feature.kind])
+            for j, feature in enumerate(self.features)
+        }
+        columns[self.target_column] = self.y
+        frame: pd.DataFrame = _pandas().DataFrame(columns)
+        return frame
+
+
+def describe(name: str) -> str:
+    """Return the description of a data set.
+
+    Examples
+    --------
+    >>> describe("pima").splitlines()[0]
+    '# Pima Indians diabetes'
+    """
+    return (files("clearmargin.datasets") / "descr" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _pandas() -> ModuleType:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            "as_frame=True needs pandas, which is not installed: "
+            "pip install clearmargin[frames], or pass as_frame=False"
+        ) from error
+    return pd

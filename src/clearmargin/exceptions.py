@@ -1,0 +1,159 @@
+"""Every error and warning that clearmargin raises.
+
+Each is a `ClearmarginError` (catch everything of ours) and also the built-in error that fits, so that code
+which knows nothing of clearmargin can still catch a `ValueError` or a `TimeoutError`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BackendError",
+    "ClearmarginError",
+    "ClearmarginWarning",
+    "DataError",
+    "FileDamagedError",
+    "FileInTheWayError",
+    "FileTooNewError",
+    "InfeasibleError",
+    "InvalidValueError",
+    "MissingDependencyError",
+    "NumericalError",
+    "RuleSyntaxError",
+    "SolverError",
+    "TimeLimitError",
+    "UnboundedError",
+    "UncertifiedWarning",
+]
+
+
+class ClearmarginError(Exception):
+    """Base of all errors of clearmargin."""
+
+
+class InvalidValueError(ClearmarginError, ValueError):
+    """A value (interval, box, rule, program ...) that cannot exist as described."""
+
+
+class DataError(ClearmarginError, ValueError):
+    """A table that does not fit: wrong columns, values that are no numbers, unknown names."""
+
+
+class RuleSyntaxError(ClearmarginError, ValueError):
+    """Rule text that cannot be understood; it says where and, if possible, what was meant.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in one sentence.
+    line, column : int
+        Where it starts, counted from 1.
+    source : str
+        The line of text in question.
+    length : int
+        How many characters the caret underlines.
+
+    Examples
+    --------
+    >>> print(RuleSyntaxError("unknown feature 'bmy'", line=1, column=1, source="bmy > 30 => ill", length=3))
+    line 1, column 1: unknown feature 'bmy'
+      bmy > 30 => ill
+      ^^^
+    """
+
+    def __init__(self, problem: str, *, line: int, column: int, source: str = "", length: int = 1):
+        self.problem = problem
+        self.line = line
+        self.column = column
+        self.source = source
+        self.length = length
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        head = f"line {self.line}, column {self.column}: {self.problem}"
+        if not self.source:
+            return head
+        source, start = _window(self.source, self.column - 1)
+        # Tabs stay tabs in the marker line, so that the caret lands below its character.
+        pad = "".join("\t" if ch == "\t" else " " for ch in source[:start])
+        return f"{head}\n  {source}\n  {pad}{'^' * max(1, min(self.length, len(source) - start))}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = (self.problem, self.line, self.column, self.source, self.length)
+        return (_rebuild_syntax_error, state)
+
+
+_WIDEST_SOURCE = 160
+
+
+def _window(source: str, start: int) -> tuple[str, int]:
+    """Cut a very long line around the place that matters."""
+    if len(source) <= _WIDEST_SOURCE:
+        return source, start
+    left = max(0, start - _WIDEST_SOURCE // 2)
+    return source[left : left + _WIDEST_SOURCE], start - left
+
+
+def _rebuild_syntax_error(
+    problem: str, line: int, column: int, source: str, length: int
+) -> RuleSyntaxError:
+    return RuleSyntaxError(problem, line=line, column=column, source=source, length=length)
+
+
+class FileInTheWayError(ClearmarginError, FileExistsError):
+    """The file to be written exists already, and nobody said to overwrite it."""
+
+
+class FileDamagedError(ClearmarginError, ValueError):
+    """A file that is not what it should be: cut off, edited badly, or of another kind."""
+
+
+class FileTooNewError(ClearmarginError, ValueError):
+    """A file written by a later version of clearmargin than this one."""
+
+
+class MissingDependencyError(ClearmarginError, ImportError):
+    """An optional package is needed and not installed; the message has the line that installs it."""
+
+
+class SolverError(ClearmarginError, RuntimeError):
+    """A mathematical program could not be solved."""
+
+
+class BackendError(SolverError, ValueError):
+    """A backend that does not exist, or that cannot solve this kind of program."""
+
+
+class InfeasibleError(SolverError, ValueError):
+    """No point satisfies all constraints; `blocks` names a set of them that contradict each other.
+
+    Parameters
+    ----------
+    message : str
+        What contradicts what, for people.
+    blocks : tuple of str
+        Names of the variable and constraint blocks in the conflict.
+    """
+
+    def __init__(self, message: str, blocks: tuple[str, ...] = ()):
+        super().__init__(message)
+        self.blocks = blocks
+
+
+class UnboundedError(SolverError, ValueError):
+    """The objective can be improved without end."""
+
+
+class TimeLimitError(SolverError, TimeoutError):
+    """The solver did not finish within the time or the iterations it was given."""
+
+
+class NumericalError(SolverError, ArithmeticError):
+    """The solver broke down, or its answer does not stand up to the check of its residuals."""
+
+
+class ClearmarginWarning(UserWarning):
+    """Base of all warnings of clearmargin: a result exists but deserves doubt."""
+
+
+class UncertifiedWarning(ClearmarginWarning):
+    """A result whose certificate is weaker than what was asked for."""
