@@ -1,0 +1,317 @@
+"""The 1-norm support vector classifier with its sparsity chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.linear.lpsvc import LPSVC
+from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.linear.progress import Progress, progress_bar
+from clearmargin.linear.validation import (
+    TwoClasses,
+    check_choice,
+    check_positive,
+    point_costs,
+    read_training,
+)
+from clearmargin.programs.lpsvm import LPSVMData
+from clearmargin.programs.lpsvm_path import LPSVMPath, zero_penalty
+
+__all__ = ["LPSVCCV"]
+
+FloatArray = NDArray[np.float64]
+
+# From the first feature to a plane that fits the training data closely: three decades.
+_STEP, _GRID_STEPS = 2.0**0.5, 20
+# Nine decades without any feature: no plane is better than a constant.
+_SEARCH_STEPS = 60
+_RULES = ("best", "1se")
+
+
+class LPSVCCV(PlaneClassifier):
+    """1-norm support vector classifier that chooses `nu` by cross-validation, with an eye on sparsity.
+
+    Boxes, and people, need planes with few features. The plain maximum of the cross-validated score keeps many;
+    the rule of one standard error and the cap `max_features` give sparser planes of about the same quality.
+
+    Parameters
+    ----------
+    nus : array-like of float, optional
+        Values of `nu` to try. By default a grid of 20 values by factors of the square root of 2, upwards from the
+        value at which the first feature enters, so that it fits the data's number of rows and scale.
+    cv : int, splitter or iterable, default 10
+        Cross-validation; an int means stratified folds.
+    rule : {"best", "1se"}, default "best"
+        "best" takes the highest mean score (of equal ones the sparsest plane); "1se" the sparsest plane whose mean
+        score is within one standard error of it.
+    max_features : int, optional
+        Only planes with at most so many features, fitted to all data, are considered.
+    scoring : str or callable, optional
+        How to score a fold; accuracy by default.
+    class_weight, fit_intercept, tol
+        As for `LPSVC`.
+    n_jobs : int, optional
+        Number of folds to work on at the same time.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
+
+    Attributes
+    ----------
+    nu_ : float
+        The value chosen.
+    cv_results_ : dict of ndarrays
+        For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
+        `se_test_score`, `rank_test_score` and `split<k>_test_score`.
+    coef_, intercept_, objective_, gap_, classes_, n_features_in_, feature_names_in_
+        As for `LPSVC`, fitted to all data with `nu_`.
+    n_iter_ : int
+        Number of linear programs solved for the final plane.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> svm = LPSVCCV(rule="1se", max_features=5, cv=5).fit(X, y)
+    >>> int((svm.coef_ != 0).sum()) <= 5
+    True
+    """
+
+    _accepts_sparse = True
+
+    def __init__(
+        self,
+        nus: Any = None,
+        *,
+        cv: Any = 10,
+        rule: str = "best",
+        max_features: int | None = None,
+        scoring: Any = None,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        progress: Progress = "auto",
+    ):
+        self.nus = nus
+        self.cv = cv
+        self.rule = rule
+        self.max_features = max_features
+        self.scoring = scoring
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose `nu` and find the plane.
+
+        Parameters
+        ----------
+        X : data frame, array-like or sparse matrix of shape (m, n)
+            The points.
+        y : array-like of shape (m,)
+            Labels of two classes.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the points, in the fits and (if the scorer asks for them) in the scores.
+        **params : dict
+            Metadata for the splitter and the scorer, such as `groups`, with metadata routing enabled.
+
+        Returns
+        -------
+        LPSVCCV
+            The fitted classifier.
+        """
+        check_choice("rule", self.rule, _RULES)
+        check_positive("tol", self.tol)
+        self._check_max_features()
+        points, labels = read_training(self, X, y, accept_sparse=True)
+        weight = point_costs(labels, sample_weight, None, points)
+        data = self._data(points, labels, weight)
+        path = LPSVMPath(data, tol=self.tol)
+        nus = self._grid(path, zero_penalty(data) or float(data.cost.sum()))
+        n_features = np.array([np.count_nonzero(path.solve(1.0 / nu).w) for nu in nus])
+        routed = self._route(None if sample_weight is None else weight, params)
+        splits = self._splits(points, labels, routed)
+        scores = self._score_folds(points, labels, weight, nus, splits, routed)
+        self.cv_results_ = _results(nus, scores, n_features)
+        self.nu_ = float(nus[self._choose()])
+        final = LPSVC(
+            self.nu_,
+            class_weight=self.class_weight,
+            fit_intercept=self.fit_intercept,
+            tol=self.tol,
+        ).fit(points, labels.classes[labels.codes], sample_weight=weight)
+        self._set_plane(final.coef_[0], float(final.intercept_[0]), labels.classes)
+        self.objective_, self.gap_, self.n_iter_ = final.objective_, final.gap_, final.n_iter_
+        return self
+
+    def _check_max_features(self) -> None:
+        cap = self.max_features
+        if cap is not None and (not isinstance(cap, Integral) or isinstance(cap, bool) or cap < 1):
+            raise InvalidValueError(
+                f"max_features must be a whole number from 1 or None, not {cap!r}"
+            )
+
+    def _grid(self, path: LPSVMPath, end: float) -> FloatArray:
+        """The values to try; `end` is the penalty up to which all weights are known to be zero."""
+        if self.nus is not None:
+            nus = np.unique(np.asarray(self.nus, dtype=np.float64).ravel())
+            if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
+                raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
+            return nus
+        steps = _STEP ** np.arange(1, _SEARCH_STEPS + 1) / end
+        first = next((nu for nu in steps if path.solve(1.0 / nu).w.any()), steps[0])
+        return np.asarray(first * _STEP ** np.arange(_GRID_STEPS))
+
+    def _data(self, points: Any, labels: TwoClasses, weight: FloatArray) -> LPSVMData:
+        """The program with nu = 1 / penalty; points of weight zero are left out."""
+        present = weight > 0
+        here = TwoClasses(labels.classes[labels.codes[present]])
+        cost = point_costs(here, weight[present], self.class_weight, points[present])
+        return LPSVMData(points[present], here.signs, cost, fit_intercept=self.fit_intercept)
+
+    def _scorer(self) -> Any:
+        return check_scoring(self, scoring=self.scoring or "accuracy")
+
+    def _route(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """Say which metadata go to the splitter and the scorer."""
+        _raise_for_params(params, self, "fit")
+        if _routing_enabled():
+            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+        score = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=score))
+
+    def _splits(self, points: Any, labels: TwoClasses, routed: Any) -> list[Any]:
+        splitter = check_cv(self.cv, labels.codes, classifier=True)
+        return list(splitter.split(points, labels.codes, **routed.splitter.split))
+
+    def _score_folds(
+        self,
+        points: Any,
+        labels: TwoClasses,
+        weight: FloatArray,
+        nus: FloatArray,
+        splits: list[Any],
+        routed: Any,
+    ) -> FloatArray:
+        scorer = self._scorer()
+        jobs = (
+            delayed(_score_fold)(
+                self._data(points[train], _part(labels, train), weight[train]),
+                points[test],
+                labels.classes[labels.codes[test]],
+                nus,
+                self.tol,
+                scorer,
+                labels.classes,
+                {
+                    k: _safe_indexing(v, test)
+                    for k, v in routed.scorer.score.items()
+                    if v is not None
+                },
+            )
+            for train, test in splits
+        )
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        with progress_bar("cross-validation", len(splits), self.progress) as advance:
+            scores = []
+            for fold in parallel(jobs):
+                scores.append(fold)
+                advance()
+        return np.array(scores).T
+
+    def _choose(self) -> int:
+        """The place of the value to take among those tried."""
+        results = self.cv_results_
+        cap = np.inf if self.max_features is None else self.max_features
+        allowed = np.flatnonzero(results["n_features"] <= cap)
+        if not len(allowed):
+            raise InvalidValueError(
+                f"every plane on the grid has more than max_features={self.max_features} features "
+                f"(the sparsest has {results['n_features'].min()}); add smaller values to nus"
+            )
+        mean = results["mean_test_score"][allowed]
+        best = int(np.argmax(mean))
+        if self.rule == "1se":
+            least = mean[best] - results["se_test_score"][allowed][best]
+            best = int(np.argmax(mean >= least))
+        return int(allowed[best])
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata `fit` passes on to the splitter and the scorer."""
+        splitter = check_cv(self.cv, classifier=True)
+        return (
+            MetadataRouter(owner=self.__class__.__name__)
+            .add_self_request(self)
+            .add(
+                splitter=splitter,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+            .add(
+                scorer=self._scorer(),
+                method_mapping=MethodMapping().add(caller="fit", callee="score"),
+            )
+        )
+
+
+def _part(labels: TwoClasses, rows: Any) -> TwoClasses:
+    return TwoClasses(labels.classes[labels.codes[rows]])
+
+
+def _score_fold(
+    train: LPSVMData,
+    X_test: Any,
+    y_test: NDArray[Any],
+    nus: FloatArray,
+    tol: float,
+    scorer: Callable[..., float],
+    classes: NDArray[Any],
+    score_params: dict[str, Any],
+) -> list[float]:
+    """Score the whole path on one fold, each plane starting from the one before."""
+    path = LPSVMPath(train, tol=tol)
+    scores = []
+    for nu in nus:
+        solution = path.solve(1.0 / nu)
+        model = LPSVC(nu)
+        model._set_plane(solution.w, solution.b, classes)
+        model.n_features_in_ = len(solution.w)
+        scores.append(float(scorer(model, X_test, y_test, **score_params)))
+    return scores
+
+
+def _results(
+    nus: FloatArray, scores: FloatArray, n_features: NDArray[np.intp]
+) -> dict[str, NDArray[Any]]:
+    mean = scores.mean(axis=1)
+    std = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.zeros(len(nus))
+    order = np.argsort(-mean, kind="stable")
+    rank = np.empty(len(nus), dtype=np.int32)
+    rank[order] = np.arange(1, len(nus) + 1)
+    results = {
+        "nu": nus,
+        "n_features": n_features,
+        "mean_test_score": mean,
+        "std_test_score": std,
+        "se_test_score": std / np.sqrt(scores.shape[1]),
+        "rank_test_score": rank,
+    }
+    return results | {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
