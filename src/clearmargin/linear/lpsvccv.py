@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
@@ -39,9 +40,11 @@ __all__ = ["LPSVCCV"]
 FloatArray = NDArray[np.float64]
 
 # From the first feature to a plane that fits the training data closely: three decades.
-_STEP, _GRID_STEPS = 2.0**0.5, 20
+_STEP, _GRID_STEPS = math.sqrt(2.0), 20
 # Nine decades without any feature: no plane is better than a constant.
 _SEARCH_STEPS = 60
+# Enough to tell apart two features that enter within a millionth of each other.
+_BISECTIONS = 20
 _RULES = ("best", "1se")
 
 
@@ -54,8 +57,8 @@ class LPSVCCV(PlaneClassifier):
     Parameters
     ----------
     nus : array-like of float, optional
-        Values of `nu` to try. By default a grid of 20 values by factors of the square root of 2, upwards from the
-        value at which the first feature enters, so that it fits the data's number of rows and scale.
+        Values of `nu` to try. By default a grid of 20 values by factors of the square root of 2, upwards from
+        where the first feature enters, so that it fits the number of rows and the scale of the data.
     cv : int, splitter or iterable, default 10
         Cross-validation; an int means stratified folds.
     rule : {"best", "1se"}, default "best"
@@ -147,7 +150,7 @@ class LPSVCCV(PlaneClassifier):
         data = self._data(points, labels, weight)
         path = LPSVMPath(data, tol=self.tol)
         nus = self._grid(path, zero_penalty(data) or float(data.cost.sum()))
-        n_features = np.array([np.count_nonzero(path.solve(1.0 / nu).w) for nu in nus])
+        n_features = np.array([_count_features(path, nu) for nu in nus])
         routed = self._route(None if sample_weight is None else weight, params)
         splits = self._splits(points, labels, routed)
         scores = self._score_folds(points, labels, weight, nus, splits, routed)
@@ -177,9 +180,22 @@ class LPSVCCV(PlaneClassifier):
             if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
                 raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
             return nus
-        steps = _STEP ** np.arange(1, _SEARCH_STEPS + 1) / end
-        first = next((nu for nu in steps if path.solve(1.0 / nu).w.any()), steps[0])
+        steps = (_STEP ** np.arange(1, _SEARCH_STEPS + 1) / end).tolist()
+        first = float(next((nu for nu in steps if _count_features(path, nu)), steps[0]))
+        first = self._within_cap(path, first)
         return np.asarray(first * _STEP ** np.arange(_GRID_STEPS))
+
+    def _within_cap(self, path: LPSVMPath, first: float) -> float:
+        """Go back from a value with too many features to one within the cap, or with none."""
+        cap = math.inf if self.max_features is None else self.max_features
+        low, high = first / _STEP, first
+        for _ in range(_BISECTIONS):
+            if _count_features(path, high) <= cap:
+                return high
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if not _count_features(path, middle) else (low, middle)
+        # At the end of the path itself, planes with and without features tie.
+        return low * (1.0 - 1e-6)
 
     def _data(self, points: Any, labels: TwoClasses, weight: FloatArray) -> LPSVMData:
         """The program with nu = 1 / penalty; points of weight zero are left out."""
@@ -270,6 +286,10 @@ class LPSVCCV(PlaneClassifier):
                 method_mapping=MethodMapping().add(caller="fit", callee="score"),
             )
         )
+
+
+def _count_features(path: LPSVMPath, nu: float) -> int:
+    return int(np.count_nonzero(path.solve(1.0 / nu).w))
 
 
 def _part(labels: TwoClasses, rows: Any) -> TwoClasses:

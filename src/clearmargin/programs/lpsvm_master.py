@@ -39,8 +39,9 @@ class Master:
         self.fixed = fixed.copy()
         self.in_window = np.zeros(len(data), dtype=np.bool_)
         self.in_window[window] = True
-        self._points = {"points0": window}
-        self._features = {"features0": features}
+        # In order, so that a block of all points and features is X itself.
+        self._points = {"points0": np.sort(window)}
+        self._features = {"features0": np.sort(features)}
         self._taken = transposed_product(data.X, self.fixed)
         self._session = Session(
             self._first_program(), method="dual", tol=_SOLVER_TOL, presolve=False

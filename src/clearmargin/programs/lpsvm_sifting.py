@@ -37,7 +37,7 @@ from clearmargin.programs.lpsvm import (
     transposed_product,
 )
 from clearmargin.programs.lpsvm_master import Master
-from clearmargin.programs.lpsvm_polish import polish
+from clearmargin.programs.lpsvm_polish import polish, sweep
 
 __all__ = ["grow", "sift_lpsvm", "steepest_features"]
 
@@ -162,12 +162,15 @@ def _sift(
 ) -> tuple[LPSVMSolution, Index]:
     """Solve one level from a guess of the plane; give back the features that were needed, too."""
     while True:
-        master = Master(data, features, *_judge(data, guess, width))
+        window, fixed = _judge(data, guess, width)
+        # With all points in the window the multipliers 0 are feasible, so this ends.
+        width *= 3.0
+        if not len(window):
+            continue
+        master = Master(data, features, window, fixed)
         try:
             return grow(master, tol, max_iter), master.features
         except InfeasibleError:
-            # With all points in the window the multipliers 0 are feasible, so this ends.
-            width *= 3.0
             features = master.features
 
 
@@ -222,7 +225,7 @@ def grow(master: Master, tol: float, max_iter: int) -> LPSVMSolution:
         master.add_points(points)
         master.add_features(features)
     assert best is not None
-    return replace(best, n_iter=n_iter)
+    return replace(sweep(data, best), n_iter=n_iter)
 
 
 def _misjudged_points(master: Master, margin: FloatArray) -> Index:

@@ -7,7 +7,7 @@ import numpy as np
 from clearmargin.exceptions import SolverError
 from clearmargin.optim import solve
 from clearmargin.programs.lpsvm import LPSVMData, LPSVMSolution, best_intercept, dual_program
-from clearmargin.programs.lpsvm_polish import polish
+from clearmargin.programs.lpsvm_polish import polish, sweep
 from clearmargin.programs.lpsvm_sifting import sift_lpsvm
 
 __all__ = ["SOLVERS", "solve_lpsvm"]
@@ -64,5 +64,5 @@ def _solve_whole(data: LPSVMData, solver: str, tol: float) -> LPSVMSolution:
     w = -answer.duals["features"]
     f = np.asarray(data.X @ w)
     b = best_intercept(f, data.y, data.cost) if data.fit_intercept else 0.0
-    solution = data.certify(w, b, data.y * answer.values["alpha"] * unit, n_iter=1)
+    solution = sweep(data, data.certify(w, b, data.y * answer.values["alpha"] * unit, n_iter=1))
     return solution if solution.gap <= tol else polish(data, solution)
