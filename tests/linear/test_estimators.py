@@ -9,7 +9,7 @@ from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
     [
         LPSVC(),
         LPSVC(nu=0.1, class_weight="balanced"),
-        LPSVCCV(cv=3),
+        LPSVCCV([0.03, 0.3, 3.0], cv=3),
         LPSVCCV(cv=3, rule="1se", max_features=2),
         ProximalSVC(),
         ProximalSVC(balanced=True),

@@ -158,6 +158,8 @@ class Box(Value):
         )
 
     def __and__(self, other: Box) -> Box:
+        if not isinstance(other, Box):
+            return NotImplemented
         return self.intersect(other)
 
     def is_disjoint(self, other: Box) -> bool:
@@ -211,14 +213,19 @@ class Box(Value):
         return sign > 0 or (sign == 0 and (halfspace.is_closed or not attained))
 
     def volume(self) -> float:
-        """Product of the widths; a set of categories counts as its number of categories."""
-        if self.is_empty:
+        """Product of the widths; a set of categories counts as its number of categories.
+
+        The volume is 0 as soon as one width is, and ``inf`` if it is larger than any float.
+        """
+        if self.is_empty or (self.lower == self.upper).any():
             return 0.0
-        numeric = np.array([j not in self.sets for j in range(self.n_features)], dtype=np.bool_)
-        widths = (self.upper - self.lower)[numeric]
-        if (widths == 0).any():
-            return 0.0
-        return float(np.prod(widths)) * self.sets.n_combinations
+        with np.errstate(over="ignore", under="ignore"):
+            widths = np.delete(self.upper - self.lower, list(self.sets))
+            if np.isinf(widths).any():
+                return math.inf
+            # Powers of two are added up apart: no order of the factors overflows on the way.
+            fractions, exponents = np.frexp([*widths, *(len(self.sets[j]) for j in self.sets)])
+            return float(np.ldexp(np.prod(fractions), int(exponents.sum())))
 
     def _check_same_space(self, other: Box) -> None:
         if other.n_features != self.n_features:

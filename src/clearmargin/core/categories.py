@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,15 +41,14 @@ class CategorySets(Value):
         self,
         allowed: Mapping[int, object] | tuple[tuple[int, tuple[int, ...]], ...] = (),
     ):
-        pairs = []
-        for feature, codes in sorted(dict(allowed).items()):
-            members = tuple(sorted({int(code) for code in codes}))  # type: ignore[attr-defined]
-            if feature < 0 or (members and members[0] < 0):
+        pairs = {}
+        for feature, codes in dict(allowed).items():
+            if isinstance(codes, str) or not isinstance(codes, Iterable):
                 raise InvalidValueError(
-                    f"features and codes of categories count from 0: feature {feature}, codes {members}"
+                    f"feature {feature!r} needs a set of codes, not {codes!r} ({type(codes).__name__})"
                 )
-            pairs.append((int(feature), members))
-        self._set(allowed=tuple(pairs))
+            pairs[_position(feature)] = tuple(sorted({_position(code) for code in codes}))
+        self._set(allowed=tuple(sorted(pairs.items())))
 
     def __getitem__(self, feature: int) -> frozenset[int]:
         return frozenset(dict(self.allowed)[feature])
@@ -70,14 +70,6 @@ class CategorySets(Value):
         """Whether some feature is left with no category at all."""
         return any(not codes for _, codes in self.allowed)
 
-    @property
-    def n_combinations(self) -> int:
-        """Number of combinations of the categories that are allowed for the features named."""
-        product = 1
-        for _, codes in self.allowed:
-            product *= len(codes)
-        return product
-
     def intersect(self, other: CategorySets) -> CategorySets:
         """Allow what both allow."""
         mine, theirs = dict(self.allowed), dict(other.allowed)
@@ -93,3 +85,13 @@ class CategorySets(Value):
         for feature, codes in self.allowed:
             inside &= np.isin(X[:, feature], codes)
         return inside
+
+
+def _position(value: Any) -> int:
+    # Codes read from a table are floats.
+    plain = isinstance(value, int | float | np.integer)
+    if not plain or value < 0 or not float(value).is_integer():
+        raise InvalidValueError(
+            f"features and codes of categories are whole numbers from 0, not {value!r}"
+        )
+    return int(value)

@@ -6,7 +6,12 @@ same float; a missing bound is left out, so no infinity is ever written.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import math
+import reprlib
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -14,12 +19,18 @@ import numpy as np
 from clearmargin.core.box import Box
 from clearmargin.core.interval import Interval
 from clearmargin.core.polyhedron import Polyhedron
-from clearmargin.core.rule import Label, Region, Rule
-from clearmargin.core.space import FeatureSpace
+from clearmargin.core.rule import Label, Region, Rule, as_label
+from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.stats import RuleStats
-from clearmargin.exceptions import ClearmarginError, FileDamagedError, FileTooNewError
+from clearmargin.core.value import FloatArray
+from clearmargin.exceptions import (
+    ClearmarginError,
+    FileDamagedError,
+    FileTooNewError,
+    InvalidValueError,
+)
 
-__all__ = ["FORMAT", "VERSION", "read_document", "write_document"]
+__all__ = ["FORMAT", "VERSION", "read_document", "rules_schema", "write_document"]
 
 FORMAT = "clearmargin-rules"
 VERSION = 1
@@ -129,101 +140,223 @@ def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, 
         raise FileDamagedError(f'these are no clearmargin rules: "format" must be "{FORMAT}"')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise FileDamagedError(f'"version" must be a whole number from 1, not {version!r}')
+        raise FileDamagedError(f'"version" must be a whole number from 1, not {_show(version)}')
     if version > VERSION:
         raise FileTooNewError(
             f"these rules are in version {version} of the format; this clearmargin reads up to version "
             f"{VERSION}: update clearmargin"
         )
-    try:
-        space = _read_space(data["features"])
-        classes = tuple(data["classes"])
-    except _DAMAGE as error:
-        raise FileDamagedError(f"the features or classes are damaged: {_say(error)}") from error
+    _check_keys(data, ("format", "version", "classes", "features", "rules"))
+    classes = tuple(_read_label(label, "a class") for label in _as_list(data, "classes"))
+    space = _read_space(_as_list(data, "features"))
     rules = []
-    for k, entry in enumerate(_as_list(data.get("rules"), "rules")):
+    for k, entry in enumerate(_as_list(data, "rules")):
         try:
             rules.append(_read_rule(entry, space))
-        except _DAMAGE as error:
-            raise FileDamagedError(f"rule {k} is damaged: {_say(error)}") from error
+        except ClearmarginError as error:
+            raise FileDamagedError(f"rule {k} is damaged: {error}") from error
     return rules, space, classes
 
 
-# What reading plain data of the wrong shape can raise.
-_DAMAGE = (ClearmarginError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
+def rules_schema() -> dict[str, Any]:
+    """Give the JSON Schema of the form in which rules are written, for programs that are not in Python.
+
+    Returns
+    -------
+    dict
+        A schema in the dialect 2020-12. What it cannot say (a feature that is named must exist, a lower bound lies
+        below the upper one), `RuleSet.from_dict` checks.
+
+    Examples
+    --------
+    >>> rules_schema()["title"]
+    'clearmargin rules, version 1'
+    """
+    text = resources.files("clearmargin.core").joinpath("rules.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
-def _say(error: BaseException) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+def _show(value: object) -> str:
+    """A value for a message: in full if it is short, else cut."""
+    return reprlib.repr(value)
 
 
-def _as_list(value: object, what: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise FileDamagedError(f'"{what}" must be a list, not {type(value).__name__}')
+def _check_keys(
+    entry: object, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Mapping[str, Any]:
+    """Make sure that nothing is missing, nothing is null and nothing would be passed over in silence."""
+    if not isinstance(entry, Mapping):
+        raise FileDamagedError(f"an object with {required[0]!r} is needed, not {_show(entry)}")
+    for key in required:
+        if key not in entry:
+            raise FileDamagedError(f"{key!r} is missing")
+    for key, value in entry.items():
+        if key not in (*required, *optional):
+            raise FileDamagedError(
+                f"unknown key {_show(key)}{nearest_name(str(key), (*required, *optional))}"
+            )
+        if value is None:
+            raise FileDamagedError(f"{key!r} must not be null; leave it out")
+    return entry
+
+
+def _as_list(entry: Mapping[str, Any], key: str) -> list[Any]:
+    if not isinstance(entry[key], list):
+        raise FileDamagedError(f"{key!r} must be a list, not {_show(entry[key])}")
+    return list(entry[key])
+
+
+def _read_number(entry: Mapping[str, Any], key: str) -> float:
+    value = entry[key]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            if math.isfinite(value):
+                return float(value)
+    raise FileDamagedError(f"{key!r} must be a number, not {_show(value)}")
+
+
+def _read_text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise FileDamagedError(f"{what} must be a text, not {_show(value)}")
     return value
 
 
-def _read_space(entries: list[Mapping[str, Any]]) -> FeatureSpace:
-    return FeatureSpace(
-        [entry["name"] for entry in entries],
-        [entry.get("lower", -np.inf) for entry in entries],
-        [entry.get("upper", np.inf) for entry in entries],
-        np.array([entry.get("integer", False) for entry in entries], dtype=np.bool_),
-        [entry.get("categories") for entry in entries],
-        [entry.get("unit") for entry in entries],
+def _read_label(value: object, what: str) -> Label:
+    if not isinstance(value, str | int | float):
+        raise FileDamagedError(f"{what} must be a text or a number, not {_show(value)}")
+    try:
+        return as_label(value)
+    except InvalidValueError as error:
+        raise FileDamagedError(f"{what} is damaged: {error}") from error
+
+
+def _read_space(entries: list[Any]) -> FeatureSpace:
+    features = []
+    for j, entry in enumerate(entries):
+        try:
+            features.append(_read_feature(entry))
+        except FileDamagedError as error:
+            raise FileDamagedError(f"feature {j} is damaged: {error}") from error
+    columns = list(zip(*features, strict=True)) or [()] * 6
+    names, lower, upper, integer, categories, units = columns
+    try:
+        return FeatureSpace(
+            names, lower, upper, np.array(integer, dtype=np.bool_), categories, units
+        )
+    except InvalidValueError as error:
+        raise FileDamagedError(f"the features are damaged: {error}") from error
+
+
+def _read_feature(entry: object) -> tuple[Any, ...]:
+    feature = _check_keys(entry, ("name",), ("lower", "upper", "integer", "categories", "unit"))
+    integer, unit = feature.get("integer", False), feature.get("unit")
+    if not isinstance(integer, bool):
+        raise FileDamagedError(f"'integer' must be true or false, not {_show(integer)}")
+    categories = None
+    if "categories" in feature:
+        categories = [_read_text(kind, "a category") for kind in _as_list(feature, "categories")]
+    return (
+        _read_text(feature["name"], "the name"),
+        _read_number(feature, "lower") if "lower" in feature else -math.inf,
+        _read_number(feature, "upper") if "upper" in feature else math.inf,
+        integer,
+        categories,
+        unit if unit is None else _read_text(unit, "the unit"),
     )
 
 
-def _read_rule(entry: Mapping[str, Any], space: FeatureSpace) -> Rule:
-    stats = entry.get("stats")
+def _read_rule(entry: object, space: FeatureSpace) -> Rule:
+    rule = _check_keys(entry, ("label", "when"), ("name", "weight", "origin", "proof", "stats"))
+    stats = None
+    if "stats" in rule:
+        stats = RuleStats(**_check_keys(rule["stats"], ("rows", "covered"), ("correct", "agreed")))
     return Rule(
-        _read_region(entry["when"], space),
-        entry["label"],
-        name=entry.get("name"),
-        weight=entry.get("weight", 1.0),
-        origin=entry.get("origin", "expert"),
-        proof=entry.get("proof"),
-        stats=None if stats is None else RuleStats(**stats),
+        _read_region(_as_list(rule, "when"), space),
+        _read_label(rule["label"], "the label"),
+        name=_read_text(rule["name"], "the name") if "name" in rule else None,
+        weight=_read_number(rule, "weight") if "weight" in rule else 1.0,
+        origin=rule.get("origin", "expert"),
+        proof=rule.get("proof"),
+        stats=stats,
     )
 
 
-def _read_region(conditions: list[Mapping[str, Any]], space: FeatureSpace) -> Region:
-    sets = {
-        space.index(c["feature"]): _read_codes(c["in"], space, c["feature"])
-        for c in conditions
-        if "in" in c
-    }
-    linear = [c for c in conditions if "linear" in c]
-    bounds = [c for c in conditions if "linear" not in c and "in" not in c]
-    if linear and bounds:
-        raise FileDamagedError('a rule has either "linear" conditions or bounds, not both')
+def _read_region(conditions: list[Any], space: FeatureSpace) -> Region:
+    linear: list[tuple[FloatArray, float, bool]] = []
+    intervals: dict[int, Interval] = {}
+    sets: dict[int, list[int]] = {}
+    for c, entry in enumerate(conditions):
+        try:
+            if isinstance(entry, Mapping) and "linear" in entry:
+                linear.append(_read_inequality(entry, space))
+                continue
+            condition = _check_keys(entry, ("feature",), ("in", *_BOUNDS))
+            feature = space.index(_read_text(condition["feature"], "the feature"))
+            if feature in intervals or feature in sets:
+                raise FileDamagedError(f"a second condition on {condition['feature']!r}")
+            if "in" in condition:
+                sets[feature] = _read_codes(condition, space.categories[feature])
+            else:
+                intervals[feature] = _read_interval(condition)
+        except ClearmarginError as error:
+            raise FileDamagedError(f"condition {c}: {error}") from error
     if not linear:
-        intervals = {space.index(c["feature"]): _read_interval(c) for c in bounds}
         return Box.from_intervals(intervals, len(space), sets)
-    A = np.zeros((len(linear), len(space)))
-    for i, condition in enumerate(linear):
-        for name, weight in condition["linear"].items():
-            A[i, space.index(name)] = weight
-    strict = np.array(["below" in c for c in linear])
-    limits = [c["below"] if "below" in c else c["at_most"] for c in linear]
-    return Polyhedron(A, limits, strict, sets)
+    if intervals:
+        raise FileDamagedError("a rule has either 'linear' conditions or bounds, not both")
+    rows, limits, strict = zip(*linear, strict=True)
+    return Polyhedron(np.stack(rows), limits, strict, sets)
+
+
+_BOUNDS = ("at_least", "above", "at_most", "below")
+
+
+def _read_inequality(
+    entry: Mapping[str, Any], space: FeatureSpace
+) -> tuple[FloatArray, float, bool]:
+    condition = _check_keys(entry, ("linear",), ("at_most", "below"))
+    weights = condition["linear"]
+    if not isinstance(weights, Mapping):
+        raise FileDamagedError(f"'linear' must give weights by name, not {_show(weights)}")
+    row = np.zeros(len(space))
+    for name in weights:
+        row[space.index(_read_text(name, "the feature"))] = _read_number(weights, name)
+    key = _one_key(condition, "at_most", "below")
+    if key is None:
+        raise FileDamagedError("'linear' needs 'at_most' or 'below'")
+    return row, _read_number(condition, key), key == "below"
 
 
 def _read_interval(condition: Mapping[str, Any]) -> Interval:
-    low, high = condition.get("at_least"), condition.get("at_most")
-    above, below = condition.get("above"), condition.get("below")
-    if all(bound is None for bound in (low, high, above, below)):
+    low, high = (
+        _one_key(condition, "at_least", "above"),
+        _one_key(condition, "at_most", "below"),
+    )
+    if low is None and high is None:
         raise FileDamagedError(f"the condition on {condition['feature']!r} has no bound")
     return Interval.from_flags(
-        above if low is None and above is not None else -np.inf if low is None else low,
-        below if high is None and below is not None else np.inf if high is None else high,
-        above is None,
-        below is None,
+        -math.inf if low is None else _read_number(condition, low),
+        math.inf if high is None else _read_number(condition, high),
+        low == "at_least",
+        high == "at_most",
     )
 
 
-def _read_codes(names: list[str], space: FeatureSpace, feature: str) -> list[int]:
-    kinds = space.categories[space.index(feature)]
+def _one_key(condition: Mapping[str, Any], closed: str, open_: str) -> str | None:
+    if closed in condition and open_ in condition:
+        raise FileDamagedError(f"{closed!r} and {open_!r} contradict each other; keep one")
+    return closed if closed in condition else open_ if open_ in condition else None
+
+
+def _read_codes(condition: Mapping[str, Any], kinds: tuple[str, ...] | None) -> list[int]:
+    _check_keys(condition, ("feature", "in"))
     if kinds is None:
-        raise FileDamagedError(f"{feature!r} has no categories")
+        raise FileDamagedError(f"{condition['feature']!r} has no categories")
+    names = _as_list(condition, "in")
+    for name in names:
+        if _read_text(name, "a category") not in kinds:
+            raise FileDamagedError(
+                f"{condition['feature']!r} has no category {name!r}{nearest_name(name, kinds)}"
+            )
     return [kinds.index(name) for name in names]

@@ -1,4 +1,4 @@
-"""Is {x : A x <= b} empty? Decided exactly, in rational arithmetic."""
+"""Is {x : A x <= b} empty? Decided exactly, in whole numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clearmargin.core.value import BoolArray, FloatArray
 
 __all__ = ["is_infeasible"]
 
-Row = list[Fraction]
+Row = list[int]
 
 
 def is_infeasible(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
@@ -43,97 +43,69 @@ def is_infeasible(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
     >>> is_infeasible(A, b, np.array([False, False])), is_infeasible(A, b, np.array([True, False]))
     (False, True)
     """
-    table = _eliminate(A, b, strict)
-    return not _reach_nonnegative(table)
+    used = A[:, np.any(A != 0, axis=0)]
+    table = _Table([_whole(*row) for row in zip(used, b, strict, strict=True)], used.shape[1])
+    table.eliminate_variables()
+    return not table.reach_nonnegative()
 
 
-def _eliminate(
-    A: FloatArray, b: FloatArray, strict: BoolArray
-) -> dict[int, tuple[Row, dict[int, Fraction]]]:
-    """Solve for as many slacks as possible in terms of the others, with all x gone.
+def _whole(row: FloatArray, limit: float, strict: bool) -> Row:
+    """Write s = limit - row.x in whole numbers: multiply by a power of two, which keeps the inequality.
 
-    Returns, for each dependent slack i, its constant pair r_i and the coefficients t_ij of the free slacks.
+    The entries are the coefficients of x, the constant and the multiple of epsilon (any negative one will do).
     """
-    used = np.flatnonzero(np.any(A != 0, axis=0))
-    k, n = len(b), len(used)
-    # Row i reads: sum_j A_ij x_j + s_i = b_i. Columns: x (n), s (k), constant (2).
-    rows: list[Row] = []
-    for i in range(k):
-        slack = [Fraction(int(i == j)) for j in range(k)]
-        constant = [Fraction(float(b[i])), Fraction(-int(strict[i]))]
-        rows.append([Fraction(float(A[i, j])) for j in used] + slack + constant)
-    free_rows = list(range(k))
-    for j in range(n):
-        pivot = next((i for i in free_rows if rows[i][j]), None)
-        if pivot is None:
-            continue
-        free_rows.remove(pivot)  # this row now only defines x_j
-        for i in free_rows:
-            _subtract(rows[i], rows[pivot], j)
-    return _solve_for_slacks(rows, free_rows, n, k)
+    exact = [-Fraction(a) for a in row.tolist()] + [Fraction(float(limit))]
+    scale = max(value.denominator for value in exact)
+    return [int(value * scale) for value in exact] + [-int(strict)]
 
 
-def _subtract(row: Row, pivot: Row, column: int) -> None:
-    factor = row[column] / pivot[column]
-    if factor:
-        for c, value in enumerate(pivot):
-            if value:
-                row[c] -= factor * value
+class _Table:
+    """Dependent quantities as linear forms in the free ones: dependent_i = rows[i] . (free, 1, epsilon) / divisor.
 
+    All entries are minors of the first table, so they stay whole numbers of modest size, and the division by
+    the last pivot leaves no remainder (Edmonds 1967; Bareiss 1968).
+    """
 
-def _solve_for_slacks(
-    rows: list[Row], which: list[int], n: int, k: int
-) -> dict[int, tuple[Row, dict[int, Fraction]]]:
-    """Bring the rows sum_j c_j s_j = r to the form s_i = r_i + sum_j t_ij s_j by Gauss-Jordan."""
-    basis: dict[int, int] = {}
-    for i in which:
-        column = next(c for c in range(n, n + k) if rows[i][c])
-        scale = rows[i][column]
-        rows[i] = [value / scale for value in rows[i]]
-        for other in which:
-            if other != i:
-                _subtract(rows[other], rows[i], column)
-        basis[column - n] = i
-    return {
-        s: (
-            rows[i][-2:],
-            {j: -rows[i][n + j] for j in range(k) if rows[i][n + j] and j not in basis},
-        )
-        for s, i in basis.items()
-    }
+    def __init__(self, rows: list[Row], n_variables: int):
+        self.rows = rows
+        self.divisor = 1
+        # Quantities are numbered: slacks from 0, variables from -1 downwards.
+        self.dependent = list(range(len(rows)))
+        self.free = [-1 - j for j in range(n_variables)]
 
+    def eliminate_variables(self) -> None:
+        """Solve for one variable after the other and drop its row: a variable may have any sign."""
+        for column in range(len(self.free)):
+            row = next((i for i, entries in enumerate(self.rows) if entries[column]), None)
+            if row is not None:
+                self._exchange(row, column)
+                del self.rows[row], self.dependent[row]
 
-def _reach_nonnegative(table: dict[int, tuple[Row, dict[int, Fraction]]]) -> bool:
-    """Exchange slacks until all dependent ones are >= 0 (True) or one of them cannot be (False)."""
-    while True:
-        negative = min(
-            (s for s, (r, _) in table.items() if r < [Fraction(0), Fraction(0)]), default=None
-        )
-        if negative is None:
-            return True
-        entering = min((j for j, t in table[negative][1].items() if t > 0), default=None)
-        if entering is None:
-            return False
-        _exchange(table, negative, entering)
+    def reach_nonnegative(self) -> bool:
+        """Exchange slacks until all dependent ones are >= 0 (True) or one of them cannot be (False)."""
+        while True:
+            negative = [(s, i) for i, s in enumerate(self.dependent) if self.rows[i][-2:] < [0, 0]]
+            if not negative:
+                return True
+            row = min(negative)[1]
+            raising = [(s, c) for c, s in enumerate(self.free) if self.rows[row][c] > 0]
+            if not raising:
+                return False
+            self._exchange(row, min(raising)[1])
 
-
-def _exchange(
-    table: dict[int, tuple[Row, dict[int, Fraction]]], leaving: int, entering: int
-) -> None:
-    """Make `entering` dependent and `leaving` free."""
-    constant, terms = table.pop(leaving)
-    pivot = terms.pop(entering)
-    # entering = (leaving - constant - other terms) / pivot
-    new_constant = [-value / pivot for value in constant]
-    new_terms = {j: -t / pivot for j, t in terms.items()}
-    new_terms[leaving] = 1 / pivot
-    for s, (r, row) in table.items():
-        factor = row.pop(entering, None)
-        if factor is None:
-            continue
-        for j, t in new_terms.items():
-            row[j] = row.get(j, Fraction(0)) + factor * t
-            if not row[j]:
-                del row[j]
-        table[s] = ([a + factor * c for a, c in zip(r, new_constant, strict=True)], row)
-    table[entering] = (new_constant, new_terms)
+    def _exchange(self, row: int, column: int) -> None:
+        """Make the free quantity of a column dependent, and the dependent quantity of a row free."""
+        pivot_row = self.rows[row]
+        pivot, sign = pivot_row[column], 1 if pivot_row[column] > 0 else -1
+        for i, entries in enumerate(self.rows):
+            if i != row:
+                factor = sign * entries[column]
+                entries[:] = [
+                    (abs(pivot) * a - factor * p) // self.divisor
+                    for a, p in zip(entries, pivot_row, strict=True)
+                ]
+                entries[column] = factor
+        pivot_row[:] = [-sign * p for p in pivot_row]
+        pivot_row[column] = sign * self.divisor
+        self.divisor = abs(pivot)
+        self.dependent[row], self.free[column] = self.free[column], self.dependent[row]

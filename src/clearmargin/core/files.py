@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from clearmargin.exceptions import FileInTheWayError
@@ -37,19 +37,20 @@ def write_text_atomically(
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
     if target.exists() and not overwrite:
         raise _in_the_way(target)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    # Opened for exclusive creation, a file gets the mode that the user's umask asks for.
+    beside = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+        with beside.open("x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(beside).chmod(_usual_mode())
-        _put_in_place(Path(beside), target, overwrite=overwrite)
+        _put_in_place(beside, target, overwrite=overwrite)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(beside).unlink()
+        beside.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
     return target
@@ -72,13 +73,6 @@ def _put_in_place(beside: Path, target: Path, *, overwrite: bool) -> None:
 
 def _in_the_way(target: Path) -> FileInTheWayError:
     return FileInTheWayError(f"{target} exists already; pass overwrite=True to replace it")
-
-
-def _usual_mode() -> int:
-    """The mode a newly created file would have; temporary files are made private."""
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
 
 
 def _flush_folder(folder: Path) -> None:

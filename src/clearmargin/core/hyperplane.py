@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clearmargin.core.value import BoolArray, FloatArray, Value, float_array
+from clearmargin.core.points import as_points
+from clearmargin.core.value import BoolArray, FloatArray, Value, float_array, number
 from clearmargin.exceptions import InvalidValueError
 
 __all__ = ["HalfSpace", "Hyperplane"]
@@ -44,7 +45,7 @@ class Hyperplane(Value):
             raise InvalidValueError(
                 f"the weights of a hyperplane are one row of numbers, not shape {weights.shape}"
             )
-        constant = float(intercept) + 0.0
+        constant = number(intercept, "the intercept of a hyperplane")
         if not (np.isfinite(weights).all() and np.isfinite(constant)):
             raise InvalidValueError("the weights and the intercept of a hyperplane must be finite")
         self._set(coef=weights, intercept=constant)
@@ -61,12 +62,7 @@ class Hyperplane(Value):
 
     def decision(self, X: ArrayLike) -> FloatArray:
         """Evaluate f at each row of X."""
-        points = np.asarray(X, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.n_features:
-            raise InvalidValueError(
-                f"X has shape {points.shape}; the hyperplane has {self.n_features} features"
-            )
-        values: FloatArray = points @ self.coef + self.intercept
+        values: FloatArray = as_points(X, self.n_features) @ self.coef + self.intercept
         return values
 
     def pull_back(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> Hyperplane:
@@ -122,6 +118,10 @@ class HalfSpace(Value):
     sign: int
 
     def __init__(self, hyperplane: Hyperplane, sign: int):
+        if not isinstance(hyperplane, Hyperplane):
+            raise InvalidValueError(
+                f"a half-space is made by a Hyperplane, not by {type(hyperplane).__name__}"
+            )
         if sign not in (1, -1):
             raise InvalidValueError(f"sign must be 1 (f > 0) or -1 (f <= 0), not {sign!r}")
         self._set(hyperplane=hyperplane, sign=int(sign))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from clearmargin.core.value import Value
+from clearmargin.core.value import Value, number
 from clearmargin.exceptions import InvalidValueError
 
 __all__ = ["Closed", "Interval"]
@@ -50,12 +50,11 @@ class Interval(Value):
     closed: Closed
 
     def __init__(self, low: float, high: float, closed: Closed = "left"):
-        if closed not in _FLAGS:
+        if not isinstance(closed, str) or closed not in _FLAGS:
             allowed = ", ".join(repr(name) for name in _FLAGS)
             raise InvalidValueError(f"closed must be one of {allowed}, not {closed!r}")
-        low, high = float(low) + 0.0, float(high) + 0.0
-        if math.isnan(low) or math.isnan(high):
-            raise InvalidValueError(f"the bounds of an interval must not be NaN: {low}, {high}")
+        low = number(low, "the lower bound of an interval")
+        high = number(high, "the upper bound of an interval")
         if low == math.inf or high == -math.inf:
             raise InvalidValueError(
                 f"an interval cannot start at inf or end at -inf: {low}, {high}"
@@ -95,6 +94,8 @@ class Interval(Value):
         return bool(above and below)
 
     def __and__(self, other: Interval) -> Interval:
+        if not isinstance(other, Interval):
+            return NotImplemented
         # Of two equal bounds the open one is the narrower.
         low, low_open = max((self.low, not self.low_closed), (other.low, not other.low_closed))
         high, high_closed = min((self.high, self.high_closed), (other.high, other.high_closed))

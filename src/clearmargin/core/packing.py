@@ -139,34 +139,29 @@ def _cut_tables(rules: Sequence[Rule]) -> Iterator[_Cuts]:
     if not boxes:
         return
     index = np.array([r for r, _ in boxes])
-    start = _as_start(_stack(boxes, "lower"), _stack(boxes, "lower_closed"))
-    stop = _as_stop(_stack(boxes, "upper"), _stack(boxes, "upper_closed"))
-    for j in range(start.shape[1]):
-        cuts = np.unique(np.concatenate([start[:, j], stop[:, j]]))
-        cuts = cuts[np.isfinite(cuts)]
-        if not len(cuts):
-            continue
+    lower, upper = _stack(boxes, "lower"), _stack(boxes, "upper")
+    # All bounds become half-open: x > bound is x >= the next float, which may be inf, and so on.
+    start = np.where(_stack(boxes, "lower_closed"), lower, _next_float(lower))
+    stop = np.where(_stack(boxes, "upper_closed"), _next_float(upper), upper)
+    for j in np.flatnonzero((lower > -math.inf).any(axis=0) | (upper < math.inf).any(axis=0)):
+        below, above = lower[:, j] > -math.inf, upper[:, j] < math.inf
+        cuts = np.unique(np.concatenate([start[below, j], stop[above, j]]))
         # Segment k holds the values with exactly k cuts at or below them.
         segment = np.arange(len(cuts) + 1)[:, None]
-        first = np.searchsorted(cuts, start[:, j]) + (start[:, j] > -math.inf)
-        last = np.searchsorted(cuts, stop[:, j])
+        first = np.where(below, np.searchsorted(cuts, start[:, j]) + 1, 0)
+        last = np.where(above, np.searchsorted(cuts, stop[:, j]), len(cuts))
         table = np.ones((len(cuts) + 1, len(rules)), dtype=np.bool_)
         table[:, index] = (segment >= first) & (segment <= last)
-        yield _Cuts(j, cuts, _pack(table))
+        yield _Cuts(int(j), cuts, _pack(table))
 
 
 def _stack(boxes: list[tuple[int, Box]], what: str) -> NDArray[Any]:
     return np.stack([getattr(box, what) for _, box in boxes])
 
 
-def _as_start(lower: FloatArray, closed: BoolArray) -> FloatArray:
-    """Write x > lower as x >= the next float: all bounds become half-open, [start, stop)."""
-    return np.where(closed, lower, np.nextafter(lower, math.inf))
-
-
-def _as_stop(upper: FloatArray, closed: BoolArray) -> FloatArray:
-    stop = np.where(closed, np.nextafter(upper, math.inf), upper)
-    return np.where(np.isposinf(upper), math.inf, stop)
+def _next_float(x: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):  # after the largest float comes inf
+        return np.nextafter(x, math.inf)
 
 
 def _code_tables(rules: Sequence[Rule]) -> Iterator[_Codes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clearmargin.core.value import BoolArray, FloatArray
+from clearmargin.core.value import BoolArray, FloatArray, holds_numbers
 from clearmargin.exceptions import DataError
 
 __all__ = ["as_points", "is_point"]
@@ -20,9 +20,12 @@ def as_points(X: ArrayLike, n_features: int) -> FloatArray:
     array([[1., 2.]])
     """
     try:
-        points = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        table = np.asarray(X)
+        points = np.asarray(table, dtype=np.float64) if holds_numbers(table) else None
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must hold numbers: {error}") from None
+    if points is None:
+        raise DataError(f"X must hold numbers, not {table.dtype} values")
     if points.ndim != 2:
         raise DataError(
             f"X must be a table (two dimensions), not of shape {points.shape}; "

@@ -114,7 +114,8 @@ class Polyhedron(Value):
     def contains(self, X: ArrayLike) -> BoolArray:
         """Tell for each row of X whether it is in the polyhedron, evaluated in floating point.
 
-        A sum is formed from left to right, as Python, SQL and a reader would form it.
+        A sum is formed from left to right, as Python, SQL and a reader would form it. Where it has no value
+        (infinity minus infinity), the row is not in the polyhedron.
         """
         points = as_points(X, self.n_features)
         inside = is_point(points)
@@ -130,19 +131,19 @@ class Polyhedron(Value):
     @property
     def has_unit_rows(self) -> bool:
         """Whether each row is a plain bound on one feature (one weight, 1 or -1)."""
-        return bool(
-            (np.abs(self.A).sum(axis=1) == 1).all() and (np.abs(self.A).max(initial=1) == 1)
-        )
+        single = np.count_nonzero(self.A, axis=1) == 1
+        return bool((single & (np.abs(self.A).sum(axis=1) == 1)).all())
 
     def to_box(self) -> Box:
         """Read the inequalities as a box; every row must have exactly one variable.
 
-        A bound b / a that is no float becomes the next float inside, so that the box holds the same floats.
+        A bound b / a that is no float becomes the next float inside. So the box holds exactly the floats that
+        satisfy the inequalities in exact arithmetic, where `contains` rounds the product a x.
 
         Returns
         -------
         Box
-            The same set of points.
+            The same floats; between the bounds, the same points.
         """
         wide = np.flatnonzero(np.count_nonzero(self.A, axis=1) != 1)
         if len(wide):
@@ -163,9 +164,10 @@ class Polyhedron(Value):
 def left_side(row: FloatArray, points: FloatArray) -> FloatArray:
     """Evaluate row.x for each point, from left to right over the weights that are not zero."""
     used = np.flatnonzero(row)
-    total: FloatArray = row[used[0]] * points[:, used[0]]
-    for j in used[1:]:
-        total = total + row[j] * points[:, j]
+    with np.errstate(over="ignore", invalid="ignore"):  # inf and NaN compare as they should
+        total: FloatArray = row[used[0]] * points[:, used[0]]
+        for j in used[1:]:
+            total = total + row[j] * points[:, j]
     return total
 
 

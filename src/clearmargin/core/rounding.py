@@ -19,8 +19,8 @@ def round_down(x: float, digits: int) -> float:
 
     Examples
     --------
-    >>> round_down(2.71828, 3), round_down(-2.71828, 3)
-    (2.71, -2.72)
+    >>> round_down(2.71828, 3), round_down(-2.71828, 3), round_down(7.3, 2)
+    (2.71, -2.72, 7.3)
     """
     return _round(x, digits, ROUND_FLOOR)
 
@@ -58,7 +58,7 @@ def round_inwards(interval: Interval, digits: int) -> Interval:
     >>> print(round_inwards(Interval(0.12345, 7.7777), 2))
     [0.13, 7.7]
     >>> print(round_inwards(Interval(1.2341, 1.2349), 2))
-    [1.2341, 1.2348]
+    [1.2341, 1.2349)
     """
     if interval.is_empty:
         raise InvalidValueError(f"an empty interval cannot be rounded inwards: {interval}")
@@ -76,14 +76,19 @@ def round_inwards(interval: Interval, digits: int) -> Interval:
 
 
 def _round(x: float, digits: int, rounding: str) -> float:
-    """Round the exact decimal expansion of x.
+    """Round the exact decimal expansion of x, unless x already reads as a decimal of so few digits.
 
-    The float nearest to the rounded decimal is still on the right side of x: rounding to floats is monotone
-    and x is a float.
+    The float 7.3 is a little less than the number 7.3, yet it needs no rounding: "7.3" reads back as itself. The
+    float nearest to a rounded decimal is still on the right side of x: rounding to floats is monotone and x is a float.
     """
     if digits < 1:
         raise InvalidValueError(f"digits must be at least 1, not {digits}")
-    if not math.isfinite(x) or x == 0:
+    if not math.isfinite(x) or _shortest_digits(x) <= digits:
         return x
     rounded = float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(x)))
     return rounded if math.isfinite(rounded) else x
+
+
+def _shortest_digits(x: float) -> int:
+    """Number of digits of the shortest decimal that reads back as x, which is what Python prints."""
+    return len(Decimal(repr(float(x))).normalize().as_tuple().digits)

@@ -11,7 +11,7 @@ import numpy as np
 from clearmargin.core.box import Box
 from clearmargin.core.polyhedron import Polyhedron
 from clearmargin.core.stats import RuleStats
-from clearmargin.core.value import Value
+from clearmargin.core.value import Value, number
 from clearmargin.exceptions import InvalidValueError
 
 __all__ = ["Label", "Region", "Rule", "as_label"]
@@ -35,7 +35,8 @@ class Rule(Value):
     Parameters
     ----------
     region : Box or Polyhedron
-        Where the rule holds. A polyhedron of plain bounds is stored as the box it is.
+        Where the rule holds. A polyhedron of plain bounds is stored as the box it is. An empty box is refused;
+        whether inequalities contradict each other takes a proof, `Polyhedron.is_empty`, and is not asked here.
     label : str, int, float or bool
         The class.
     name : str, optional
@@ -85,15 +86,20 @@ class Rule(Value):
             raise InvalidValueError(f"a rule needs a region that is not empty: {region!r}")
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidValueError(f"the name of a rule is a non-empty text or None, not {name!r}")
-        if not (0 < float(weight) < math.inf):
+        factor = number(weight, "the weight of a rule")
+        if not 0 < factor < math.inf:
             raise InvalidValueError(f"the weight of a rule is a positive number, not {weight!r}")
+        if not isinstance(stats, RuleStats | None):
+            raise InvalidValueError(
+                f"the stats of a rule are RuleStats or None, not {type(stats).__name__}"
+            )
         _one_of("origin", origin, _ORIGINS)
         _one_of("proof", proof, _PROOFS)
         self._set(
             region=region,
             label=as_label(label),
             name=name,
-            weight=float(weight),
+            weight=factor,
             origin=origin,
             proof=proof,
             stats=stats,

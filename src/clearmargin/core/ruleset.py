@@ -19,7 +19,12 @@ from clearmargin.core.rule import Label, Rule, as_label
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.stats import RuleScores, RuleStats
 from clearmargin.core.value import BoolArray, IntArray, Value
-from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+from clearmargin.exceptions import (
+    DataError,
+    FileDamagedError,
+    FileTooNewError,
+    InvalidValueError,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +58,7 @@ class RuleSet(Value, Sequence[Rule]):
     rules: tuple[Rule, ...]
     space: FeatureSpace
     classes: tuple[Label, ...]
-    _packed: PackedRules | None = field(compare=False)
+    _packed: PackedRules | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -61,6 +66,14 @@ class RuleSet(Value, Sequence[Rule]):
         space: FeatureSpace,
         classes: Iterable[Label] | None = None,
     ):
+        if not isinstance(space, FeatureSpace):
+            raise InvalidValueError(
+                f"the space of a rule set is a FeatureSpace, not {type(space).__name__}"
+            )
+        if isinstance(classes, str):
+            raise InvalidValueError(
+                f"classes must be a list of labels, not the single text {classes!r}"
+            )
         members = tuple(rules)
         for k, rule in enumerate(members):
             _check_rule(rule, k, space)
@@ -68,10 +81,10 @@ class RuleSet(Value, Sequence[Rule]):
         labels = tuple(said) if classes is None else tuple(as_label(c) for c in classes)
         if len(set(labels)) < len(labels):
             raise InvalidValueError(f"the classes must differ: {labels}")
-        for label in said:
-            if label not in labels:
-                hint = nearest_name(str(label), [str(c) for c in labels])
-                raise InvalidValueError(f"a rule says {label!r}, which is no class{hint}")
+        for k, rule in enumerate(members):
+            if rule.label not in labels:
+                hint = nearest_name(str(rule.label), [str(c) for c in labels])
+                raise InvalidValueError(f"rule {k} says {rule.label!r}, which is no class{hint}")
         self._set(rules=members, space=space, classes=labels, _packed=None)
 
     def __len__(self) -> int:
@@ -138,14 +151,11 @@ class RuleSet(Value, Sequence[Rule]):
         Returns
         -------
         ndarray of shape (m,)
-            Classes.
+            Classes; an array of objects if there is no type that keeps all of them as they are.
         """
-        labels = [rule.label for rule in self.rules]
-        last = None if default is None else as_label(default)
-        dtype = object if last is None or _mixed([*labels, last]) else None
         # The default stands last, where index -1 finds it.
-        answers = np.array([*labels, last], dtype=dtype)
-        return answers[self.which(X)]
+        last = None if default is None else as_label(default)
+        return _label_array([*(rule.label for rule in self.rules), last])[self.which(X)]
 
     def score(self, X: Any, y: Any = None, model: Any = None) -> RuleScores:
         """Count what the rules cover and how often they are right.
@@ -165,16 +175,15 @@ class RuleSet(Value, Sequence[Rule]):
             For the rules as a whole and for each by itself.
         """
         covered = self.covers(X)
-        said = np.array([rule.label for rule in self.rules], dtype=object)
+        said = [rule.label for rule in self.rules]
         predictions = model.predict(X) if hasattr(model, "predict") else model
         right = _matches(y, said, len(covered), "y")
         same = _matches(predictions, said, len(covered), "model")
-        single = tuple(
-            _count(covered[:, r], _column(right, r), _column(same, r)) for r in range(len(self))
-        )
-        any_cover = np.asarray(covered.any(axis=1))
-        total = _count(any_cover, _by_first(right, covered), _by_first(same, covered))
-        return RuleScores(total, single, overlaps=int((covered.sum(axis=1) > 1).sum()))
+        single = _count(covered, right, same)
+        by_any = np.asarray(covered.any(axis=1, keepdims=True))
+        (total,) = _count(by_any, _by_first(right, covered), _by_first(same, covered))
+        overlaps = np.count_nonzero(np.count_nonzero(covered, axis=1) > 1)
+        return RuleScores(total, tuple(single), overlaps=int(overlaps))
 
     # Reading and writing
 
@@ -250,17 +259,21 @@ class RuleSet(Value, Sequence[Rule]):
         """Read rules from a .json or .rules file."""
         form = _form(path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(
+                encoding="utf-8-sig"
+            )  # some editors put a mark at the start
         except UnicodeDecodeError as error:
             raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
         if form == ".rules":
             return cls.from_text(text)
         try:
-            return cls.from_dict(json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep
             raise FileDamagedError(f"{path} is not valid JSON: {error}") from error
-        except FileDamagedError as error:
-            raise FileDamagedError(f"{path}: {error}") from error
+        try:
+            return cls.from_dict(data)
+        except (FileDamagedError, FileTooNewError) as error:
+            raise type(error)(f"{path}: {error}") from error
 
 
 def _check_rule(rule: Rule, k: int, space: FeatureSpace) -> None:
@@ -290,12 +303,13 @@ def _form(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _mixed(labels: list[Any]) -> bool:
-    # numpy would turn 1 and "one" both into text.
-    return len({str if isinstance(label, str) else float for label in labels}) > 1
+def _label_array(labels: list[Any]) -> NDArray[Any]:
+    answers = np.array(labels)
+    # numpy turns 1 and "one" both into text, and 2**63 and -1 both into floats.
+    return answers if answers.tolist() == labels else np.array(labels, dtype=object)
 
 
-def _matches(answers: Any, said: NDArray[Any], rows: int, what: str) -> BoolArray | None:
+def _matches(answers: Any, said: list[Label], rows: int, what: str) -> BoolArray | None:
     """Tell for each row and rule whether the answer is what the rule says."""
     if answers is None:
         return None
@@ -304,27 +318,28 @@ def _matches(answers: Any, said: NDArray[Any], rows: int, what: str) -> BoolArra
         raise DataError(
             f"{what} has shape {values.shape}; one answer for each of {rows} rows is needed"
         )
-    same = np.empty((rows, len(said)), dtype=np.bool_)
-    for r, label in enumerate(said):
-        same[:, r] = values == label
+    # Numbers instead of labels: each answer is looked up once, and pandas.NA is equal to no label.
+    number = {label: k for k, label in enumerate(dict.fromkeys(said))}
+    given = np.array([number.get(value, -1) for value in values], dtype=np.intp)
+    same: BoolArray = given[:, None] == np.array([number[label] for label in said], dtype=np.intp)
     return same
 
 
-def _column(table: BoolArray | None, r: int) -> BoolArray | None:
-    return None if table is None else table[:, r]
-
-
 def _by_first(table: BoolArray | None, covered: BoolArray) -> BoolArray | None:
-    """For each row the entry of the first rule that covers it."""
-    if table is None or not covered.shape[1]:
-        return None if table is None else np.zeros(len(covered), dtype=np.bool_)
-    return np.take_along_axis(table, covered.argmax(axis=1)[:, None], axis=1)[:, 0]
+    """For each row the entry of the first rule that covers it, as a single column."""
+    if table is None:
+        return None
+    if not covered.shape[1]:
+        return np.zeros((len(covered), 1), dtype=np.bool_)
+    return np.take_along_axis(table, covered.argmax(axis=1)[:, None], axis=1)
 
 
-def _count(covered: BoolArray, right: BoolArray | None, same: BoolArray | None) -> RuleStats:
-    return RuleStats(
-        rows=len(covered),
-        covered=int(covered.sum()),
-        correct=None if right is None else int((covered & right).sum()),
-        agreed=None if same is None else int((covered & same).sum()),
-    )
+def _count(covered: BoolArray, right: BoolArray | None, same: BoolArray | None) -> list[RuleStats]:
+    """Count down the columns."""
+    hits = [
+        [None] * covered.shape[1]
+        if match is None
+        else np.count_nonzero(covered & match, axis=0).tolist()
+        for match in (covered, right, same)
+    ]
+    return [RuleStats(len(covered), *counts) for counts in zip(*hits, strict=True)]

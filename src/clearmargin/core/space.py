@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clearmargin.core.columns import Column, category_name, column_keys, table_array
 from clearmargin.core.points import as_points
-from clearmargin.core.value import BoolArray, FloatArray, Value, bool_array, float_array
+from clearmargin.core.value import (
+    BoolArray,
+    FloatArray,
+    Value,
+    bool_array,
+    float_array,
+    holds_numbers,
+)
 from clearmargin.exceptions import DataError, InvalidValueError
 
 __all__ = ["FeatureSpace", "nearest_name"]
@@ -83,7 +91,8 @@ class FeatureSpace(Value):
             integer=bool_array(integer, "integer", shape=shape),
             categories=kinds,
             units=tuple(
-                None if unit is None else str(unit) for unit in _spread(units, labels, "units")
+                None if unit in (None, "") else str(unit)
+                for unit in _spread(units, labels, "units")
             ),
         )
 
@@ -109,21 +118,21 @@ class FeatureSpace(Value):
         >>> FeatureSpace.from_data([[1, 0.5], [3, 2.5]])
         FeatureSpace(x0: integer in [1, 3], x1: in [0.5, 2.5])
         """
-        names, columns = _columns(X)
-        n = len(names)
+        columns = list(_columns(X))
+        n = len(columns)
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         integer = np.zeros(n, dtype=np.bool_)
         categories: list[Categories] = [None] * n
         for j, column in enumerate(columns):
-            values = _numbers(column)
-            if values is None:
-                categories[j] = _found_categories(column)
+            if not column.is_numeric:
+                categories[j] = column.categories
                 continue
+            values = column.numbers()
             known = values[np.isfinite(values)]
             if len(known):
                 low[j], high[j] = known.min(), known.max()
                 integer[j] = bool((known == np.floor(known)).all())
-        return cls(names, low, high, integer, categories, units)
+        return cls([column.name for column in columns], low, high, integer, categories, units)
 
     @property
     def n_features(self) -> int:
@@ -148,35 +157,36 @@ class FeatureSpace(Value):
         ----------
         X : data frame or array-like of shape (m, n)
             A data frame may have its columns in any order and more of them than needed; its categories
-            become codes (-1 for a category that the space does not know, NaN where missing). In an array a
-            categorical column already holds codes.
+            become codes (-1 for a category that the space does not know, NaN where missing). In an array of
+            numbers a categorical column already holds codes; in an array with texts it holds names.
 
         Returns
         -------
         ndarray of shape (m, n)
             One row a point.
         """
-        if not hasattr(X, "columns"):
-            return as_points(X, self.n_features)
-        present = {str(name): name for name in X.columns}
-        for name in self.names:
-            if name not in present:
-                hint = nearest_name(name, present)
-                raise DataError(f"the table has no column {name!r}{hint}")
-        columns = [
-            self._read_column(j, np.asarray(X[present[name]])) for j, name in enumerate(self.names)
-        ]
-        return np.stack(columns, axis=1) if columns else np.empty((len(X), 0))
+        keys = column_keys(X)
+        if keys is not None:
+            columns = [Column(name, X[self._find(name, keys)]) for name in self.names]
+            if not columns:
+                return np.empty((len(X), 0))
+        else:
+            array = table_array(X)
+            if holds_numbers(array) or array.shape[1] != self.n_features:
+                return as_points(array, self.n_features)
+            columns = [Column(*pair) for pair in zip(self.names, array.T, strict=True)]
+        return np.stack(
+            [
+                column.numbers() if kinds is None else column.codes(kinds)
+                for column, kinds in zip(columns, self.categories, strict=True)
+            ],
+            axis=1,
+        )
 
-    def _read_column(self, j: int, column: np.ndarray[Any, Any]) -> FloatArray:
-        kinds = self.categories[j]
-        if kinds is not None:
-            return _codes(column, kinds)
-        values = _numbers(column)
-        if values is None:
-            row, value = _first_non_number(column)
-            raise DataError(f"column {self.names[j]!r}, row {row}: {value!r} is not a number")
-        return values
+    def _find(self, name: str, keys: Mapping[str, Hashable]) -> Hashable:
+        if name not in keys:
+            raise DataError(f"the table has no column {name!r}{nearest_name(name, keys)}")
+        return keys[name]
 
     def __repr__(self) -> str:
         shown = [self._describe(j) for j in range(min(len(self), 8))]
@@ -232,7 +242,7 @@ def _check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_categories(name: str, values: Iterable[Any]) -> tuple[str, ...]:
-    kinds = tuple(str(value) for value in values)
+    kinds = tuple(category_name(value) for value in values)
     if not kinds or len(set(kinds)) < len(kinds):
         raise InvalidValueError(
             f"the categories of {name!r} must be some, and all different: {kinds}"
@@ -256,75 +266,8 @@ def _spread(given: PerFeature, names: tuple[str, ...], what: str) -> list[Any]:
     return list(given)
 
 
-def _columns(X: Any) -> tuple[list[str], list[Any]]:
-    if hasattr(X, "columns"):
-        names = [str(name) for name in X.columns]
-        return names, [X[name] for name in X.columns]
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise DataError(f"X must be a table (two dimensions), not of shape {array.shape}")
-    return [f"x{j}" for j in range(array.shape[1])], list(array.T)
-
-
-def _numbers(column: Any) -> FloatArray | None:
-    """The column as floats, or None when it does not hold numbers."""
-    values = np.asarray(column)
-    if values.dtype.kind in "USMm" or (values.dtype == object and _has_text(values)):
-        return None
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        return None
-
-
-def _has_text(values: np.ndarray[Any, Any]) -> bool:
-    # "3" converts to 3.0, yet a column of texts names things and does not measure them.
-    return any(isinstance(value, str) for value in values)
-
-
-def _found_categories(column: Any) -> tuple[str, ...]:
-    declared = getattr(getattr(column, "cat", None), "categories", None)
-    if declared is not None and not callable(declared):
-        return tuple(str(value) for value in declared)
-    values = np.asarray(column, dtype=object)
-    return tuple(sorted({str(value) for value in values if not _is_missing(value)})) or ("?",)
-
-
-def _is_missing(value: object) -> bool:
-    # NaN and NaT are the values that differ from themselves; pandas.NA answers neither yes nor no.
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
-
-
-def _codes(column: np.ndarray[Any, Any], kinds: tuple[str, ...]) -> FloatArray:
-    position = {kind: float(code) for code, kind in enumerate(kinds)}
-    # Each distinct value is looked up once, however long the column is.
-    distinct, inverse = _unique(column)
-    table: FloatArray = np.array(
-        [np.nan if _is_missing(v) else position.get(str(v), -1.0) for v in distinct],
-        dtype=np.float64,
-    )
-    codes: FloatArray = table[inverse]
-    return codes
-
-
-def _unique(column: np.ndarray[Any, Any]) -> tuple[list[object], np.ndarray[Any, Any]]:
-    seen: dict[object, int] = {}
-    inverse = np.fromiter(
-        (seen.setdefault(_key(v), len(seen)) for v in column.tolist()),
-        dtype=np.intp,
-        count=len(column),
-    )
-    return list(seen), inverse
-
-
-def _key(value: object) -> object:
-    return None if _is_missing(value) else value
-
-
-def _first_non_number(column: np.ndarray[Any, Any]) -> tuple[int, object]:
-    for row, value in enumerate(column.tolist()):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return row, value
-    return 0, column.tolist()[0]
+def _columns(X: Any) -> Iterator[Column]:
+    keys = column_keys(X)
+    if keys is not None:
+        return (Column(name, X[key]) for name, key in keys.items())
+    return (Column(f"x{j}", values) for j, values in enumerate(table_array(X).T))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from clearmargin.core.value import Value
 from clearmargin.exceptions import InvalidValueError
 
@@ -39,6 +41,10 @@ class RuleStats(Value):
     agreed: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("rows", "covered", "correct", "agreed"):
+            count = getattr(self, name)
+            if count is not None or name in ("rows", "covered"):
+                self._set(**{name: _whole_number(name, count)})
         counts = [self.covered, *(c for c in (self.correct, self.agreed) if c is not None)]
         if (
             self.rows < 0
@@ -91,6 +97,9 @@ class RuleScores(Value):
     rules: tuple[RuleStats, ...]
     overlaps: int
 
+    def __post_init__(self) -> None:
+        self._set(rules=tuple(self.rules), overlaps=_whole_number("overlaps", self.overlaps))
+
     @property
     def coverage(self) -> float:
         """Share of the rows that some rule covers."""
@@ -105,6 +114,12 @@ class RuleScores(Value):
     def fidelity(self) -> float:
         """Share of the covered rows on which rules and model agree."""
         return self.total.fidelity
+
+
+def _whole_number(name: str, count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer):
+        raise InvalidValueError(f"{name} must be a whole number, not {count!r}")
+    return int(count)
 
 
 def _share(part: int | None, whole: int) -> float:

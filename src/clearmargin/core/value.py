@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -10,7 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "Value", "bool_array", "float_array"]
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "Value",
+    "bool_array",
+    "float_array",
+    "holds_numbers",
+    "number",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -86,14 +96,49 @@ def float_array(
         A read-only copy.
     """
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(values)
+        array = np.array(given, dtype=np.float64) if holds_numbers(given) else None
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what} must be numbers: {error}") from None
+    if array is None:
+        raise InvalidValueError(f"{what} must be numbers, not {given.dtype} values")
     if np.isnan(array).any():
         where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
         raise InvalidValueError(f"{what} must not be NaN (at position {_place(where)})")
     array = array + 0.0  # -0.0 + 0.0 is 0.0
     return _read_only(_fit(array, what, shape))
+
+
+def holds_numbers(array: NDArray[Any]) -> bool:
+    """Whether numpy may turn the array into floats; "3" and a date could be turned, too, but are no numbers.
+
+    Examples
+    --------
+    >>> holds_numbers(np.array([1, 2])), holds_numbers(np.array(["1", "2"]))
+    (True, False)
+    """
+    if array.dtype == object:
+        return not any(isinstance(value, str | bytes) for value in array.flat)
+    return array.dtype.kind in "biuf"
+
+
+def number(value: object, what: str) -> float:
+    """Take a single number as a float in canonical form.
+
+    Examples
+    --------
+    >>> number(-0.0, "the intercept")
+    0.0
+    """
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        x = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValueError(f"{what} must be a number, not {value!r}") from None
+    if math.isnan(x):
+        raise InvalidValueError(f"{what} must not be NaN")
+    return x + 0.0  # -0.0 + 0.0 is 0.0
 
 
 def bool_array(values: ArrayLike, what: str, *, shape: tuple[int, ...]) -> BoolArray:

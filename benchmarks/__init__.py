@@ -1,0 +1,1 @@
+"""What clearmargin costs, beside what people would use instead, in the same run."""

@@ -1,0 +1,24 @@
+"""Measure everything and write RESULTS.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.page import write_page
+from benchmarks.speed import covers, foundation, lpsvm
+
+
+def main() -> None:
+    """Run the sections in order, saying which."""
+    sections = []
+    for module in (lpsvm, covers, foundation):
+        print(f"measuring {module.__name__} ...", flush=True)
+        sections.append(module.section())
+        print(sections[-1].to_markdown(), flush=True)
+    path = Path(__file__).parent / "RESULTS.md"
+    write_page(sections, path)
+    print(f"written: {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+"""Print the published numbers beside ours."""
+
+from __future__ import annotations
+
+from benchmarks.reproduce import fung_planes
+
+
+def main() -> None:
+    """Print every section."""
+    for module in (fung_planes,):
+        print(module.section().to_markdown())
+
+
+if __name__ == "__main__":
+    main()

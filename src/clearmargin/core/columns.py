@@ -1,0 +1,183 @@
+"""The columns of a table, read as numbers or as codes of categories."""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+from collections.abc import Hashable
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.core.value import FloatArray
+from clearmargin.exceptions import DataError
+
+__all__ = ["Column", "category_name", "column_keys", "table_array"]
+
+
+class Column:
+    """One column of a table: its name, its values, and the categories it declares, if any.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called, for messages.
+    source : series or array-like of shape (m,)
+        The values. Dates and things that are neither numbers nor texts are refused.
+
+    Examples
+    --------
+    >>> column = Column("smoker", ["no", None, "yes", "no"])
+    >>> column.is_numeric, column.categories
+    (False, ('no', 'yes'))
+    >>> column.codes(("no", "yes"))
+    array([ 0., nan,  1.,  0.])
+    """
+
+    def __init__(self, name: str, source: Any):
+        self.name = name
+        self.declared = _declared_categories(source)
+        # pandas turns whole numbers that are categories into floats where one is missing.
+        as_objects = self.declared is not None and hasattr(source, "astype")
+        self.values = np.asarray(source.astype(object) if as_objects else source)
+        if self.values.dtype.kind in "Mm":
+            raise self._dates(str(self.values.dtype))
+        if self.values.dtype.kind not in "biufUSO":
+            raise DataError(f"column {name!r} holds {self.values.dtype} values, no numbers")
+        if self.values.dtype == object:
+            self._check_distinct()
+
+    def _check_distinct(self) -> None:
+        for value, row in self._first_rows.items():
+            if isinstance(value, dt.date | dt.timedelta):
+                raise self._dates(f"row {row}: {value}")
+            if not isinstance(value, _PLAIN):
+                raise self._neither(row, value)
+
+    def _dates(self, what: str) -> DataError:
+        return DataError(
+            f"column {self.name!r} holds dates or times ({what}); turn them into numbers first, "
+            "for example into days since a start, or leave the column out"
+        )
+
+    def _neither(self, row: int, value: object) -> DataError:
+        return DataError(
+            f"column {self.name!r}, row {row}: {value!r} is neither a number nor a text"
+        )
+
+    @cached_property
+    def _first_rows(self) -> dict[Hashable, int]:
+        """The different values that are not missing, each with the row where it comes first."""
+        first: dict[Hashable, int] = {}
+        for row, value in enumerate(self.values.tolist()):
+            try:
+                first.setdefault(value, row)
+            except TypeError:  # lists and arrays cannot be told apart by a dictionary
+                raise self._neither(row, value) from None
+        return {value: row for value, row in first.items() if not _is_missing(value)}
+
+    @cached_property
+    def _first_text(self) -> int | None:
+        """The first row that holds a text."""
+        if self.values.dtype.kind in "US":
+            return 0 if len(self.values) else None
+        if self.values.dtype != object:
+            return None
+        rows = (row for value, row in self._first_rows.items() if isinstance(value, str | bytes))
+        return min(rows, default=None)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column measures something; a column of texts names things, even if they read "3"."""
+        return self.declared is None and self._first_text is None
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories in the order in which they are declared, else those that occur, in alphabetical order."""
+        if self.declared is not None:
+            return self.declared
+        return tuple(sorted({category_name(value) for value in self._first_rows}))
+
+    def numbers(self) -> FloatArray:
+        """The values as floats, NaN where missing; a text is an error that says where it is."""
+        if self._first_text is not None:
+            row = self._first_text
+            raise DataError(
+                f"column {self.name!r}, row {row}: {self.values.item(row)!r} is not a number"
+            )
+        if self.values.dtype != object:
+            return self.values.astype(np.float64)
+        known = (np.nan if _is_missing(value) else float(value) for value in self.values)
+        return np.fromiter(known, dtype=np.float64, count=len(self.values))
+
+    def codes(self, kinds: tuple[str, ...]) -> FloatArray:
+        """The position of each value among the categories: -1 if it is none of them, NaN where missing."""
+        position = {kind: float(code) for code, kind in enumerate(kinds)}
+        # Each distinct value is named once, however long the column is; the missing ones are not among them.
+        code = {v: position.get(category_name(v), -1.0) for v in self._first_rows}
+        found = (code.get(value, np.nan) for value in self.values.tolist())
+        return np.fromiter(found, dtype=np.float64, count=len(self.values))
+
+
+def _declared_categories(source: Any) -> tuple[str, ...] | None:
+    """The categories of a pandas.Categorical or a polars.Enum, in their order."""
+    declared = getattr(getattr(source, "dtype", None), "categories", None)
+    # A polars.Categorical has categories, too, but they stand in no order and cannot be counted.
+    if declared is None or not hasattr(declared, "__len__"):
+        return None
+    return tuple(category_name(kind) for kind in declared)
+
+
+# A Decimal is no numbers.Real, but float() reads it.
+_PLAIN = (str, bytes, numbers.Real, np.bool_, Decimal)
+
+
+def category_name(value: object) -> str:
+    """The text that stands for a category; 3 and 3.0 are the same one.
+
+    Examples
+    --------
+    >>> category_name(3.0), category_name("ex")
+    ('3', 'ex')
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def column_keys(X: Any) -> dict[str, Hashable] | None:
+    """Under the name of each column of a data frame as text, its key; None if X is not a data frame."""
+    keys = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow has both
+    if keys is None:
+        return None
+    found: dict[str, Hashable] = {}
+    for key in keys:
+        if str(key) in found:
+            raise DataError(f"two columns of the table are called {str(key)!r}; rename one of them")
+        found[str(key)] = key
+    return found
+
+
+def table_array(X: Any) -> NDArray[Any]:
+    """Read X as an array of two dimensions in which numbers beside texts stay numbers."""
+    array = np.asarray(X)
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        array = np.asarray(X, dtype=object)
+    if array.ndim != 2:
+        raise DataError(
+            f"X must be a table (two dimensions), not of shape {array.shape}; "
+            "for a single row use [row]"
+        )
+    return array
+
+
+def _is_missing(value: object) -> bool:
+    # NaN and NaT are the values that differ from themselves; pandas.NA answers neither yes nor no.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, numbers.Real | dt.date | dt.timedelta) and bool(
+        value != value  # noqa: PLR0124
+    )

@@ -1,0 +1,124 @@
+"""Tokens to tree, one statement a line."""
+
+from __future__ import annotations
+
+from clearmargin.text.cursor import Cursor
+from clearmargin.text.declarations import is_declaration, parse_classes, parse_feature
+from clearmargin.text.lexer import KEYWORDS, scan_line
+from clearmargin.text.plain import read_plain_rule
+from clearmargin.text.premise import parse_premise
+from clearmargin.text.source import Source, shown
+from clearmargin.text.syntax import ClassesNode, FeatureNode, RuleNode, Tree
+
+__all__ = ["parse_tree"]
+
+Statement = RuleNode | FeatureNode | ClassesNode
+
+
+def parse_tree(source: Source) -> Tree:
+    """Read a whole text as a tree of what was written.
+
+    Parameters
+    ----------
+    source : Source
+        The text.
+
+    Returns
+    -------
+    Tree
+        Rules and declarations; names are not looked up yet.
+
+    Examples
+    --------
+    >>> tree = parse_tree(Source("obese: bmi >= 30 => ill [weight 2]"))
+    >>> tree.rules[0].name, tree.rules[0].label.value, tree.rules[0].weight
+    ('obese', 'ill', 2.0)
+    """
+    tree = Tree()
+    declared: set[str] = set()
+    for start, end in source.lines():
+        statement = read_plain_rule(source, start, end) or _parse_line(source, start, end)
+        if statement is None:
+            continue
+        if isinstance(statement, RuleNode):
+            tree.rules.append(statement)
+        elif isinstance(statement, ClassesNode):
+            if tree.classes is not None:
+                raise source.error(
+                    "the classes are declared twice", start=statement.start, end=statement.end
+                )
+            tree.classes = statement
+        else:
+            name = statement.name
+            if name.text in declared:
+                raise source.error("this feature is declared twice", name.start, name.end)
+            declared.add(name.text)
+            tree.features.append(statement)
+    return tree
+
+
+def _parse_line(source: Source, start: int, end: int) -> Statement | None:
+    tokens = scan_line(source, start, end)
+    if tokens[0].kind == "end":
+        return None
+    cursor = Cursor(source, tokens)
+    if is_declaration(cursor, "feature"):
+        return parse_feature(cursor)
+    if is_declaration(cursor, "classes"):
+        return parse_classes(cursor)
+    return _parse_rule(cursor)
+
+
+def _parse_rule(cursor: Cursor) -> RuleNode:
+    start = cursor.token.start
+    name = _parse_rule_name(cursor)
+    conditions = parse_premise(cursor)
+    cursor.take()
+    if cursor.token.kind == "end":
+        cursor.fail("no class after '=>'")
+    is_negated = cursor.token.kind == "not"
+    if is_negated:
+        cursor.take()
+    label = cursor.take_label()
+    label.is_negated = is_negated
+    weight = _parse_weight(cursor) if cursor.token.kind == "[" else 1.0
+    if cursor.token.kind != "end":
+        cursor.fail(_after_class(cursor))
+    return RuleNode(name, conditions, label, weight, start, cursor.last_end)
+
+
+def _parse_rule_name(cursor: Cursor) -> str | None:
+    if cursor.following.kind != ":":
+        return None
+    kind = cursor.token.kind
+    if kind not in {"name", "quoted"}:
+        what = "the keyword " if kind in KEYWORDS else ""
+        cursor.fail(
+            f"expected the name of a rule, not {what}{shown(cursor.token.text)}; "
+            "such a name goes into backquotes"
+        )
+    name = cursor.take_name("the name of a rule")
+    cursor.take()
+    return name.text
+
+
+def _parse_weight(cursor: Cursor) -> float:
+    cursor.take()
+    if not cursor.is_word("weight"):
+        cursor.fail(f"expected '[weight 2]' after the class, not {cursor.what_is_here()}")
+    cursor.take()
+    start = cursor.token.start
+    weight = cursor.take_number()
+    if weight <= 0:
+        raise cursor.source.error("a weight must be more than 0", start, cursor.last_end)
+    cursor.expect("]", "after the weight")
+    return weight
+
+
+def _after_class(cursor: Cursor) -> str:
+    kind = cursor.token.kind
+    if kind == "=>":
+        return "a second '=>' in the same rule; 'at least' is written '>='"
+    if kind in {"name", "number", "quoted"} and cursor.before.kind != "]":
+        return f"unexpected {shown(cursor.token.text)}; a class with blanks goes into backquotes"
+    return f"unexpected {shown(cursor.token.text)} after the rule"

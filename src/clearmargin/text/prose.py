@@ -1,0 +1,152 @@
+"""Rules as sentences for people."""
+
+from __future__ import annotations
+
+import math
+
+from clearmargin.core.box import Box
+from clearmargin.core.interval import Interval
+from clearmargin.core.rounding import round_inwards
+from clearmargin.core.rule import Label, Rule
+from clearmargin.core.ruleset import RuleSet
+from clearmargin.core.space import FeatureSpace
+from clearmargin.core.stats import RuleStats
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.text.lexer import escape
+from clearmargin.text.printer import Phrases, check_rules, format_number
+
+__all__ = ["describe_rules", "percent", "plain"]
+
+# Beyond it, not every whole number is a float.
+_LAST_SURE_WHOLE = 2.0**53
+
+
+def describe_rules(rules: RuleSet, digits: int = 3) -> str:
+    r"""Say rules in sentences, one a line.
+
+    Bounds are rounded inwards: what is said is a part of what the rule covers, so a proved rule stays true. Bounds
+    of features that count things become whole numbers, which changes nothing for such features. Linear
+    conditions are not rounded; they stand as in the rule language.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    digits : int, default 3
+        Significant digits of the bounds.
+
+    Returns
+    -------
+    str
+        Numbered sentences.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> rules = parse_rules("feature bmi: unit `kg/m2`\n29.9876 <= bmi < 40 => ill")
+    >>> print(describe_rules(rules))
+    1. If bmi is at least 30 and less than 40 kg/m2, then ill.
+    """
+    check_rules(rules)
+    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
+        raise InvalidValueError(f"digits must be a whole number from 1, not {digits!r}")
+    phrases = Phrases(rules.space)
+    lines = [
+        f"{k}. {_sentence(rule, rules.space, phrases, digits)}" for k, rule in enumerate(rules, 1)
+    ]
+    return "\n".join(lines) or "No rules."
+
+
+def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
+    region = rule.region
+    if isinstance(region, Box):
+        said = [_say_feature(region, j, space, digits) for j in region.bounded]
+    else:
+        said = [
+            *phrases.rows(region),
+            *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
+        ]
+    premise = f"If {' and '.join(said)}, then" if said else "Always"
+    name = "" if rule.name is None else f"{plain(rule.name)}: "
+    remarks = _remarks(rule)
+    return f"{name}{premise} {plain(rule.label)}.{f' ({remarks})' if remarks else ''}"
+
+
+def plain(label: Label) -> str:
+    """Show a name as it is; only what cannot be seen is written as an escape."""
+    text = str(label)
+    return text if text.isprintable() else escape(text)
+
+
+def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
+    sets = dict(box.sets.allowed)
+    if j in sets:
+        return _say_set(j, sets[j], space)
+    interval = box.interval(j)
+    whole = _whole_numbers(interval) if space.integer[j] else None
+    shown = round_inwards(interval, digits) if whole is None else whole
+    unit = space.units[j]
+    return f"{plain(space.names[j])} is {_say_interval(shown)}{f' {plain(unit)}' if unit else ''}"
+
+
+def _whole_numbers(interval: Interval) -> Interval | None:
+    """The whole numbers of an interval, from the first to the last; None if there are none."""
+    low, high = interval.low, interval.high
+    if any(abs(bound) > _LAST_SURE_WHOLE for bound in (low, high) if math.isfinite(bound)):
+        return None
+    if math.isfinite(low):
+        low = float(math.ceil(low) if interval.low_closed else math.floor(low) + 1)
+    if math.isfinite(high):
+        high = float(math.floor(high) if interval.high_closed else math.ceil(high) - 1)
+    whole = Interval(low, high, closed="both")
+    return None if whole.is_empty else whole
+
+
+def _say_interval(interval: Interval) -> str:
+    low, high = format_number(interval.low), format_number(interval.high)
+    if interval.low == interval.high:
+        return low
+    if interval.low > -math.inf and interval.high < math.inf and interval.closed == "both":
+        return f"between {low} and {high}"
+    parts = []
+    if interval.low > -math.inf:
+        parts.append(f"{'at least' if interval.low_closed else 'more than'} {low}")
+    if interval.high < math.inf:
+        parts.append(f"{'at most' if interval.high_closed else 'less than'} {high}")
+    return " and ".join(parts)
+
+
+def _say_set(j: int, codes: tuple[int, ...], space: FeatureSpace) -> str:
+    kinds = space.categories[j]
+    assert kinds is not None
+    *first, last = (plain(kinds[code]) for code in codes)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"{plain(space.names[j])} is {listed}"
+
+
+def _remarks(rule: Rule) -> str:
+    remarks = [] if rule.weight == 1 else [f"weight {format_number(rule.weight)}"]
+    remarks += [] if rule.proof is None else [rule.proof]
+    remarks += [] if rule.stats is None else [_say_stats(rule.stats)]
+    return "; ".join(remarks)
+
+
+def _say_stats(stats: RuleStats) -> str:
+    text = f"covers {stats.covered} of {stats.rows} rows"
+    if stats.covered and stats.correct is not None:
+        text += f", {percent(stats.correct, stats.covered)} of them right"
+    if stats.covered and stats.agreed is not None:
+        text += f", {percent(stats.agreed, stats.covered)} as the model says"
+    return text
+
+
+def percent(part: int, whole: int) -> str:
+    """Say a share in percent, rounded down: only all of them are 100 %.
+
+    Examples
+    --------
+    >>> percent(382, 383), percent(383, 383), percent(1, 2)
+    ('99.7 %', '100 %', '50 %')
+    """
+    tenths = 1000 * part // whole
+    return f"{format_number(tenths / 10)} %"

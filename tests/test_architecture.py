@@ -1,0 +1,112 @@
+"""The shape of the code: sizes, layers in the small, public names, cheap imports."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import clearmargin
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "benchmarks").rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+PACKAGES = ["core", "text", "optim", "linear", "datasets"]
+
+# The names people rely on. Adding one is a decision, removing one breaks somebody.
+PUBLIC = [
+    "Box",
+    "CategorySets",
+    "FeatureSpace",
+    "HalfSpace",
+    "Hyperplane",
+    "Interval",
+    "LPSVC",
+    "LPSVCCV",
+    "Polyhedron",
+    "ProximalSVC",
+    "Rule",
+    "RuleScores",
+    "RuleSet",
+    "RuleStats",
+    "__version__",
+    "core",
+    "datasets",
+    "exceptions",
+    "format_rules",
+    "linear",
+    "optim",
+    "parse_rules",
+    "text",
+]
+
+
+def code_lines(node: ast.AST) -> int:
+    """Lines of a function without its docstring."""
+    body = node.body
+    doc = body[0] if ast.get_docstring(node) else None
+    documentation = doc.end_lineno - doc.lineno + 1 if doc else 0
+    return node.end_lineno - node.lineno + 1 - documentation
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_can_be_held_in_the_head(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_FILE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert code_lines(node) <= LONGEST_FUNCTION, node.name
+
+
+def test_no_file_is_called_after_nothing():
+    vague = {"utils.py", "helpers.py", "common.py", "misc.py"}
+    assert not [path for path in SOURCES if path.name in vague]
+
+
+def test_the_public_names_are_these():
+    assert sorted(clearmargin.__all__) == sorted(PUBLIC)
+    assert set(PUBLIC) <= set(dir(clearmargin))
+    for name in PUBLIC:
+        assert getattr(clearmargin, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'clearmargin' has no attribute 'nothing'"):
+        _ = clearmargin.nothing
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_everything_public_is_documented_with_an_example(package):
+    module = import_module(f"clearmargin.{package}")
+    for name in module.__all__:
+        value = getattr(module, name)
+        if not (inspect.isclass(value) or inspect.isfunction(value)):
+            continue
+        text = inspect.getdoc(value) or ""
+        assert text, f"{name} has no docstring"
+        assert ">>>" in text, f"{name} has no example"
+
+
+def imported_by(statement: str) -> set[str]:
+    code = f"{statement}; import sys; print(' '.join(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in out.stdout.split()}
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert not imported_by("import clearmargin") & {"numpy", "scipy", "sklearn", "pandas"}
+
+
+def test_values_and_the_rule_language_need_numpy_alone():
+    heavy = {"scipy", "sklearn", "pandas", "highspy", "clarabel", "matplotlib"}
+    assert not imported_by("from clearmargin import RuleSet, parse_rules") & heavy
+
+
+def test_the_help_loads_nothing_heavy():
+    statement = "from clearmargin.cli.main import main; main(['--help'])"
+    assert not imported_by(statement) & {"numpy", "scipy", "sklearn", "pandas"}

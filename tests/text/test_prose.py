@@ -1,0 +1,127 @@
+"""Rules as sentences for people."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearmargin.core import Box, FeatureSpace, Interval, Rule, RuleSet, RuleStats
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.text import describe_rules, parse_rules
+from clearmargin.text.prose import percent
+
+DECLARED = "feature bmi: unit `kg/m2`\nfeature glucose: unit `mg/dl`\nfeature births: integer\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("bmi >= 30 and 126 <= glucose <= 140 => ill",
+         "If bmi is at least 30 kg/m2 and glucose is between 126 and 140 mg/dl, then ill."),
+        ("bmi > 30 => ill", "If bmi is more than 30 kg/m2, then ill."),
+        ("bmi < 30 => ill", "If bmi is less than 30 kg/m2, then ill."),
+        ("bmi <= 30 => ill", "If bmi is at most 30 kg/m2, then ill."),
+        ("20 < bmi <= 30 => ill", "If bmi is more than 20 and at most 30 kg/m2, then ill."),
+        ("bmi = 30 => ill", "If bmi is 30 kg/m2, then ill."),
+        ("bmi >= 29.9871 => ill", "If bmi is at least 30 kg/m2, then ill."),
+        ("bmi > 29.9871 => ill", "If bmi is at least 30 kg/m2, then ill."),
+        ("bmi < 30.0199 => ill", "If bmi is at most 30 kg/m2, then ill."),
+        ("births > 3 => ill", "If births is at least 4, then ill."),
+        ("births < 3 => ill", "If births is at most 2, then ill."),
+        ("1.5 < births < 3.5 => ill", "If births is between 2 and 3, then ill."),
+        ("1234567 <= births => ill", "If births is at least 1234567, then ill."),
+        ("3.25 < births < 3.5 => ill", "If births is more than 3.25 and less than 3.5, then ill."),
+        ("births > 1e300 => ill", "If births is more than 1e+300, then ill."),
+        ("true => ill", "Always ill."),
+        ("0.123456*bmi + glucose <= 40.98765 => ill", "If 0.123456*bmi + glucose <= 40.98765, then ill."),
+        ("high: bmi > 1 => ill [weight 2.5]", "high: If bmi is more than 1 kg/m2, then ill. (weight 2.5)"),
+    ],
+)  # fmt: skip
+def test_a_rule_is_said_in_a_sentence(rule, sentence):
+    assert describe_rules(parse_rules(DECLARED + rule)) == f"1. {sentence}"
+
+
+def test_categories_are_listed():
+    rules = parse_rules(
+        "c = red => a\nc in {red, `dark blue`, green} and x + y < 1 => `no\nway`".replace(
+            "\nway", r"\nway"
+        )
+    )
+    assert describe_rules(rules) == (
+        "1. If c is red, then a.\n"
+        r"2. If x + y < 1 and c is red, dark blue or green, then no\nway."
+    )
+
+
+def test_no_rules_are_said_as_such():
+    assert describe_rules(parse_rules("")) == "No rules."
+
+
+def test_what_is_known_about_a_rule_stands_behind_it():
+    def say(**known):
+        return describe_rules(RuleSet([Rule(Box([1.0], [2.0]), "a", **known)], FeatureSpace(["x"])))
+
+    said = "1. If x is between 1 and 2, then a. "
+    stats = RuleStats(435, 383, correct=382, agreed=383)
+    assert say(proof="proved", stats=stats) == (
+        said + "(proved; covers 383 of 435 rows, 99.7 % of them right, 100 % as the model says)"
+    )
+    assert (
+        say(proof="observed", stats=RuleStats(10, 0, 0)) == said + "(observed; covers 0 of 10 rows)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 7, "0 %"), (99999, 100000, "99.9 %"), (7, 7, "100 %"), (1, 8, "12.5 %")],
+)
+def test_a_share_is_rounded_down(part, whole, text):
+    assert percent(part, whole) == text
+
+
+@pytest.mark.parametrize("digits", [0, -1, 2.5, True, None])
+def test_digits_are_a_whole_number_from_1(digits):
+    with pytest.raises(InvalidValueError, match="digits must be a whole number from 1"):
+        describe_rules(parse_rules("x > 3 => a"), digits=digits)
+
+
+def _heard(sentence: str) -> Interval:
+    """What a person understands, by a reader that shares nothing with the writer."""
+    said = sentence.removeprefix("1. If x is ").removesuffix(", then a.")
+    low, high, low_closed, high_closed = -math.inf, math.inf, True, True
+    if said.startswith("between "):
+        low, high = map(float, said.removeprefix("between ").split(" and "))
+        return Interval(low, high, "both")
+    for part in said.split(" and "):
+        *words, number = part.split()
+        value = float(number)
+        if words in (["at", "least"], ["more", "than"]):
+            low, low_closed = value, words[0] == "at"
+        elif words in (["at", "most"], ["less", "than"]):
+            high, high_closed = value, words[0] == "at"
+        else:
+            low = high = value
+    return Interval.from_flags(low, high, low_closed, high_closed)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(finite, finite, st.booleans(), st.booleans(), st.integers(1, 20), st.booleans())
+def test_what_is_said_is_a_part_of_what_the_rule_covers(
+    a, b, low_closed, high_closed, digits, is_whole
+):
+    low, high = sorted((a, b))
+    exact = Interval.from_flags(low, high, low_closed or low == high, high_closed or low == high)
+    space = FeatureSpace(["x"], integer=is_whole)
+    rules = RuleSet([Rule(Box.from_intervals({0: exact}, 1), "a")], space)
+    heard = _heard(describe_rules(rules, digits=digits))
+    assert not heard.is_empty
+    assert heard & exact == heard
+    if is_whole:
+        for value in (math.ceil(low), math.floor(high)):
+            if digits >= 17 and abs(value) < 2**53:
+                assert (float(value) in heard) == (float(value) in exact)
