@@ -6,6 +6,8 @@ which knows nothing of clearmargin can still catch a `ValueError` or a `TimeoutE
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BackendError",
     "ClearmarginError",
@@ -51,6 +53,8 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         The line of text in question.
     length : int
         How many characters the caret underlines.
+    file : str, optional
+        The file the text came from.
 
     Examples
     --------
@@ -60,16 +64,38 @@ class RuleSyntaxError(ClearmarginError, ValueError):
       ^^^
     """
 
-    def __init__(self, problem: str, *, line: int, column: int, source: str = "", length: int = 1):
+    def __init__(
+        self,
+        problem: str,
+        *,
+        line: int,
+        column: int,
+        source: str = "",
+        length: int = 1,
+        file: str | None = None,
+    ):
         self.problem = problem
         self.line = line
         self.column = column
         self.source = source
         self.length = length
+        self.file = file
         super().__init__(self._render())
 
+    def in_file(self, file: str) -> RuleSyntaxError:
+        """The same error, with the name of the file."""
+        return RuleSyntaxError(
+            self.problem,
+            line=self.line,
+            column=self.column,
+            source=self.source,
+            length=self.length,
+            file=file,
+        )
+
     def _render(self) -> str:
-        head = f"line {self.line}, column {self.column}: {self.problem}"
+        place = f"line {self.line}, column {self.column}: {self.problem}"
+        head = place if self.file is None else f"{self.file}, {place}"
         if not self.source:
             return head
         source, start = _window(self.source, self.column - 1)
@@ -78,8 +104,14 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         return f"{head}\n  {source}\n  {pad}{'^' * max(1, min(self.length, len(source) - start))}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        state = (self.problem, self.line, self.column, self.source, self.length)
-        return (_rebuild_syntax_error, state)
+        state = {
+            "line": self.line,
+            "column": self.column,
+            "source": self.source,
+            "length": self.length,
+            "file": self.file,
+        }
+        return (_rebuild_syntax_error, (self.problem, state))
 
 
 _WIDEST_SOURCE = 160
@@ -93,10 +125,8 @@ def _window(source: str, start: int) -> tuple[str, int]:
     return source[left : left + _WIDEST_SOURCE], start - left
 
 
-def _rebuild_syntax_error(
-    problem: str, line: int, column: int, source: str, length: int
-) -> RuleSyntaxError:
-    return RuleSyntaxError(problem, line=line, column=column, source=source, length=length)
+def _rebuild_syntax_error(problem: str, state: dict[str, Any]) -> RuleSyntaxError:
+    return RuleSyntaxError(problem, **state)
 
 
 class FileInTheWayError(ClearmarginError, FileExistsError):

@@ -60,7 +60,7 @@ def test_data_sets_are_listed_and_described(capsys):
         (["check", "missing.rules"], "missing.rules: no such file or directory"),
         (["check", "advice.txt"], "the name of a rule file ends in .json or .rules"),
         (["check", "folder.rules"], "folder.rules: is a directory"),
-        (["check", "broken.rules"], "line 1, column"),
+        (["check", "broken.rules"], "broken.rules, line 1, column"),
         (["check", "broken.json"], "broken.json is not valid JSON"),
         (["check", "binary.rules"], "binary.rules is not UTF-8 text"),
         (["frobnicate"], "invalid choice: 'frobnicate'"),

@@ -128,6 +128,8 @@ def test_many_bounds_on_one_feature_become_the_narrowest():
         ([[1.0, 0.0], [0.5, 0.5]], False),
         ([[1.0, 1e-17]], False),  # ... in floating point
         ([[2.0, 0.0]], False),
+        ([[LARGEST, LARGEST]], False),  # whose sum is no float
+        (np.empty((0, 0)), True),
         (np.empty((0, 2)), True),
     ],
 )

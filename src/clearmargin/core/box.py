@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.core.categories import CategorySets
-from clearmargin.core.extreme import lowest_sign
 from clearmargin.core.hyperplane import HalfSpace
 from clearmargin.core.interval import Interval
 from clearmargin.core.points import as_points, is_point
+from clearmargin.core.sign import exact_sign
 from clearmargin.core.value import BoolArray, FloatArray, Value, bool_array, float_array
 from clearmargin.exceptions import InvalidValueError
 
@@ -209,7 +209,7 @@ class Box(Value):
         attained = np.where(rising, self.lower_closed[active], self.upper_closed[active]).all()
         if not np.isfinite(corner).all():
             return False
-        sign = lowest_sign(coef[active], corner, intercept)
+        sign = exact_sign(coef[active], corner, intercept)
         return sign > 0 or (sign == 0 and (halfspace.is_closed or not attained))
 
     def volume(self) -> float:

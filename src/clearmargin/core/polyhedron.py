@@ -132,7 +132,7 @@ class Polyhedron(Value):
     def has_unit_rows(self) -> bool:
         """Whether each row is a plain bound on one feature (one weight, 1 or -1)."""
         single = np.count_nonzero(self.A, axis=1) == 1
-        return bool((single & (np.abs(self.A).sum(axis=1) == 1)).all())
+        return bool((single & (np.abs(self.A).max(axis=1, initial=0) == 1)).all())
 
     def to_box(self) -> Box:
         """Read the inequalities as a box; every row must have exactly one variable.

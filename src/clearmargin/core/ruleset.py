@@ -24,6 +24,7 @@ from clearmargin.exceptions import (
     FileDamagedError,
     FileTooNewError,
     InvalidValueError,
+    RuleSyntaxError,
 )
 
 if TYPE_CHECKING:
@@ -259,13 +260,15 @@ class RuleSet(Value, Sequence[Rule]):
         """Read rules from a .json or .rules file."""
         form = _form(path)
         try:
-            text = Path(path).read_text(
-                encoding="utf-8-sig"
-            )  # some editors put a mark at the start
+            # Some editors put a byte-order mark at the start.
+            text = Path(path).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
         if form == ".rules":
-            return cls.from_text(text)
+            try:
+                return cls.from_text(text)
+            except RuleSyntaxError as error:
+                raise error.in_file(str(path)) from None
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep

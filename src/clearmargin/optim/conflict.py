@@ -96,7 +96,7 @@ class Conflict:
 
 
 def find_conflict(program: Program, *, time_limit: float | None = None) -> Conflict | None:
-    """Return demands of an infeasible program that contradict each other, or None if it is feasible.
+    """Return demands of an infeasible program that contradict each other.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ def find_conflict(program: Program, *, time_limit: float | None = None) -> Confl
     Returns
     -------
     Conflict or None
-        The conflict; see `Conflict` for an example.
+        The conflict, see there for an example; None if the program is feasible or if there was no time to
+        prove that it is not.
     """
     return _Search(program, Options(time_limit=time_limit)).run()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core.extreme import lowest_sign
+from clearmargin.core.sign import exact_sign
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -42,7 +42,7 @@ def test_sums_that_nearly_vanish_get_the_sign_of_the_exact_sum(n, decades):
     for seed in range(60):
         for coef, point, intercept in hard_sums(n, decades, seed):
             sign = exactly(coef, point, intercept)
-            assert lowest_sign(coef, point, intercept) == sign
+            assert exact_sign(coef, point, intercept) == sign
             wrong_in_floats += int(np.sign((coef * point).sum() + intercept)) == -sign
     # The cases are hard: floats alone would say the opposite in some of them.
     assert wrong_in_floats > 0
@@ -56,7 +56,7 @@ def test_sums_that_nearly_vanish_get_the_sign_of_the_exact_sum(n, decades):
 )
 def test_any_floats_get_the_sign_of_the_exact_sum(pairs, intercept):
     coef, point = np.array(pairs).T
-    assert lowest_sign(coef, point, intercept) == exactly(coef, point, intercept)
+    assert exact_sign(coef, point, intercept) == exactly(coef, point, intercept)
 
 
 HALF = 2.0**-537  # its square is the smallest float
@@ -76,4 +76,4 @@ EDGES = {
 def test_edges(name):
     coef, point, intercept, sign = EDGES[name]
     assert exactly(coef, point, intercept) == sign
-    assert lowest_sign(np.array(coef), np.array(point), intercept) == sign
+    assert exact_sign(np.array(coef), np.array(point), intercept) == sign

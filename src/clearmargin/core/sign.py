@@ -8,13 +8,13 @@ import numpy as np
 
 from clearmargin.core.value import FloatArray
 
-__all__ = ["lowest_sign"]
+__all__ = ["exact_sign"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def lowest_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
+def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
     """Give the sign of coef.point + intercept of the real numbers that the floats stand for.
 
     A floating-point sum of n products is off by at most about n eps times the sum of their magnitudes
@@ -36,7 +36,7 @@ def lowest_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
 
     Examples
     --------
-    >>> lowest_sign(np.array([1e16, 1.0]), np.array([1.0, 1.0]), -1e16)
+    >>> exact_sign(np.array([1e16, 1.0]), np.array([1.0, 1.0]), -1e16)
     1
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

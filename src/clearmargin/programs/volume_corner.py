@@ -1,0 +1,162 @@
+"""The largest box with its corner on the plane: volume maximisation.
+
+In a region near <= z <= far below the plane a'z = g, with slack s = g - a'near > 0 (Fung, Sandilya and Rao, KDD 2005,
+eq. 8, in oriented coordinates)::
+
+    maximise    prod_i (c_i - near_i)
+    subject to  a'c = g,    near <= c <= far
+
+Every feature spends p_i = a_i (c_i - near_i) of the slack, up to a_i (far_i - near_i). The product is largest when all
+that are not at their end spend the same: p_i = min(t, a_i (far_i - near_i)) with t such that the slack is
+spent. This is water-filling. The printed iteration (eqs. 14, 15) forgets earlier clamps when it is read
+literally; with clamps that stay it converges to the same point. If the slack pays for the whole region, the region
+is the rule.
+
+A corner computed in floating point may lie beyond the plane by a rounding error. It is moved back until exact
+arithmetic says that the box is inside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clearmargin.programs.side import BoolArray, Corner, FloatArray, Region, Side
+
+__all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
+
+# Each step of a repair removes twice the excess seen; a handful suffices unless coordinates have no digits left.
+_REPAIRS = 60
+
+
+def volume_corner(side: Side, region: Region) -> Corner | None:
+    """Find the corner of the largest box.
+
+    Parameters
+    ----------
+    side : Side
+        The half-space.
+    region : Region
+        Where to look; its near corner lies on the side.
+
+    Returns
+    -------
+    Corner or None
+        None when floating point has no corner strictly beyond the near faces.
+
+    Examples
+    --------
+    >>> from clearmargin.core import Box, Hyperplane
+    >>> side = Side.of(Hyperplane([1.0, 1.0], -1.0).side(-1))
+    >>> volume_corner(side, side.region(Box([0.0, 0.0], [0.2, 5.0]))).far
+    array([0.2, 0.8])
+    """
+    dear = side.a * (region.far - region.near)
+    slack = side.slack(region.near)
+    if slack <= 0:
+        return None
+    spent = water_fill(np.zeros_like(dear), dear, slack)
+    return corner_at(side, region, spent, spent >= dear)
+
+
+def water_fill(low: FloatArray, high: FloatArray, budget: float) -> FloatArray:
+    """Share a budget equally, but for limits: p_i = clip(t, low_i, high_i) with sum p = budget.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (k,)
+        Least and greatest share of each.
+    budget : float
+        What there is to share.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        The shares; `high` when the budget pays for all of it, `low` when it does not even pay for that.
+
+    Examples
+    --------
+    >>> water_fill(np.zeros(3), np.array([0.1, 5.0, 5.0]), 1.0)
+    array([0.1 , 0.45, 0.45])
+    """
+    if high.sum() <= budget:
+        return high.copy()
+    if low.sum() >= budget:
+        return low.copy()
+    # The total is piecewise linear and rising in t, with kinks at the limits.
+    kinks = np.unique(np.concatenate([low, high]))
+    totals = np.clip(kinks[:, None], low, high).sum(axis=1)
+    k = int(np.searchsorted(totals, budget, side="right")) - 1
+    free = (low <= kinks[k]) & (high > kinks[k])
+    t = kinks[k] + (budget - totals[k]) / max(1, int(free.sum()))
+    shares: FloatArray = np.clip(t, low, high)
+    return shares
+
+
+def corner_at(side: Side, region: Region, spent: FloatArray, at_end: BoolArray) -> Corner | None:
+    """Turn shares of the slack into far faces that are proved to be sound.
+
+    Parameters
+    ----------
+    side, region
+        The half-space and the region.
+    spent : ndarray of shape (k,)
+        What each feature spends.
+    at_end : ndarray of bool of shape (k,)
+        Features whose far face is that of the region.
+
+    Returns
+    -------
+    Corner or None
+        None when no open face can be placed strictly beyond its near face.
+    """
+    far = np.where(at_end, region.far, region.near + spent / side.a)
+    # A face may not pass the region's own, nor touch it from inside with another flag.
+    at_end = at_end | (far >= region.far)
+    far = np.where(at_end, region.far, far)
+    closed = at_end & region.far_closed
+    for _ in range(_REPAIRS):
+        corner = Corner(far, closed)
+        if side.admits(corner):
+            return corner if (far > region.near)[~closed].all() else None
+        moved = _pull_back(side, region, far, at_end)
+        if moved is None:
+            return None
+        far, at_end = moved
+        closed = at_end & region.far_closed
+    return None
+
+
+def _pull_back(
+    side: Side, region: Region, far: FloatArray, at_end: BoolArray
+) -> tuple[FloatArray, BoolArray] | None:
+    """Move the face that has most to give below the excess."""
+    reach = side.a * (far - region.near)
+    # Faces on the region's end stay there as long as others can give.
+    candidates = reach if at_end.all() else np.where(at_end, -np.inf, reach)
+    i = int(np.argmax(candidates))
+    if not candidates[i] > 0:
+        return None
+    excess = max(-side.slack(far), 0.0)
+    far, at_end = far.copy(), at_end.copy()
+    far[i] = min(far[i] - 2.0 * excess / side.a[i], np.nextafter(far[i], -np.inf))
+    at_end[i] = False
+    return far, at_end
+
+
+def deepest_corner(side: Side, Z: FloatArray) -> Corner:
+    """Close the faces at the point farthest from the plane: covers it, whatever rounding does.
+
+    Parameters
+    ----------
+    side : Side
+        The half-space.
+    Z : ndarray of shape (p, k)
+        Points on the side.
+
+    Returns
+    -------
+    Corner
+        Sound, because the point itself is on the side.
+    """
+    deepest = Z[int(np.argmin(Z @ side.a))]
+    return Corner(deepest, np.ones(len(deepest), dtype=np.bool_))
