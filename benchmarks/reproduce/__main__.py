@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduce import fung_planes
+from benchmarks.reproduce import fung_planes, fung_tables
 
 
 def main() -> None:
     """Print every section."""
-    for module in (fung_planes,):
+    for module in (fung_planes, fung_tables):
         print(module.section().to_markdown())
 
 

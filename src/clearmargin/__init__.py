@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RuleSet,
         RuleStats,
     )
+    from clearmargin.extract import Explanation, RuleExtractor
     from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
     from clearmargin.text import format_rules, parse_rules
 
@@ -30,6 +31,7 @@ __all__ = [
     "LPSVCCV",
     "Box",
     "CategorySets",
+    "Explanation",
     "FeatureSpace",
     "HalfSpace",
     "Hyperplane",
@@ -37,6 +39,7 @@ __all__ = [
     "Polyhedron",
     "ProximalSVC",
     "Rule",
+    "RuleExtractor",
     "RuleScores",
     "RuleSet",
     "RuleStats",
@@ -44,6 +47,7 @@ __all__ = [
     "core",
     "datasets",
     "exceptions",
+    "extract",
     "format_rules",
     "linear",
     "optim",
@@ -65,11 +69,12 @@ _HOMES = {
         "RuleSet",
         "RuleStats",
     ],
+    "extract": ["Explanation", "RuleExtractor"],
     "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
     "text": ["format_rules", "parse_rules"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("core", "datasets", "exceptions", "linear", "optim", "text")
+_PACKAGES = ("core", "datasets", "exceptions", "extract", "linear", "optim", "text")
 
 
 def __getattr__(name: str) -> object:

@@ -48,6 +48,7 @@ def test_no_inequality_at_all_is_the_unbounded_box():
         (True, True),
         (np.bool_(False), False),
         (-(2**80), -(2**80)),
+        (2**1000 - 1, 2**1000 - 1),
     ],
 )
 def test_a_label_becomes_a_plain_value(given_label, label):
@@ -67,6 +68,7 @@ def test_a_label_becomes_a_plain_value(given_label, label):
         (b"ill", r"not b'ill' \(bytes\)"),
         (np.datetime64("2020-01-01"), "a non-empty text or a number"),
         (("a",), r"\(tuple\)"),
+        (2**1000, "at most 1000 bits, not 1001; use a text"),
         (1j, r"not 1j \(complex\)"),
         (np.array(["ill"]), r"\(ndarray\)"),
     ],
@@ -74,6 +76,11 @@ def test_a_label_becomes_a_plain_value(given_label, label):
 def test_what_is_no_label_is_refused(label, message):
     with pytest.raises(InvalidValueError, match=message):
         as_label(label)
+
+
+def test_an_integer_that_python_cannot_print_is_refused_without_printing_it():
+    with pytest.raises(InvalidValueError, match="at most 1000 bits, not 16610"):
+        Rule(BOX, -(10**5000))
 
 
 @pytest.mark.parametrize(

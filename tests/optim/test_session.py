@@ -52,7 +52,8 @@ def change(session, kind, rng, count):
         matrix[rng.integers(4), rng.integers(5)] = rng.normal()
         session.set_coefficients("r", "x", matrix)
     elif kind == "sparse":
-        matrix = sparse.random_array((4, size), density=0.5, rng=rng)
+        dense = rng.normal(size=(4, size)) * (rng.random((4, size)) < 0.5)
+        matrix = sparse.coo_array(dense)
         session.set_coefficients("r", name, matrix)
     elif kind == "columns":
         new = Variables(f"u{count}", 3, 0.0, rng.random(3), cost=rng.normal(size=3))

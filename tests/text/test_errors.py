@@ -206,6 +206,7 @@ CASES = [
     ),
     ("classes:", "", "expected a class, not the end of the line"),
     ("classes: a, a", "a", "this class is listed twice"),
+    (f"classes: a, {2**1000}", str(2**1000), "this class has too many digits"),
     ("classes: 1, true", "true", "this class is listed twice"),
     ("classes: a b", "b", "unexpected 'b'; write ',' between classes"),
     ("feature", "", "expected the name of a feature, not the end of the line"),

@@ -109,6 +109,32 @@ def test_a_condition_on_one_feature_bounds_it(premise, interval):
     assert region == Box.from_intervals({0: interval}, 2)
 
 
+PLAIN = [
+    "x >= -0",
+    "-0 < x",
+    "x > -1e308",
+    "x < 2 + 3",
+    "-x < 0",
+    "x = 1",
+    "-1 < x <= 3",
+    "2*x <= 0*y + 2*x + y",
+]
+
+
+@given(st.lists(st.sampled_from(PLAIN), min_size=1, max_size=4), st.booleans())
+def test_a_box_from_text_is_as_good_as_one_that_was_checked(conditions, with_category):
+    premise = " and ".join([*conditions, *(["c in {red, blue}"] if with_category else [])])
+    try:
+        box = region_of(premise)
+    except RuleSyntaxError:
+        return
+    if isinstance(box, Box):
+        assert box == Box(box.lower, box.upper, box.lower_closed, box.upper_closed, box.sets)
+        for array in (box.lower, box.upper, box.lower_closed, box.upper_closed):
+            assert not array.flags.writeable
+            assert array.base is None or not array.base.flags.writeable
+
+
 @pytest.mark.parametrize(
     ("premise", "A", "b", "strict"),
     [

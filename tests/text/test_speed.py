@@ -7,8 +7,9 @@ import time
 
 import pytest
 
+from clearmargin.core import RuleSet
 from clearmargin.exceptions import RuleSyntaxError
-from clearmargin.text import format_rules, parse_rules
+from clearmargin.text import describe_rules, format_rules, parse_rules
 
 MEGABYTE = 1_000_000
 # Long enough that quadratic time would take minutes.
@@ -51,6 +52,9 @@ LONG_LINES = {
     "signs": lambda n: "x <= " + "-" * n + "3 => a",
     "chain": lambda n: " <= ".join(["x", "y"] * (n // 12)) + " => a",
     "categories": lambda n: "c in {" + ", ".join(f"k{k}" for k in range(n // 9)) + "} => a",
+    "features with categories": lambda n: (
+        " and ".join(f"x{k} in {{a, b}}" for k in range(n // 22)) + " => a"
+    ),
     "rule name": lambda n: "x" * n + ": x > 3 => a",
     "quoted name": lambda n: "`" + "\\n " * (n // 3) + "` > 3 => a",
     "classes": lambda n: "classes: " + ", ".join(f"k{k}" for k in range(n // 9)),
@@ -103,8 +107,18 @@ def test_many_unknown_names_do_not_make_the_search_for_the_nearest_one_long():
     assert time.process_time() - start < 20
 
 
-def test_printing_is_linear_too():
-    rules = parse_rules(rule_text(MEGABYTE))
-    start = time.process_time()
-    format_rules(rules)
-    assert time.process_time() - start < 20
+@pytest.mark.parametrize(
+    "text",
+    [
+        rule_text(MEGABYTE),
+        LONG_LINES["features"](LONG),
+        LONG_LINES["features with categories"](LONG),
+    ],
+    ids=["rules", "features", "features with categories"],
+)
+def test_printing_is_linear_too(text):
+    rules = parse_rules(text)
+    for write in (format_rules, describe_rules, RuleSet.to_dict, lambda rules: repr(rules.rules)):
+        start = time.process_time()
+        write(rules)
+        assert time.process_time() - start < 20

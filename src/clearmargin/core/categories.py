@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class CategorySets(Value):
     """
 
     allowed: tuple[tuple[int, tuple[int, ...]], ...]
+    _codes: dict[int, frozenset[int]] = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -48,16 +49,17 @@ class CategorySets(Value):
                     f"feature {feature!r} needs a set of codes, not {codes!r} ({type(codes).__name__})"
                 )
             pairs[_position(feature)] = tuple(sorted({_position(code) for code in codes}))
-        self._set(allowed=tuple(sorted(pairs.items())))
+        ordered = tuple(sorted(pairs.items()))
+        self._set(allowed=ordered, _codes={f: frozenset(codes) for f, codes in ordered})
 
     def __getitem__(self, feature: int) -> frozenset[int]:
-        return frozenset(dict(self.allowed)[feature])
+        return self._codes[feature]
 
     def __contains__(self, feature: object) -> bool:
-        return any(feature == f for f, _ in self.allowed)
+        return feature in self._codes
 
     def __iter__(self) -> Iterator[int]:
-        return (feature for feature, _ in self.allowed)
+        return iter(self._codes)
 
     def __len__(self) -> int:
         return len(self.allowed)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.core.points import as_points
+from clearmargin.core.sign import exact_sign
 from clearmargin.core.value import BoolArray, FloatArray, Value, float_array, number
 from clearmargin.exceptions import InvalidValueError
 
@@ -135,6 +136,38 @@ class HalfSpace(Value):
         """Tell for each row of X whether it is on this side, in floating point."""
         f = self.hyperplane.decision(X)
         return f > 0 if self.sign > 0 else f <= 0
+
+    def contains_exactly(self, X: ArrayLike) -> BoolArray:
+        """Tell for each row of X whether it is on this side, in exact arithmetic.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Rows of finite numbers.
+
+        Returns
+        -------
+        ndarray of bool of shape (m,)
+            Floating point decides where its error bound allows, fractions elsewhere.
+
+        Examples
+        --------
+        >>> plane = Hyperplane([0.1, 0.2], -0.3)
+        >>> plane.side(1).contains([[1.0, 1.0]]), plane.side(1).contains_exactly([[1.0, 1.0]])
+        (array([ True]), array([ True]))
+        """
+        points = np.asarray(X, dtype=np.float64)
+        plane = self.hyperplane
+        f = plane.decision(points)
+        # As in `exact_sign`, with one bound for all rows: outside of this band the sign of f is right.
+        low, high = points.min(axis=0, initial=0.0), points.max(axis=0, initial=0.0)
+        size = float(np.maximum(-low, high) @ np.abs(plane.coef)) + abs(plane.intercept)
+        band = (plane.n_features + 2) * np.finfo(np.float64).eps * size
+        inside = f > 0 if self.sign > 0 else f <= 0
+        for k in np.flatnonzero(np.abs(f) <= band):
+            sign = self.sign * exact_sign(plane.coef, points[k], plane.intercept)
+            inside[k] = sign > 0 or (sign == 0 and self.is_closed)
+        return inside
 
     def __repr__(self) -> str:
         return f"HalfSpace({self.hyperplane!r}, {self.sign})"

@@ -38,5 +38,9 @@ def as_points(X: ArrayLike, n_features: int) -> FloatArray:
 
 def is_point(points: FloatArray) -> BoolArray:
     """Tell for each row whether all its values are known; a row with NaN is no point of the space."""
+    # A sum is NaN when a term is (or when infinities cancel): mostly one number tells that nothing is missing.
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not np.isnan(points.sum()):
+            return np.ones(len(points), dtype=np.bool_)
     known: BoolArray = np.logical_not(np.isnan(points).any(axis=1))
     return known

@@ -23,6 +23,8 @@ Proof = Literal["proved", "observed"]
 
 _ORIGINS = ("expert", "extracted", "refined")
 _PROOFS = ("proved", "observed", None)
+# Python prints and reads no integer of more than 4,300 digits, and what cannot be printed is no label.
+_LARGEST_LABEL_BITS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -135,6 +137,10 @@ def as_label(label: object) -> Label:
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, float) and not math.isfinite(plain):
         raise InvalidValueError(f"a class label must not be {plain!r}")
+    if isinstance(plain, int) and plain.bit_length() > _LARGEST_LABEL_BITS:
+        raise InvalidValueError(
+            f"a class label has at most {_LARGEST_LABEL_BITS} bits, not {plain.bit_length()}; use a text"
+        )
     if not isinstance(plain, str | int | float) or plain == "":
         raise InvalidValueError(
             f"a class label is a non-empty text or a number, not {plain!r} ({type(plain).__name__})"

@@ -76,14 +76,18 @@ class RuleSet(Value, Sequence[Rule]):
                 f"classes must be a list of labels, not the single text {classes!r}"
             )
         members = tuple(rules)
+        with_categories = frozenset(
+            j for j, kinds in enumerate(space.categories) if kinds is not None
+        )
         for k, rule in enumerate(members):
-            _check_rule(rule, k, space)
+            _check_rule(rule, k, space, with_categories)
         said = dict.fromkeys(rule.label for rule in members)
         labels = tuple(said) if classes is None else tuple(as_label(c) for c in classes)
-        if len(set(labels)) < len(labels):
+        known = set(labels)
+        if len(known) < len(labels):
             raise InvalidValueError(f"the classes must differ: {labels}")
         for k, rule in enumerate(members):
-            if rule.label not in labels:
+            if rule.label not in known:
                 hint = nearest_name(str(rule.label), [str(c) for c in labels])
                 raise InvalidValueError(f"rule {k} says {rule.label!r}, which is no class{hint}")
         self._set(rules=members, space=space, classes=labels, _packed=None)
@@ -108,9 +112,6 @@ class RuleSet(Value, Sequence[Rule]):
 
     def __str__(self) -> str:
         return self.to_text()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RuleSet, (self.rules, self.space, self.classes)
 
     # Applying the rules
 
@@ -279,21 +280,22 @@ class RuleSet(Value, Sequence[Rule]):
             raise type(error)(f"{path}: {error}") from error
 
 
-def _check_rule(rule: Rule, k: int, space: FeatureSpace) -> None:
+def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozenset[int]) -> None:
     if not isinstance(rule, Rule):
         raise InvalidValueError(f"rule {k} is not a Rule but {type(rule).__name__}")
     if rule.n_features != len(space):
         raise InvalidValueError(
             f"rule {k} is over {rule.n_features} features, the space has {len(space)}"
         )
-    for feature in rule.region.sets:
+    for feature, codes in rule.region.sets.allowed:
         kinds = space.categories[feature]
-        if kinds is None or max(rule.region.sets[feature]) >= len(kinds):
+        if kinds is None or codes[-1] >= len(kinds):
             raise InvalidValueError(
                 f"rule {k} names a category of {space.names[feature]!r} that the space does not have"
             )
-    for feature in rule.region.bounded:
-        if space.categories[feature] is not None and feature not in rule.region.sets:
+    # Most spaces have no categories, and most sets of rules have many rules.
+    for feature in rule.region.bounded if with_categories else ():
+        if feature in with_categories and feature not in rule.region.sets:
             raise InvalidValueError(
                 f"rule {k} has a bound on {space.names[feature]!r}, which has categories"
             )

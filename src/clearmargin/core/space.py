@@ -22,7 +22,7 @@ from clearmargin.core.value import (
 )
 from clearmargin.exceptions import DataError, InvalidValueError
 
-__all__ = ["FeatureSpace", "nearest_name"]
+__all__ = ["FeatureSpace", "nearest_name", "seen_range"]
 
 Categories = tuple[str, ...] | None
 PerFeature = Mapping[str, Any] | Sequence[Any] | None
@@ -127,11 +127,7 @@ class FeatureSpace(Value):
             if not column.is_numeric:
                 categories[j] = column.categories
                 continue
-            values = column.numbers()
-            known = values[np.isfinite(values)]
-            if len(known):
-                low[j], high[j] = known.min(), known.max()
-                integer[j] = bool((known == np.floor(known)).all())
+            low[j], high[j], integer[j] = seen_range(column.numbers())
         return cls([column.name for column in columns], low, high, integer, categories, units)
 
     @property
@@ -203,6 +199,25 @@ class FeatureSpace(Value):
         if (unit := self.units[j]) is not None:
             words.append(unit)
         return " ".join(words)
+
+
+def seen_range(values: FloatArray) -> tuple[float, float, bool]:
+    """The range of the known values of a column, and whether all of them are whole numbers.
+
+    Examples
+    --------
+    >>> seen_range(np.array([3.0, 1.0, np.nan]))
+    (1.0, 3.0, True)
+    """
+    if not len(values):
+        return -np.inf, np.inf, False
+    low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return seen_range(values[np.isfinite(values)])
+    # Most columns show in their first values that they are not whole.
+    first = values[:256]
+    is_integer = bool((first == np.floor(first)).all() and (values == np.floor(values)).all())
+    return low, high, is_integer
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:

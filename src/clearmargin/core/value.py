@@ -51,7 +51,8 @@ class Value:
         return tuple(_comparable(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), {f.name: getattr(self, f.name) for f in fields(self)})  # type: ignore[arg-type]
+        state = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
+        return _rebuild, (type(self), state)
 
     def __copy__(self: V) -> V:
         return self
@@ -102,10 +103,10 @@ def float_array(
         raise InvalidValueError(f"{what} must be numbers: {error}") from None
     if array is None:
         raise InvalidValueError(f"{what} must be numbers, not {given.dtype} values")
-    if np.isnan(array).any():
+    if np.count_nonzero(np.isnan(array)):
         where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
         raise InvalidValueError(f"{what} must not be NaN (at position {_place(where)})")
-    array = array + 0.0  # -0.0 + 0.0 is 0.0
+    array += 0.0  # -0.0 + 0.0 is 0.0
     return _read_only(_fit(array, what, shape))
 
 
@@ -117,7 +118,7 @@ def holds_numbers(array: NDArray[Any]) -> bool:
     >>> holds_numbers(np.array([1, 2])), holds_numbers(np.array(["1", "2"]))
     (True, False)
     """
-    if array.dtype == object:
+    if array.dtype.kind == "O":
         return not any(isinstance(value, str | bytes) for value in array.flat)
     return array.dtype.kind in "biuf"
 
@@ -144,7 +145,7 @@ def number(value: object, what: str) -> float:
 def bool_array(values: ArrayLike, what: str, *, shape: tuple[int, ...]) -> BoolArray:
     """Copy flags into a read-only boolean array of the given shape."""
     array = np.array(values)
-    if array.dtype != np.bool_:
+    if array.dtype.kind != "b":
         raise InvalidValueError(f"{what} must be True or False, not {array.dtype} values")
     return _read_only(_fit(array, what, shape))
 

@@ -49,6 +49,12 @@ class Demand:
     rows : tuple of int
         The rows or unknowns of the block that matter, the most telling first; empty when there is only
         one or when it is not known.
+
+    Examples
+    --------
+    >>> demand = Demand("constraint", "budget", rows=(3, 0))
+    >>> print(demand)
+    the constraint 'budget' (rows 3, 0)
     """
 
     kind: Literal["constraint", "bounds", "integrality"]
@@ -108,8 +114,13 @@ def find_conflict(program: Program, *, time_limit: float | None = None) -> Confl
     Returns
     -------
     Conflict or None
-        The conflict, see there for an example; None if the program is feasible or if there was no time to
-        prove that it is not.
+        The conflict; None if the program is feasible or if there was no time to prove that it is not.
+
+    Examples
+    --------
+    >>> x = Variables("x", 1, lower=0.0)
+    >>> find_conflict(Program([x, Linear("little", {"x": 1.0}, upper=-1.0)])).blocks
+    ('x', 'little')
     """
     return _Search(program, Options(time_limit=time_limit)).run()
 

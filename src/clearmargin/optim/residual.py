@@ -56,6 +56,12 @@ class Residual:
         The block of the largest relative violation; None when nothing is violated, or for the gap.
     index : int or None
         Its row, unknown or cone within the block.
+
+    Examples
+    --------
+    >>> from clearmargin.optim import Program, Variables
+    >>> primal_residual(Program([Variables("x", 2, upper=3.0)]), np.array([1.0, 4.0]))
+    Residual(absolute=1.0, relative=0.2, block='x', index=1)
     """
 
     absolute: float

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import Field, fields
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from clearmargin.core.value import FloatArray
 
 __all__ = ["FloatArray", "Value"]
 
-FloatArray: TypeAlias = NDArray[np.float64]
 
-
+# Not the Value of core, whose arrays are small copies in canonical form, compared and hashed as bytes. Matrices
+# here may fill the memory: they are views of what the caller gave, -0.0 and all, so that a hash would be
+# costly and could change, and a deep copy that returned the value itself would not be independent of them.
 class Value:
     """Base of the frozen dataclasses: equal by content, rebuilt through the constructor.
 

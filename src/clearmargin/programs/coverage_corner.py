@@ -17,11 +17,12 @@ the faces, and what is left of the slack is spent on volume.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 
-from clearmargin.programs.side import Corner, FloatArray, Region, Side
+from clearmargin.programs.side import BoolArray, Corner, FloatArray, Region, Side
 from clearmargin.programs.volume_corner import corner_at, deepest_corner, water_fill
 
 __all__ = [
@@ -39,7 +40,9 @@ _ROUNDS = 8
 _PEEL_SHARE = 200
 
 
-def coverage_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
+def coverage_corner(
+    side: Side, region: Region, Z: FloatArray, rng: np.random.Generator | None = None
+) -> Corner:
     """Find a corner that covers as many points as pair exchange can.
 
     Parameters
@@ -50,6 +53,9 @@ def coverage_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
         Where to look.
     Z : ndarray of shape (p, k)
         The points in the region, at least one.
+    rng : Generator, optional
+        With it one start is drawn, possibly a random budget, instead of taking the best of all: a search that is run
+        several times should not always find the same.
 
     Returns
     -------
@@ -61,12 +67,15 @@ def coverage_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
         whole = corner_at(side, region, ends, np.ones(len(ends), dtype=np.bool_))
         if whole is not None:
             return whole
-    starts = [
-        water_fill(np.zeros_like(ends), ends, slack),
-        quantile_budget(P, slack),
-        peel(P, slack),
+    starts: list[Callable[[], FloatArray]] = [
+        lambda: water_fill(np.zeros_like(ends), ends, slack),
+        lambda: quantile_budget(P, slack),
+        lambda: peel(P, slack),
     ]
-    budgets = [exchange_pairs(P, budget) for budget in starts]
+    if rng is not None:
+        starts.append(lambda: rng.dirichlet(np.ones(len(ends))) * slack)
+        starts = [starts[rng.integers(len(starts))]]
+    budgets = [exchange_pairs(P, start()) for start in starts]
     counts = [covered(P, budget).sum() for budget in budgets]
     best = budgets[int(np.argmax(counts))]
     return polished_corner(side, region, Z, best)
@@ -78,7 +87,7 @@ def prices(side: Side, region: Region, Z: FloatArray) -> tuple[FloatArray, float
     return P, side.slack(region.near), side.a * (region.far - region.near)
 
 
-def covered(P: FloatArray, budget: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def covered(P: FloatArray, budget: FloatArray) -> BoolArray:
     """Tell which points a budget covers."""
     return np.asarray(np.less(P, budget).all(axis=1))
 
@@ -103,20 +112,20 @@ def peel(P: FloatArray, slack: float) -> FloatArray:
     Each step takes from the feature that gains most budget for each point lost.
     """
     rest = P
-    while True:
-        join = rest.max(axis=0)
-        if join.sum() < slack or len(rest) == 1:
-            break
+    join = rest.max(axis=0)
+    while join.sum() >= slack and len(rest) > 1:
         step = max(1, len(rest) // _PEEL_SHARE)
-        # After the step outermost points are gone, the next one sets the face.
-        place = max(0, len(rest) - 1 - step)
-        inner = np.partition(rest, place, axis=0)[place]
-        lost = (rest > inner).sum(axis=0)
-        gain = np.where(lost > 0, (join - inner) / np.maximum(lost, 1), -np.inf)
+        # After the step outermost points are gone, the next one sets the face; ties go together.
+        inner = np.partition(rest, -1 - step, axis=0)[-1 - step]
+        below = np.where(np.less(rest, join), rest, -np.inf).max(axis=0)
+        inner = np.where(inner < join, inner, below)
+        lost = np.greater(rest, inner).sum(axis=0)
+        gain = np.where(np.isfinite(inner), (join - inner) / lost, -np.inf)
         i = int(np.argmax(gain))
-        if not lost[i] or lost[i] == len(rest):
+        if not np.isfinite(gain[i]):
             break
         rest = rest[rest[:, i] <= inner[i]]
+        join = rest.max(axis=0)
     left = max(slack - join.sum(), 0.0)
     return np.asarray(join + left / len(join))
 
@@ -172,7 +181,13 @@ def _best_share(first: FloatArray, second: FloatArray, total: float) -> tuple[fl
     return float(starts[j] + ends[ended[j]]) / 2.0, int(alive[j])
 
 
-def polished_corner(side: Side, region: Region, Z: FloatArray, budget: FloatArray) -> Corner:
+def polished_corner(
+    side: Side,
+    region: Region,
+    Z: FloatArray,
+    budget: FloatArray,
+    free: BoolArray | None = None,
+) -> Corner:
     """Turn a budget into a corner whose faces keep a distance from the points they cover.
 
     Half of the slack beyond the join of the covered points is spread as a margin over all faces, the other half is
@@ -186,6 +201,8 @@ def polished_corner(side: Side, region: Region, Z: FloatArray, budget: FloatArra
         The points in the region.
     budget : ndarray of shape (k,)
         What each feature may spend.
+    free : ndarray of bool of shape (k,), optional
+        Features that go to their end whatever it costs.
 
     Returns
     -------
@@ -196,6 +213,8 @@ def polished_corner(side: Side, region: Region, Z: FloatArray, budget: FloatArra
     inside = covered(P, budget)
     if inside.any():
         join = P[inside].max(axis=0)
+        if free is not None:
+            join = np.where(free, ends, join)
         left = slack - float(join.sum())
         if left > 0:
             floor = np.minimum(join + left / (2.0 * len(join)), ends)

@@ -28,7 +28,7 @@ __all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
 _REPAIRS = 60
 
 
-def volume_corner(side: Side, region: Region) -> Corner | None:
+def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
     """Find the corner of the largest box.
 
     Parameters
@@ -37,25 +37,29 @@ def volume_corner(side: Side, region: Region) -> Corner | None:
         The half-space.
     region : Region
         Where to look; its near corner lies on the side.
+    Z : ndarray of shape (p, k)
+        The points in the region; they matter only where floating point has no corner strictly beyond the near faces.
 
     Returns
     -------
-    Corner or None
-        None when floating point has no corner strictly beyond the near faces.
+    Corner
+        It may cover no point at all; the regions that it leaves are smaller nonetheless.
 
     Examples
     --------
     >>> from clearmargin.core import Box, Hyperplane
     >>> side = Side.of(Hyperplane([1.0, 1.0], -1.0).side(-1))
-    >>> volume_corner(side, side.region(Box([0.0, 0.0], [0.2, 5.0]))).far
+    >>> volume_corner(side, side.region(Box([0.0, 0.0], [0.2, 5.0])), np.zeros((1, 2))).far
     array([0.2, 0.8])
     """
     dear = side.a * (region.far - region.near)
     slack = side.slack(region.near)
-    if slack <= 0:
-        return None
-    spent = water_fill(np.zeros_like(dear), dear, slack)
-    return corner_at(side, region, spent, spent >= dear)
+    if slack > 0:
+        spent = water_fill(np.zeros_like(dear), dear, slack)
+        corner = corner_at(side, region, spent, spent >= dear)
+        if corner is not None:
+            return corner
+    return deepest_corner(side, Z)
 
 
 def water_fill(low: FloatArray, high: FloatArray, budget: float) -> FloatArray:

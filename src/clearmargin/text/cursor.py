@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from clearmargin.core.rule import Label
+from clearmargin.core.rule import Label, as_label
 from clearmargin.text.lexer import KEYWORDS, Token, number_value, unquote
 from clearmargin.text.source import Source, shown
 from clearmargin.text.syntax import LabelNode, Name
@@ -143,7 +143,7 @@ class Cursor:
             value = self.take_name("a class").text
         return LabelNode(value, start, self.last_end)
 
-    def _take_numeric_label(self) -> int | float:
+    def _take_numeric_label(self) -> Label:
         number = self.following if self.token.kind in {"+", "-"} else self.token
         if number.kind != "number" or not number.text.isdigit():
             return self.take_number()
@@ -151,8 +151,8 @@ class Cursor:
         while self.token.kind in {"+", "-"}:
             self.take()
         try:
-            return sign * int(self.take().text)
-        except ValueError:  # Python reads no more than some thousand digits
+            return as_label(sign * int(self.take().text))
+        except ValueError:  # Python reads no more than some thousand digits, and a label has fewer
             raise self.source.error(
                 "this class has too many digits", number.start, number.end
             ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from clearmargin.core.box import Box
 from clearmargin.core.interval import Interval
@@ -79,9 +80,8 @@ def plain(label: Label) -> str:
 
 
 def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
-    sets = dict(box.sets.allowed)
-    if j in sets:
-        return _say_set(j, sets[j], space)
+    if j in box.sets:
+        return _say_set(j, sorted(box.sets[j]), space)
     interval = box.interval(j)
     whole = _whole_numbers(interval) if space.integer[j] else None
     shown = round_inwards(interval, digits) if whole is None else whole
@@ -116,7 +116,7 @@ def _say_interval(interval: Interval) -> str:
     return " and ".join(parts)
 
 
-def _say_set(j: int, codes: tuple[int, ...], space: FeatureSpace) -> str:
+def _say_set(j: int, codes: Iterable[int], space: FeatureSpace) -> str:
     kinds = space.categories[j]
     assert kinds is not None
     *first, last = (plain(kinds[code]) for code in codes)

@@ -162,7 +162,9 @@ def _make_box(found: Sequence[Limits], sets: dict[int, set[int]], words: Vocabul
     for j, low, high, low_is_open, high_is_open, _ in narrowed.values():
         bounds[0, j], bounds[1, j] = low, high
         closed[0, j], closed[1, j] = not low_is_open, not high_is_open
-    return Box(bounds[0], bounds[1], closed[0], closed[1], CategorySets(sets))
+    bounds += 0.0  # -0.0 + 0.0 is 0.0
+    # No bound is NaN, none is open at infinity, and a feature with categories is not compared with numbers.
+    return Box._trusted(bounds, closed, CategorySets(sets))
 
 
 def _both(a: Limits, b: Limits) -> Limits:

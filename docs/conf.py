@@ -1,0 +1,82 @@
+"""How the documentation is built: `make docs`. Nothing is fetched from elsewhere."""
+
+from typing import Any
+
+from pygments.lexer import RegexLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
+
+import clearmargin
+
+project = "clearmargin"
+author = "The clearmargin developers"
+version = release = clearmargin.__version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+# Names in docstrings are links where they name something of ours, and code where they do not.
+default_role = "py:obj"
+# The mathematics in docstrings is plain text.
+highlight_language = "none"
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+# Docstrings say the types in words.
+autodoc_typehints = "none"
+# Members come from the template for classes.
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"clearmargin {release}"
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"start": [], "decisions": []}
+project_copyright = "The clearmargin developers, BSD 3-clause licence"
+
+
+class RuleLexer(RegexLexer):
+    """Colours for the rule language."""
+
+    name = "clearmargin rules"
+    tokens = {  # noqa: RUF012 - the form that Pygments asks for
+        "root": [
+            (r"\s+", Whitespace),
+            (r"#.*", Comment.Single),
+            (r"`(\\.|[^`\\])*`", String),
+            (r"(?i)\b(and|or|not|in|true|false)\b", Keyword),
+            (r"^(classes(?=\s*:)|feature\b(?!\s*:))", Keyword),
+            (r"=>|[<>]=?|==?|!=|[≤≥]", Operator),
+            (r"[-+*]", Operator),
+            (r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", Number),
+            (r"[^\W\d][\w.]*", Name),
+            (r".", Punctuation),
+        ]
+    }
+
+
+def escape_bars(
+    app: Any, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """Keep |x| an absolute value in the mathematics of a module; indented lines are literal anyway."""
+    if what == "module":
+        lines[:] = [line if line.startswith(" ") else line.replace("|", r"\|") for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Make the language of ```rules blocks known, and read bars as bars."""
+    app.add_lexer("rules", RuleLexer)
+    app.connect("autodoc-process-docstring", escape_bars)

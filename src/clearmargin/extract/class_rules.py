@@ -1,0 +1,194 @@
+"""The boxes of one class: choose the way, run it, simplify, prove."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from clearmargin.core import Box, FeatureSpace, HalfSpace
+from clearmargin.core.value import FloatArray
+from clearmargin.extract.covering import cover_with_overlap
+from clearmargin.extract.members import members_of
+from clearmargin.extract.polytope import extract_polytope_boxes
+from clearmargin.extract.portfolio import search_coverage
+from clearmargin.extract.proof import is_inside_all, prove
+from clearmargin.extract.recursion import Criterion, Search, extract_boxes
+from clearmargin.extract.simplify import merge_neighbours, simplify_box
+from clearmargin.programs.coverage_corner import coverage_corner
+from clearmargin.programs.coverage_exact import exact_corner
+from clearmargin.programs.coverage_lp import feature_corner, point_corner, separable_corner
+from clearmargin.programs.short_corner import short_corner
+from clearmargin.programs.side import Index, Region, Side
+from clearmargin.programs.volume_corner import volume_corner
+
+__all__ = ["CRITERIA", "ClassBoxes", "ExtractionOptions", "boxes_of_class"]
+
+CRITERIA: dict[str, Criterion] = {
+    "volume": volume_corner,
+    "coverage": coverage_corner,
+    "coverage-lp": point_corner,
+    "coverage-lp-feature": feature_corner,
+    "coverage-lp-separable": separable_corner,
+    "coverage-exact": exact_corner,
+}
+
+
+# With more points than this, boxes are searched for on evenly spaced ones, and then counted on all.
+_MOST_POINTS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionOptions:
+    """How rules are to be found; see `RuleExtractor`."""
+
+    criterion: str
+    max_depth: int
+    min_coverage: int
+    max_rules: int | None
+    disjoint: bool
+    max_conditions: int | None
+    tighten: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBoxes:
+    """The boxes of a class over the encoded columns, with the points they cover, and what finding them cost."""
+
+    boxes: tuple[Box, ...]
+    points: tuple[Index, ...]
+    problems: int
+    found: int
+    seconds: float
+
+
+def boxes_of_class(
+    halfspaces: Sequence[HalfSpace],
+    columns: FeatureSpace,
+    declared: bool,
+    X: FloatArray,
+    options: ExtractionOptions,
+) -> ClassBoxes:
+    """Find, simplify and prove the boxes of one class.
+
+    With very many points boxes are searched for on evenly spaced ones; which of all points they cover is counted in
+    the end.
+
+    Parameters
+    ----------
+    halfspaces : sequence of HalfSpace
+        The region of the class.
+    columns : FeatureSpace
+        The encoded columns; their ranges are the domain.
+    declared : bool
+        Whether the ranges are declared by the user, so that bounds at their ends need not be said, or only seen in
+        the data.
+    X : ndarray of shape (m, n)
+        The points to cover: in the domain and in all half-spaces.
+    options : ExtractionOptions
+        How.
+
+    Returns
+    -------
+    ClassBoxes
+        Boxes ordered by the number of points they cover, the fullest first.
+    """
+    start = time.perf_counter()
+    domain = Box(columns.lower, columns.upper)
+    step = max(1, len(X) // _MOST_POINTS)
+    some = X[::step]
+    scaled = replace(options, min_coverage=-(-options.min_coverage // step))
+    pairs, problems = _search(halfspaces, domain, some, scaled)
+    found = len(pairs)
+    kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
+    kept.sort(key=lambda pair: -len(pair[1]))
+    kept = kept[: options.max_rules]
+    limits = domain if declared else None
+
+    def is_sound(box: Box) -> bool:
+        return is_inside_all(box, halfspaces, limits)
+
+    simple = [simplify_box(box, columns, some[points], is_sound) for box, points in kept]
+    groups = [points for _, points in kept]
+    if options.disjoint:
+        merged = merge_neighbours(simple, columns)
+        groups = [np.concatenate([kept[k][1] for k in members]) for _, members in merged]
+        simple = [box for box, _ in merged]
+    if step > 1:
+        groups = members_of(simple, X)
+    prove(simple, halfspaces, limits, disjoint=options.disjoint)
+    order = [k for k in range(len(simple)) if len(groups[k]) >= options.min_coverage]
+    order.sort(key=lambda k: -len(groups[k]))
+    return ClassBoxes(
+        tuple(simple[k] for k in order),
+        tuple(np.sort(groups[k]) for k in order),
+        problems,
+        found,
+        time.perf_counter() - start,
+    )
+
+
+def _search(
+    halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
+) -> tuple[list[tuple[Box, Index]], int]:
+    if not len(X):
+        return [], 0
+    if len(halfspaces) > 1:
+        return extract_polytope_boxes(
+            halfspaces,
+            domain,
+            X,
+            max_depth=options.max_depth,
+            min_coverage=options.min_coverage,
+            max_rules=options.max_rules,
+        )
+    side = Side.of(halfspaces[0])
+    Z = side.orient(X)
+    search = _search_side(side, side.region(domain), Z, options)
+    return [(side.box(box), box.points) for box in search.boxes], search.problems
+
+
+def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionOptions) -> Search:
+    criterion = CRITERIA[options.criterion]
+    if options.max_conditions is not None:
+        kind = "volume" if options.criterion == "volume" else "coverage"
+        criterion = partial(
+            short_corner, domain=domain, max_conditions=options.max_conditions, criterion=kind
+        )
+    search = Search()
+    if options.max_conditions is None or options.disjoint:
+        search = _search_disjoint(side, domain, Z, criterion, options)
+    if options.disjoint:
+        return search
+    return cover_with_overlap(
+        side,
+        domain,
+        Z,
+        search,
+        min_coverage=options.min_coverage,
+        max_rules=options.max_rules,
+        criterion=criterion,
+    )
+
+
+def _search_disjoint(
+    side: Side, domain: Region, Z: FloatArray, criterion: Criterion, options: ExtractionOptions
+) -> Search:
+    find = (
+        search_coverage
+        if criterion is coverage_corner
+        else partial(extract_boxes, criterion=criterion)
+    )
+    return find(
+        side,
+        domain,
+        Z,
+        max_depth=options.max_depth,
+        min_coverage=options.min_coverage,
+        max_rules=options.max_rules,
+        # A face moved in to the points would count as a condition.
+        tighten=options.tighten and options.max_conditions is None,
+    )

@@ -1,0 +1,240 @@
+"""How a fitted linear classifier decides, as hyperplanes over the columns of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import RFE
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils.validation import check_is_fitted
+
+from clearmargin.core import Hyperplane
+from clearmargin.core.value import FloatArray
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.extract.affine_steps import pass_steps
+from clearmargin.extract.flow import Flow
+
+__all__ = ["Decision", "Duel", "read_decision"]
+
+
+class Duel(NamedTuple):
+    """A plane between two classes: f > 0 speaks for the one, f <= 0 for the other, which also wins ties.
+
+    Parameters
+    ----------
+    positive, negative : int
+        Positions of the two classes among all classes.
+    plane : Hyperplane
+        The plane f = 0.
+
+    Examples
+    --------
+    >>> Duel(1, 0, Hyperplane([2.0], -1.0)).plane.side(1).contains([[0.5], [0.75]])
+    array([False,  True])
+    """
+
+    positive: int
+    negative: int
+    plane: Hyperplane
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """The decision function of a classifier, and the duels that come to the same.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The classes.
+    scores : tuple of Hyperplane
+        The values of `decision_function`: one for two classes, one for each of more classes, or one for
+        each pair of classes of a vote.
+    duels : tuple of Duel
+        A class is predicted where it wins all its duels; under a vote of three or more classes possibly elsewhere, too.
+    is_vote : bool
+        Whether three or more classes are decided by a vote of pairs.
+    """
+
+    classes: NDArray[Any]
+    scores: tuple[Hyperplane, ...]
+    duels: tuple[Duel, ...]
+    is_vote: bool = False
+
+
+def read_decision(estimator: Any, flow: Flow) -> Decision:
+    """Read how a fitted classifier decides.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        A linear classifier, or a pipeline, a search or a reduction to two classes around one.
+    flow : Flow
+        The columns that it is given.
+
+    Returns
+    -------
+    Decision
+        Its planes over the sources of the columns.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin.extract.flow import Sources
+    >>> model = RidgeClassifier(alpha=1.0).fit([[-1.0], [1.0]], ["no", "yes"])
+    >>> read_decision(model, Flow.start(Sources(["age"]), [0])).scores
+    (Hyperplane([0.666...], 0.0),)
+    """
+    check_is_fitted(estimator)
+    return _read(estimator, flow)
+
+
+@singledispatch
+def _read(estimator: Any, flow: Flow) -> Decision:
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "classes_"):
+        raise InvalidValueError(f"{kind} is no classifier (it has no classes_); rules need classes")
+    if not (hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")):
+        raise InvalidValueError(
+            f"{kind} is not linear: it has no coef_ and intercept_ to read hyperplanes from; use a linear classifier, "
+            "or SupportVectorRules for a kernel machine"
+        )
+    classes = np.asarray(estimator.classes_)
+    scores = _own_planes(estimator, flow)
+    if len(scores) == 1 and len(classes) == 2:
+        return Decision(classes, scores, (Duel(1, 0, scores[0]),))
+    if len(scores) != len(classes):
+        raise InvalidValueError(
+            f"{kind} has {len(scores)} rows of weights for {len(classes)} classes; one row for two classes, or one "
+            "for each class is what can be read"
+        )
+    return Decision(classes, scores, _highest_wins(scores))
+
+
+def _own_planes(estimator: Any, flow: Flow) -> tuple[Hyperplane, ...]:
+    coef: Any = estimator.coef_
+    if hasattr(coef, "toarray"):  # sparse after sparsify() or a fit to sparse rows
+        coef = coef.toarray()
+    weights: FloatArray = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    if weights.shape[1] != flow.affine.n_out:
+        raise InvalidValueError(
+            f"{type(estimator).__name__} has {weights.shape[1]} weights, but {flow.affine.n_out} columns reach it"
+        )
+    # Without an intercept some classifiers keep a single zero for all rows.
+    given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
+    constants = np.broadcast_to(given, (len(weights),))
+    return tuple(
+        flow.affine.pull_back(w, float(b)) for w, b in zip(weights, constants, strict=True)
+    )
+
+
+def _highest_wins(scores: tuple[Hyperplane, ...]) -> tuple[Duel, ...]:
+    # Of equal scores the first wins, as in numpy.argmax: the later class must be strictly better.
+    return tuple(
+        Duel(later, first, _difference(scores[later], scores[first]))
+        for first, later in combinations(range(len(scores)), 2)
+    )
+
+
+@_read.register(Pipeline)
+def _(estimator: Any, flow: Flow) -> Decision:
+    *steps, (_, last) = estimator.steps
+    if last is None or isinstance(last, str):
+        raise InvalidValueError("the pipeline ends without a classifier; rules need classes")
+    return read_decision(last, pass_steps(steps, flow))
+
+
+@_read.register(FrozenEstimator)
+def _(estimator: Any, flow: Flow) -> Decision:
+    return read_decision(estimator.estimator, flow)
+
+
+@_read.register(GridSearchCV)
+@_read.register(RandomizedSearchCV)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if not hasattr(estimator, "best_estimator_"):
+        raise InvalidValueError(
+            f"{type(estimator).__name__} was run with refit=False and has no best_estimator_ to read"
+        )
+    return read_decision(estimator.best_estimator_, flow)
+
+
+@_read.register(RFE)
+def _(estimator: Any, flow: Flow) -> Decision:
+    return read_decision(estimator.estimator_, flow.take(np.flatnonzero(estimator.support_)))
+
+
+@_read.register(SVC)
+@_read.register(NuSVC)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if estimator.kernel != "linear":
+        label = f"kernel {estimator.kernel!r}"
+        raise InvalidValueError(
+            f"{type(estimator).__name__} with {label} is not linear; use SupportVectorRules, which reads rules out of "
+            "kernel machines"
+        )
+    classes = estimator.classes_
+    scores = _own_planes(estimator, flow)
+    if len(classes) == 2:
+        # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
+        return Decision(classes, scores, (Duel(0, 1, _negative(scores[0])),))
+    # Of each pair the first class is the positive one; ties go to the second, unless they are
+    # broken by scikit-learn, which looks at the sign anew.
+    duels = tuple(
+        Duel(second, first, _negative(f)) if estimator.break_ties else Duel(first, second, f)
+        for (first, second), f in zip(combinations(range(len(classes)), 2), scores, strict=True)
+    )
+    return Decision(classes, scores, duels, is_vote=True)
+
+
+@_read.register(OneVsRestClassifier)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if estimator.multilabel_:
+        raise InvalidValueError(
+            "OneVsRestClassifier was fitted to several labels at once; rules need one class a row"
+        )
+    # Here the parts speak by their decision functions, so that their own way with ties is not asked.
+    scores = tuple(_of_two(part, flow).scores[0] for part in estimator.estimators_)
+    duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else _highest_wins(scores)
+    return Decision(np.asarray(estimator.classes_), scores, duels)
+
+
+@_read.register(OneVsOneClassifier)
+def _(estimator: Any, flow: Flow) -> Decision:
+    classes = estimator.classes_
+    pairs = combinations(range(len(classes)), 2)
+    scores, duels = [], []
+    for pair, part in zip(pairs, estimator.estimators_, strict=True):
+        decision = _of_two(part, flow)
+        scores.append(decision.scores[0])
+        duels += [Duel(pair[d.positive], pair[d.negative], d.plane) for d in decision.duels]
+    return Decision(classes, tuple(scores), tuple(duels), is_vote=len(classes) > 2)
+
+
+def _of_two(part: Any, flow: Flow) -> Decision:
+    decision = read_decision(part, flow)
+    if len(decision.scores) != 1:
+        raise InvalidValueError(
+            f"{type(part).__name__} inside a reduction to two classes has {len(decision.scores)} decision functions"
+        )
+    return decision
+
+
+def _negative(plane: Hyperplane) -> Hyperplane:
+    return Hyperplane(-plane.coef, -plane.intercept)
+
+
+def _difference(f: Hyperplane, g: Hyperplane) -> Hyperplane:
+    # Parts with encoders of their own may know different numbers of sources.
+    coef = np.zeros(max(f.n_features, g.n_features))
+    coef[: f.n_features] += f.coef
+    coef[: g.n_features] -= g.coef
+    return Hyperplane(coef, f.intercept - g.intercept)

@@ -1,0 +1,113 @@
+"""Where the features live: the ranges seen in the data, or those the user declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clearmargin.core import FeatureSpace
+from clearmargin.core.space import nearest_name
+from clearmargin.core.value import FloatArray
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.extract.surface import Surface
+
+__all__ = ["encoded_domain", "read_bounds"]
+
+
+def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, bool]:
+    """Read the parameter `bounds` of `RuleExtractor`.
+
+    Parameters
+    ----------
+    bounds : "data", FeatureSpace, mapping from feature to (low, high), or pair (low, high)
+        The pair may hold numbers or one number for each feature.
+    space : FeatureSpace
+        The features, with the ranges seen in the data.
+
+    Returns
+    -------
+    space : FeatureSpace
+        With the ranges to use.
+    declared : bool
+        Whether any of them was declared by the user.
+
+    Examples
+    --------
+    >>> space = FeatureSpace(["age", "bmi"], [20.0, 18.0], [80.0, 40.0])
+    >>> read_bounds({"age": (0, 120)}, space)[0]
+    FeatureSpace(age: in [0, 120], bmi: in [18, 40])
+    """
+    if isinstance(bounds, str):
+        if bounds != "data":
+            raise InvalidValueError(
+                f"bounds must be 'data', a FeatureSpace, a mapping or a pair (low, high), not {bounds!r}"
+            )
+        return space, False
+    lower, upper = space.lower.copy(), space.upper.copy()
+    if isinstance(bounds, FeatureSpace):
+        for j, name in enumerate(space.names):
+            k = bounds.index(name)
+            lower[j], upper[j] = bounds.lower[k], bounds.upper[k]
+    elif isinstance(bounds, Mapping):
+        for name, pair in bounds.items():
+            if name not in space.names:
+                hint = nearest_name(str(name), space.names)
+                raise InvalidValueError(f"bounds for unknown feature {name!r}{hint}")
+            lower[space.index(name)], upper[space.index(name)] = _pair(pair, name)
+    else:
+        low, high = _pair(bounds, None)
+        lower[:], upper[:] = low, high
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        lower = np.where(np.isfinite(lower), lower, space.lower)
+        upper = np.where(np.isfinite(upper), upper, space.upper)
+    numeric = [kinds is None for kinds in space.categories]
+    lower, upper = np.where(numeric, lower, -np.inf), np.where(numeric, upper, np.inf)
+    return FeatureSpace(
+        space.names, lower, upper, space.integer, space.categories, space.units
+    ), True
+
+
+def _pair(pair: Any, name: object) -> tuple[Any, Any]:
+    try:
+        low, high = pair
+    except (TypeError, ValueError):
+        place = "bounds" if name is None else f"the bounds of {name!r}"
+        raise InvalidValueError(f"{place} must be a pair (low, high), not {pair!r}") from None
+    return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+
+
+def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:
+    """The encoded columns with the ranges to use, after checking that they hold the training points.
+
+    Parameters
+    ----------
+    surface : Surface
+        The encoding.
+    space : FeatureSpace
+        The user's features with the ranges to use.
+    points : ndarray of shape (m, n_encoded)
+        The training points.
+
+    Returns
+    -------
+    FeatureSpace
+        Encoded columns.
+    """
+    columns = surface.columns
+    lower, upper = columns.lower.copy(), columns.upper.copy()
+    for k, (feature, code) in enumerate(surface.sources):
+        if code is None:
+            lower[k], upper[k] = space.lower[feature], space.upper[feature]
+    cut = (points.min(axis=0, initial=np.inf) < lower) | (
+        points.max(axis=0, initial=-np.inf) > upper
+    )
+    if cut.any():
+        k = int(np.argmax(cut))
+        values = points[(points[:, k] < lower[k]) | (points[:, k] > upper[k]), k]
+        raise InvalidValueError(
+            f"bounds cut off training points: {len(values)} rows have {columns.names[k]!r} outside of "
+            f"[{lower[k]:g}, {upper[k]:g}], for example {values[0]:g}; widen the bounds or leave the rows out"
+        )
+    return FeatureSpace(columns.names, lower, upper, columns.integer)

@@ -1,0 +1,84 @@
+"""Why one case got its class: a box around it on which the model never says anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clearmargin.core import FeatureSpace, Rule, RuleSet
+from clearmargin.core.rule import Label
+
+__all__ = ["KINDS", "Explanation"]
+
+KINDS = ("rule", "on_demand", "largest", "central")
+
+_WORDS = {
+    "rule": "It falls under the rule",
+    "on_demand": "A rule made for it is",
+    "largest": "The largest box with it on this side of the plane is",
+    "central": "A box with it well inside is",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A rule that covers one case, with what speaks for it.
+
+    Parameters
+    ----------
+    kind : {"rule", "on_demand", "largest", "central"}
+        How the rule came about.
+    rule : Rule
+        A box that contains the case; its proof says whether the model gives this class everywhere in it.
+    label : str, int, float or bool
+        What the model says.
+    margin : float
+        The model's score for the case, or its lead over the next class where there are more than two.
+    confidence : float
+        Mean of the parts, from 0 to 1.
+    parts : mapping
+        `coverage`: share of the class's training points (those the model gets right) in the box; `purity`: share of
+        the training points in the box that are of the class, with one success and one failure added; `volume`: volume
+        of the box as a share of the largest one with the case in it; `distance`: how far the case is from the plane,
+        against the farthest training point of the class.
+    space : FeatureSpace
+        The features, for the text.
+
+    Examples
+    --------
+    >>> from clearmargin import RuleExtractor
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> extractor = RuleExtractor(criterion="volume").fit(X, y)
+    >>> explanation = extractor.explain(X.iloc[[0]])
+    >>> explanation.label, explanation.rule.proof
+    ('benign', 'proved')
+    """
+
+    kind: str
+    rule: Rule
+    label: Label
+    margin: float
+    confidence: float
+    parts: Mapping[str, float]
+    space: FeatureSpace
+
+    @property
+    def text(self) -> str:
+        """The explanation as sentences."""
+        sentence = RuleSet([self.rule], self.space, [self.label]).describe()
+        condition = sentence.split("If ", 1)[-1].split(", then ", 1)[0]
+        what = "always" if condition == sentence else f"if {condition}"
+        sure = (
+            "On all of it the model says the same"
+            if self.rule.proof == "proved"
+            else ("The model was seen to say the same on it")
+        )
+        shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in self.parts.items())
+        return (
+            f"The case is {self.label} (score {self.margin:+.3g}). {_WORDS[self.kind]}: {what}, then {self.label}. "
+            f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares})."
+        )
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,395 @@
+"""Rules out of any linear classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clearmargin.core import Box, FeatureSpace, Hyperplane, Rule, RuleSet, RuleStats
+from clearmargin.core.points import is_point
+from clearmargin.core.rule import Label
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
+from clearmargin.exceptions import DataError
+from clearmargin.extract.class_rules import ClassBoxes, ExtractionOptions, boxes_of_class
+from clearmargin.extract.domain import encoded_domain, read_bounds
+from clearmargin.extract.explain import Explainer, Explanations, Reference
+from clearmargin.extract.explanation import Explanation
+from clearmargin.extract.options import read_options
+from clearmargin.extract.plane_check import check_plane
+from clearmargin.extract.surface import read_surface
+from clearmargin.extract.trace import Trace
+from clearmargin.extract.training import read_labels, train
+from clearmargin.extract.translate import to_user_box
+from clearmargin.extract.volume_share import volume_curve
+from clearmargin.programs.clipped_volume import Volume
+
+__all__ = ["RuleExtractor"]
+
+
+def _decides_by_model(extractor: RuleExtractor) -> bool:
+    if extractor.fallback != "estimator":
+        raise AttributeError("decision_function needs fallback='estimator'")
+    return hasattr(getattr(extractor, "estimator_", extractor.estimator), "decision_function") or (
+        extractor.estimator is None
+    )
+
+
+class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Exact interval rules from a linear classifier, each proved to lie on its side of the plane.
+
+    The method of Fung, Sandilya and Rao (KDD 2005): boxes with a corner on the hyperplane, found one after the other,
+    for each class. Rules are in the units of the table, whatever scalers stand before the classifier, and categories
+    that were one-hot encoded come back by name.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any linear classifier, bare or at the end of a pipeline of affine steps. A fitted one is used as it is, another
+        one is cloned and fitted. By default `LPSVCCV(rule="1se", max_features=8)`, inside one-vs-rest for more than
+        two classes.
+    criterion : str, default "volume"
+        What makes a box good: "volume", the largest; "coverage", the one with most points, by pair exchange in several
+        searches; "coverage-lp", the linear program of the paper (eq. 17) with a slack for each point
+        ("coverage-lp-feature" and "coverage-lp-separable" are its other readings); "coverage-exact", by integer
+        programming, slow. A class among three or more is bounded by several planes; there all criteria peel.
+    max_depth : int, default 20
+        How often space is cut at most on the way to a rule.
+    min_coverage : int, default 2
+        Rules that cover fewer training points are dropped.
+    max_rules : int, optional
+        Most rules for each class; then regions with the most points are searched first.
+    bounds : "data", mapping from feature to (low, high), pair (low, high) or FeatureSpace, default "data"
+        Where features live. Ranges that are declared count as known, and bounds at their ends are not said in rules;
+        ranges seen in the data are not, and are said where the proof needs them.
+    disjoint : bool, default True
+        Whether no two rules of a class may meet. Without that, fewer rules cover the same points.
+    max_conditions : int, optional
+        Most features with a condition in a rule, each rule with features of its own choice.
+    tighten : bool, default True
+        Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
+    fallback : "estimator", "abstain" or a class, default "estimator"
+        What to predict where no rule fires: what the model says, None, or always the same class.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The model.
+    rules_ : RuleSet
+        The rules of all classes, the fullest of each class first.
+    hyperplane_ : Hyperplane
+        The plane over the encoded columns, for two classes; positive for `classes_[1]`.
+    surface_ : Surface
+        Planes, regions and encoding.
+    space_ : FeatureSpace
+        The features, with the bounds used.
+    classes_ : ndarray
+        The classes.
+    trace_ : dict from class to Trace
+        What was found and what it cost.
+    coverage_ : dict from class to float
+        Share of the correctly classified training points that the rules cover.
+    volume_coverage_ : dict from class to Volume
+        Share of the class's part of the domain that disjoint rules fill, as a certified interval (two classes).
+    volume_curve_ : dict from class to ndarray
+        The same after one rule, two rules, ...
+    n_features_in_, feature_names_in_
+        As usual.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> extractor = RuleExtractor(criterion="coverage", max_rules=1).fit(X, y)
+    >>> extractor.rules_[0].proof
+    'proved'
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        criterion: str = "volume",
+        max_depth: int = 20,
+        min_coverage: int = 2,
+        max_rules: int | None = None,
+        bounds: Any = "data",
+        disjoint: bool = True,
+        max_conditions: int | None = None,
+        tighten: bool = True,
+        fallback: Any = "estimator",
+    ):
+        self.estimator = estimator
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_coverage = min_coverage
+        self.max_rules = max_rules
+        self.bounds = bounds
+        self.disjoint = disjoint
+        self.max_conditions = max_conditions
+        self.tighten = tighten
+        self.fallback = fallback
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Train the model if need be, and extract its rules.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table, as the model takes it.
+        y : array-like of shape (m,)
+            The classes.
+        **params : dict
+            More arguments of the model's `fit`, such as `sample_weight`, where it is to be trained.
+
+        Returns
+        -------
+        RuleExtractor
+            The fitted extractor.
+        """
+        options = read_options(self)
+        labels = read_labels(X, y)
+        # A column of labels was warned of once, which is enough.
+        self.estimator_ = train(self.estimator, X, y if np.asarray(y).ndim == 1 else labels, params)
+        validate_data(self, X, skip_check_array=True)
+        self.classes_ = self.estimator_.classes_
+        surface = read_surface(self.estimator_, X)
+        self.surface_ = surface
+        check_plane(surface)
+        self.space_, self._declared = read_bounds(self.bounds, surface.space)
+        points = surface.encode(X)
+        said = np.searchsorted(self.classes_, self.estimator_.predict(X))
+        true = np.searchsorted(self.classes_, labels)
+        known = is_point(points)
+        if not known.all():
+            points, true, said = points[known], true[known], said[known]
+        columns = encoded_domain(surface, self.space_, points)
+        found = [
+            self._extract_class(k, columns, points, (said == k) & (true == k), options)
+            for k in range(len(surface.classes))
+        ]
+        self._keep(found, columns, points, true, said)
+        return self
+
+    def _extract_class(
+        self,
+        k: int,
+        columns: FeatureSpace,
+        points: FloatArray,
+        wanted: BoolArray,
+        options: ExtractionOptions,
+    ) -> tuple[ClassBoxes, IntArray]:
+        halfspaces = self.surface_.regions()[k]
+        rows = np.flatnonzero(wanted)
+        inside = points[rows]
+        held = np.ones(len(rows), dtype=np.bool_)
+        for halfspace in halfspaces:
+            held &= halfspace.contains_exactly(inside)
+        if not held.all():
+            rows, inside = rows[held], inside[held]
+        found = boxes_of_class(halfspaces, columns, self._declared, inside, options)
+        return found, rows
+
+    def _keep(
+        self,
+        found: list[tuple[ClassBoxes, IntArray]],
+        columns: FeatureSpace,
+        points: FloatArray,
+        true: IntArray,
+        said: IntArray,
+    ) -> None:
+        """Turn boxes into rules and remember what is known about them."""
+        surface = self.surface_
+        rules: list[Rule] = []
+        boxes: list[Box] = []
+        self.trace_: dict[Label, Trace] = {}
+        for k, (result, rows) in enumerate(found):
+            wrong = points[(said == k) & (true != k)]
+            for box, inside in zip(result.boxes, result.points, strict=True):
+                user_box = to_user_box(box, surface)
+                if user_box is None:
+                    continue
+                # By its proof a box holds rows of its side only: those to cover, and those the model gets wrong.
+                covered = len(inside) + int(box.contains(wrong).sum())
+                stats = RuleStats(
+                    rows=len(points), covered=covered, correct=len(inside), agreed=covered
+                )
+                rules.append(
+                    Rule(
+                        user_box,
+                        surface.classes[k],
+                        origin="extracted",
+                        proof="proved",
+                        stats=stats,
+                    )
+                )
+                boxes.append(box)
+            points_held = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *result.points]))
+            self.trace_[surface.classes[k]] = Trace(
+                len(rows),
+                result.problems,
+                result.found,
+                len(result.boxes),
+                len(points_held),
+                result.seconds,
+            )
+        self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
+        self.rules_ = RuleSet(rules, self.space_, surface.classes)
+        self._measure_volume([result.boxes for result, _ in found], columns)
+        reference = Reference.sample(points, true, said)
+        self._explainer = Explainer(
+            surface, columns, self.space_, self._declared, self.rules_, tuple(boxes), reference
+        )
+
+    def _measure_volume(self, boxes: list[tuple[Box, ...]], columns: FeatureSpace) -> None:
+        self.volume_coverage_: dict[Label, Volume] = {}
+        self.volume_curve_: dict[Label, FloatArray] = {}
+        if len(self.surface_.classes) != 2 or not self.disjoint:
+            return
+        domain = Box(columns.lower, columns.upper)
+        for k, label in enumerate(self.surface_.classes):
+            (halfspace,) = self.surface_.regions()[k]
+            curve, total = volume_curve(halfspace, domain, boxes[k])
+            self.volume_curve_[label], self.volume_coverage_[label] = curve, total
+
+    @property
+    def hyperplane_(self) -> Hyperplane:
+        """The plane over the encoded columns, for two classes."""
+        check_is_fitted(self)
+        return self.surface_.hyperplane
+
+    def _table(self, X: Any) -> FloatArray:
+        """The user's table as numbers; rows that the rules cannot speak of are NaN."""
+        check_is_fitted(self)
+        if not hasattr(X, "columns") and np.asarray(X).ndim == 1:
+            raise DataError(
+                "X is a single row, and a table (two dimensions) is needed. Reshape your data: pass [row]"
+            )
+        validate_data(self, X, skip_check_array=True, reset=False)
+        table = self.surface_.read(X)
+        named = [kinds is not None for kinds in self.space_.categories]
+        unknown = (table[:, named] < 0).any(axis=1)
+        if self._declared:
+            # The proof holds where features were declared to live.
+            lower, upper = self.space_.lower, self.space_.upper
+            unknown |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
+        if unknown.any():
+            table = table.copy()
+            table[unknown] = np.nan
+        return table
+
+    def which(self, X: Any) -> IntArray:
+        """Give for each row the index in `rules_` of the rule that covers it, -1 where none does.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them.
+
+        Returns
+        -------
+        ndarray of int of shape (m,)
+            Indices of rules.
+        """
+        table = self._table(X)
+        return self.rules_.which(table)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the class of the rule that covers each row, and the fallback where none does.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Classes; None (in an array of objects) where the fallback is to abstain.
+        """
+        which = self.which(X)
+        if self.fallback == "abstain":
+            answers: NDArray[Any] = np.full(len(which), None, dtype=object)
+        elif self.fallback == "estimator":
+            answers = np.asarray(self.estimator_.predict(X)).copy()
+        else:
+            answers = np.full(len(which), self.fallback, dtype=self.classes_.dtype)
+        place = {label: k for k, label in enumerate(self.surface_.classes)}
+        codes = np.array([place[rule.label] for rule in self.rules_] or [0], dtype=np.intp)
+        covered = which >= 0
+        answers[covered] = self.classes_[codes[which[covered]]]
+        return answers
+
+    @available_if(_decides_by_model)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Give the scores of the model, with which all rules agree; only with `fallback="estimator"`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray
+            What the model's `decision_function` gives.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    def explain(self, x: Any, kind: str = "rule", *, metric: str = "volume") -> Explanation:
+        """Explain one case.
+
+        Parameters
+        ----------
+        x : data frame of one row, or array-like of shape (n,) or (1, n)
+            The case.
+        kind : {"rule", "on_demand", "largest", "central"}, default "rule"
+            The rule that covers it (or, where none does, one made on demand); the largest box with the case in it; a
+            box with the case well inside.
+        metric : {"volume", "normal"}, default "volume"
+            For central boxes: as large as possible, or with the corner at the foot of the normal.
+
+        Returns
+        -------
+        Explanation
+            It reads as a sentence.
+        """
+        rows = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
+        if len(rows) != 1:
+            raise DataError(f"explain takes one case, not {len(rows)}; use explain_many")
+        return self.explain_many(rows, kind, metric=metric)[0]
+
+    def explain_many(self, X: Any, kind: str = "rule", *, metric: str = "volume") -> Explanations:
+        """Explain many cases.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases.
+        kind, metric
+            As for `explain`.
+
+        Returns
+        -------
+        Explanations
+            A sequence, whose members are made when they are looked at.
+        """
+        which = self.which(X)
+        cases = self.surface_.encode(X)
+        gaps = np.flatnonzero(np.isnan(cases).any(axis=1))
+        if len(gaps):
+            raise DataError(
+                f"row {gaps[0]} has a missing value; fill it before asking for an explanation"
+            )
+        codes = np.searchsorted(self.classes_, self.estimator_.predict(X))
+        return self._explainer.explain(cases, codes, which, kind, metric)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

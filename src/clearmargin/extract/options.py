@@ -1,0 +1,55 @@
+"""The parameters of an extraction, checked."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from clearmargin.core.space import nearest_name
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.extract.class_rules import CRITERIA, ExtractionOptions
+
+__all__ = ["read_options"]
+
+
+def read_options(extractor: Any) -> ExtractionOptions:
+    """Read and check the parameters of a `RuleExtractor`.
+
+    Parameters
+    ----------
+    extractor : RuleExtractor
+        The estimator.
+
+    Returns
+    -------
+    ExtractionOptions
+        Its parameters.
+    """
+    if extractor.criterion not in CRITERIA:
+        hint = nearest_name(str(extractor.criterion), CRITERIA)
+        raise InvalidValueError(f"unknown criterion {extractor.criterion!r}{hint}")
+    for name, optional in (
+        ("max_depth", False),
+        ("min_coverage", False),
+        ("max_rules", True),
+        ("max_conditions", True),
+    ):
+        _check_count(name, getattr(extractor, name), optional=optional)
+    return ExtractionOptions(
+        extractor.criterion,
+        extractor.max_depth,
+        extractor.min_coverage,
+        extractor.max_rules,
+        bool(extractor.disjoint),
+        extractor.max_conditions,
+        bool(extractor.tighten),
+    )
+
+
+def _check_count(name: str, value: Any, *, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        none = " or None" if optional else ""
+        why = "; with no cut there is no rule" if name == "max_depth" and value == 0 else ""
+        raise InvalidValueError(f"{name} must be a whole number from 1{none}, not {value!r}{why}")

@@ -1,0 +1,288 @@
+"""The surface on which a linear classifier changes its mind, in the user's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from clearmargin.core import FeatureSpace, HalfSpace, Hyperplane
+from clearmargin.core.columns import Column
+from clearmargin.core.rule import Label, as_label
+from clearmargin.core.space import seen_range
+from clearmargin.core.value import BoolArray, FloatArray, Value
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.extract.agreement import check_agreement
+from clearmargin.extract.decision import Decision, Duel, read_decision
+from clearmargin.extract.flow import Flow, Sources
+from clearmargin.extract.model_table import ModelTable, read_columns
+
+__all__ = ["Source", "Surface", "read_surface"]
+
+
+class Source(NamedTuple):
+    """Where an encoded column comes from.
+
+    Parameters
+    ----------
+    feature : int
+        Position of the feature in the user's table.
+    code : int or None
+        The category for which a 0/1 column stands, None for a column of numbers.
+
+    Examples
+    --------
+    >>> Source(2, None) == (2, None)
+    True
+    """
+
+    feature: int
+    code: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface(Value):
+    """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them.
+
+    Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a feature that names
+    things is one 0/1 column for each of its categories. Features that the model drops and that are no numbers
+    have no column.
+
+    Parameters
+    ----------
+    columns : FeatureSpace
+        The encoded columns.
+    sources : tuple of Source
+        For each encoded column, the feature it comes from and, for a 0/1 column, the code of its category.
+    space : FeatureSpace
+        The user's features, in the order of the table.
+    classes : tuple of labels
+        The classes of the model.
+    planes : tuple of Duel
+        Planes between two classes; f > 0 speaks for `positive`, f <= 0 for `negative`. Two classes have one plane,
+        and its positive class is the second one, except where the model gives ties to the second class
+        (`SVC`, `NuSVC`).
+    is_partition : bool
+        Whether each point is in some region. It is not where three or more classes are decided by a vote of pairs.
+
+    See Also
+    --------
+    read_surface : Reads the surface of a fitted classifier.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X = [[0.0], [1.0], [4.0], [5.0]]
+    >>> surface = read_surface(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), X)
+    >>> [duel[:2] for duel in surface.planes]
+    [(1, 0)]
+    >>> [side.contains([[2.5], [3.0]]).tolist() for (side,) in surface.regions()]
+    [[True, False], [False, True]]
+    """
+
+    columns: FeatureSpace
+    sources: tuple[Source, ...]
+    space: FeatureSpace
+    classes: tuple[Label, ...]
+    planes: tuple[Duel, ...]
+    is_partition: bool
+
+    @property
+    def hyperplane(self) -> Hyperplane:
+        """The plane of a model of two classes, positive for the second class whatever happens to ties."""
+        if len(self.classes) != 2:
+            raise InvalidValueError(
+                f"a model of {len(self.classes)} classes has more than one hyperplane; see planes"
+            )
+        duel = self.planes[0]
+        if duel.positive == 1:
+            return duel.plane
+        return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
+
+    def read(self, X: Any) -> FloatArray:
+        """Read the user's table as numbers and codes of categories, one column for each feature of `space`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it: a category is given by its name or number, not by its code.
+
+        Returns
+        -------
+        ndarray of shape (m, n_features)
+            NaN where a value is missing, -1 for a category that the model does not know.
+        """
+        if not any(self.space.categories):
+            return self.space.read(X)
+        table = [
+            column.numbers() if kinds is None else column.codes(kinds)
+            for column, kinds in zip(
+                read_columns(X, self.space.names), self.space.categories, strict=True
+            )
+        ]
+        return np.stack(table, axis=1)
+
+    def encode(self, X: Any) -> FloatArray:
+        """Give the encoded columns of the user's table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it.
+
+        Returns
+        -------
+        ndarray of shape (m, n_encoded)
+            NaN where a value is missing; all zeros for a category that the model does not know.
+        """
+        table = self.read(X)
+        if all(source == (k, None) for k, source in enumerate(self.sources)):
+            return table[:, : len(self.sources)]
+        encoded = np.empty((len(table), len(self.sources)))
+        for k, (feature, code) in enumerate(self.sources):
+            values = table[:, feature]
+            if code is not None:
+                values = np.where(np.isnan(values), np.nan, values == code)
+            encoded[:, k] = values
+        return encoded
+
+    def regions(self) -> tuple[tuple[HalfSpace, ...], ...]:
+        """Give for each class the half-spaces over the encoded columns whose intersection gets that class.
+
+        Returns
+        -------
+        tuple of tuples of HalfSpace
+            Open and closed as the model breaks ties. The regions never overlap. Where `is_partition` is False, a
+            region is the part in which its class wins all duels; a vote can be won outside of it, too.
+        """
+        return tuple(
+            tuple(
+                duel.plane.side(1 if duel.positive == k else -1)
+                for duel in self.planes
+                if k in (duel.positive, duel.negative)
+            )
+            for k in range(len(self.classes))
+        )
+
+
+def read_surface(estimator: Any, X: Any) -> Surface:
+    """Read the hyperplanes of a fitted linear classifier in the units of the table it was fitted to.
+
+    The classifier may stand at the end of pipelines of affine steps: scalers, selections, encoders of categories,
+    column transformers, linear projections. Imputers count as affine, since a row with a missing value is no point of
+    the space, and they leave all others alone. What was read is tried on the rows of X: a model that
+    decides otherwise than its planes is refused.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        With `coef_` and `intercept_`, a linear `SVC`, or a `Pipeline`, `GridSearchCV`, `OneVsRestClassifier`,
+        `OneVsOneClassifier`, `RFE` or `FrozenEstimator` around such classifiers.
+    X : data frame or array-like of shape (m, n)
+        The table as the model takes it. The columns of a data frame are found by their names.
+
+    Returns
+    -------
+    Surface
+        Planes, regions of the classes and the encoding of the table.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> X = [[20.0, 1.0], [60.0, 3.0], [40.0, 1.0], [60.0, 1.0]]
+    >>> model = make_pipeline(MinMaxScaler(), RidgeClassifier()).fit(X, ["no", "yes", "no", "yes"])
+    >>> surface = read_surface(model, X)
+    >>> bool(np.allclose(surface.hyperplane.decision(surface.encode(X)), model.decision_function(X)))
+    True
+    """
+    check_is_fitted(estimator)
+    table = ModelTable.read(estimator, X)
+    sources = Sources([column.name for column in table.columns])
+    decision = read_decision(estimator, Flow.start(sources, table.order))
+    surface = _assemble(decision, sources, table.columns)
+    _try(estimator, decision, surface, table.given)
+    return surface
+
+
+def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -> Surface:
+    weights = np.zeros((len(decision.duels), len(sources)))
+    for row, duel in zip(weights, decision.duels, strict=True):
+        row[: duel.plane.n_features] = duel.plane.coef
+    counted = np.asarray(weights.any(axis=0))
+    space = _user_space(sources, columns, counted)
+    kept, origins, names = [], [], []
+    for j, name in enumerate(space.names):
+        kinds = sources.categories(j)
+        if kinds:
+            kept += [sources.indicator(j, kind) for kind in kinds]
+            origins += [Source(j, code) for code in range(len(kinds))]
+            names += [f"{name}={kind}" for kind in kinds]
+        elif space.categories[j] is None:
+            kept.append(j)
+            origins.append(Source(j, None))
+            names.append(name)
+    feature = [origin.feature for origin in origins]
+    is_indicator = np.array([origin.code is not None for origin in origins], dtype=np.bool_)
+    return Surface(
+        columns=FeatureSpace(
+            names,
+            np.where(is_indicator, 0.0, space.lower[feature]),
+            np.where(is_indicator, 1.0, space.upper[feature]),
+            is_indicator | space.integer[feature],
+        ),
+        sources=tuple(origins),
+        space=space,
+        classes=tuple(as_label(label) for label in decision.classes),
+        planes=tuple(
+            Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.plane.intercept))
+            for duel, row in zip(decision.duels, weights, strict=True)
+        ),
+        is_partition=not decision.is_vote,
+    )
+
+
+def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray) -> FeatureSpace:
+    categories: list[Sequence[str] | None] = []
+    for j, column in enumerate(columns):
+        kinds = sources.categories(j)
+        if kinds and counted[j]:
+            raise InvalidValueError(
+                f"the model takes column {column.name!r} both as a number and as a category; "
+                "rules can speak of one of them only"
+            )
+        # A column of categories that are numbers may still be used as numbers.
+        is_number = not kinds and (column.is_numeric or counted[j])
+        categories.append(None if is_number else kinds or column.categories)
+    low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
+    integer = np.zeros(len(columns), dtype=np.bool_)
+    for j, column in enumerate(columns):
+        if categories[j] is None:
+            low[j], high[j], integer[j] = seen_range(column.numbers())
+    return FeatureSpace([column.name for column in columns], low, high, integer, categories)
+
+
+# Many enough to meet a step that does something else than its class promises, few enough to cost nothing.
+_ROWS_TRIED = 1_000
+
+
+def _try(estimator: Any, decision: Decision, surface: Surface, X: Any) -> None:
+    """Compare the model with its planes on rows without gaps and without categories it does not know."""
+    # Spread over the table, which may be sorted by class.
+    some = _safe_indexing(X, np.arange(0, len(X), max(1, len(X) // _ROWS_TRIED)))
+    table, points = surface.read(some), surface.encode(some)
+    named = sorted({source.feature for source in surface.sources if source.code is not None})
+    usable = ~np.isnan(points).any(axis=1) & (table[:, named] >= 0).all(axis=1)
+    rows = np.flatnonzero(usable)
+    check_agreement(
+        estimator,
+        _safe_indexing(some, rows),
+        points[rows],
+        surface.regions(),
+        list(decision.classes),
+    )

@@ -1,0 +1,45 @@
+"""Boxes over encoded columns as boxes over the user's features: 0/1 columns become categories again."""
+
+from __future__ import annotations
+
+import math
+
+from clearmargin.core import Box, CategorySets, Interval
+from clearmargin.extract.surface import Surface
+
+__all__ = ["to_user_box"]
+
+
+def to_user_box(box: Box, surface: Surface) -> Box | None:
+    """Read a box over encoded columns in the user's features.
+
+    A category is allowed when the point with 1 in its column and 0 in those of the other categories is in the box.
+
+    Parameters
+    ----------
+    box : Box
+        Over the encoded columns.
+    surface : Surface
+        The encoding.
+
+    Returns
+    -------
+    Box or None
+        Over the user's features; None when no category of some feature is left.
+    """
+    intervals: dict[int, Interval] = {}
+    groups: dict[int, list[tuple[int, Interval]]] = {}
+    for k, (feature, code) in enumerate(surface.sources):
+        interval = box.interval(k)
+        if code is not None:
+            groups.setdefault(feature, []).append((code, interval))
+        elif math.isfinite(interval.low) or math.isfinite(interval.high):
+            intervals[feature] = interval
+    sets: dict[int, list[int]] = {}
+    for feature, members in groups.items():
+        codes = [c for c, _ in members if all(float(c == d) in interval for d, interval in members)]
+        if not codes:
+            return None
+        if len(codes) < len(members):
+            sets[feature] = codes
+    return Box.from_intervals(intervals, len(surface.space), CategorySets(sets))

@@ -1,0 +1,60 @@
+"""How much of a class's part of the domain its rules fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from clearmargin.core import Box, HalfSpace
+from clearmargin.core.value import FloatArray
+from clearmargin.programs.clipped_volume import Volume, clipped_share
+from clearmargin.programs.side import Side
+
+__all__ = ["volume_curve"]
+
+
+def volume_curve(
+    halfspace: HalfSpace, domain: Box, boxes: Sequence[Box]
+) -> tuple[FloatArray, Volume]:
+    """Share of a half-space in the domain that disjoint boxes fill, box by box, and in all as an interval.
+
+    Parameters
+    ----------
+    halfspace : HalfSpace
+        The region of the class.
+    domain : Box
+        Bounded.
+    boxes : sequence of Box
+        Disjoint boxes in the half-space.
+
+    Returns
+    -------
+    curve : ndarray of shape (r,)
+        Share after one box, two boxes, ...
+    total : Volume
+        The share after all of them, certified.
+    """
+    side = Side.of(halfspace)
+    region = side.region(domain)
+    whole = clipped_share(side.a, side.g, region.near, region.far)
+    reach = np.where(region.far > region.near, region.far - region.near, 1.0)
+    shares = np.zeros(len(boxes))
+    for r, box in enumerate(boxes):
+        part = side.region(box.intersect(domain))
+        widths = np.where(region.far > region.near, part.far - part.near, 1.0)
+        shares[r] = float(np.prod(np.maximum(widths, 0.0) / reach))
+    curve = np.cumsum(shares)
+    filled = float(curve[-1]) if len(curve) else 0.0
+    # The sum of r products of k factors is off by a few units in the last place each.
+    error = 4.0 * (len(side.a) + len(boxes)) * np.finfo(np.float64).eps * filled
+    total = Volume(
+        _share(filled - error, whole.high),
+        min(1.0, _share(filled + error, whole.low)),
+        whole.method,
+    )
+    return np.asarray(curve / whole.value if whole.value else curve), total
+
+
+def _share(part: float, whole: float) -> float:
+    return float(max(0.0, part) / whole) if whole else 0.0
