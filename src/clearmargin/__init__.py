@@ -52,6 +52,7 @@ __all__ = [
     "linear",
     "optim",
     "parse_rules",
+    "plot",
     "text",
 ]
 
@@ -74,7 +75,7 @@ _HOMES = {
     "text": ["format_rules", "parse_rules"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("core", "datasets", "exceptions", "extract", "linear", "optim", "text")
+_PACKAGES = ("core", "datasets", "exceptions", "extract", "linear", "optim", "plot", "text")
 
 
 def __getattr__(name: str) -> object:

@@ -62,6 +62,23 @@ def test_the_default_grid_starts_where_the_first_feature_enters(ionosphere):
         assert counts.max() > 2 * counts[0]
 
 
+def test_feature_counts_decide_not_the_order_of_the_grid(ionosphere):
+    # Along the path the number of features can fall again.
+    svm = LPSVCCV([5.14085, 7.27026], rule="1se").fit(*ionosphere)
+    results = svm.cv_results_
+    top = results["mean_test_score"].argmax()
+    within = (
+        results["mean_test_score"]
+        >= results["mean_test_score"][top] - results["se_test_score"][top]
+    )
+    assert (svm.coef_ != 0).sum() == results["n_features"][within].min()
+
+
+def test_equal_scores_share_a_rank(wbc):
+    svm = LPSVCCV([1e-9, 2e-9, 0.01], cv=3).fit(*wbc)
+    assert svm.cv_results_["rank_test_score"].tolist() == [2, 2, 1]
+
+
 def test_best_takes_the_highest_mean_score(ionosphere):
     svm = LPSVCCV(cv=5).fit(*ionosphere)
     results = svm.cv_results_
@@ -76,8 +93,9 @@ def test_one_standard_error_gives_a_sparser_plane_that_is_nearly_as_good(ionosph
     results = best.cv_results_
     top = results["mean_test_score"].argmax()
     least = results["mean_test_score"][top] - results["se_test_score"][top]
-    within = results["nu"][results["mean_test_score"] >= least]
-    assert sparse.nu_ == within.min() < best.nu_
+    within = results["mean_test_score"] >= least
+    assert (sparse.coef_ != 0).sum() == results["n_features"][within].min()
+    assert sparse.nu_ < best.nu_
     assert (sparse.coef_ != 0).sum() < (best.coef_ != 0).sum()
 
 

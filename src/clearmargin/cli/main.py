@@ -13,7 +13,7 @@ from clearmargin.exceptions import ClearmarginError
 
 __all__ = ["main"]
 
-# Each module has `HELP`, `add_arguments(parser)` and `run(arguments)`.
+# Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
 _COMMANDS = {
     "demo": "train a sparse support vector machine on real data and print it",
     "check": "read a file of rules and say whether it can be understood",
@@ -72,10 +72,21 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
+        # Also after the command; there it must not undo what was said before it.
+        _add_debug(command, default=argparse.SUPPRESS)
         # Only the command at hand is imported, for its arguments.
         if name in words:
             import_module(f"clearmargin.cli.{name}").add_arguments(command)
     return parser
+
+
+def _add_debug(parser: argparse.ArgumentParser, *, default: object) -> None:
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        default=default,
+        help="show where in the code an error arose",
+    )
 
 
 def _report(error: Exception, *, debug: bool) -> int:
@@ -86,7 +97,7 @@ def _report(error: Exception, *, debug: bool) -> int:
         return _YOUR_INPUT
     print(
         f"clearmargin: this is a mistake of ours, not yours: {type(error).__name__}: {error}\n"
-        "Please report it, with what you typed and the output of the same command after --debug.",
+        "Please report it, with what you typed and the output of the same command with --debug.",
         file=sys.stderr,
     )
     return _OUR_FAULT

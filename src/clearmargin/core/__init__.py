@@ -2,6 +2,7 @@
 
 from clearmargin.core.box import Box
 from clearmargin.core.categories import CategorySets
+from clearmargin.core.document import rules_schema
 from clearmargin.core.hyperplane import HalfSpace, Hyperplane
 from clearmargin.core.interval import Interval
 from clearmargin.core.polyhedron import Polyhedron
@@ -24,4 +25,5 @@ __all__ = [
     "RuleSet",
     "RuleStats",
     "round_inwards",
+    "rules_schema",
 ]

@@ -89,7 +89,7 @@ class Box(Value):
     def _trusted(cls, bounds: FloatArray, closed: BoolArray, sets: CategorySets) -> Box:
         """Make a box of arrays that are in order already, and become its own.
 
-        Checking a box takes ten times as long as making one. Rule text has checked its bounds with the place of
+        Checking a box takes several times as long as making one. Rule text has checked its bounds with the place of
         each at hand, and there are a hundred thousand boxes in ten megabytes.
         """
         bounds.setflags(write=False)

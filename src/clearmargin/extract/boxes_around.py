@@ -36,11 +36,12 @@ Batch = tuple[FloatArray, FloatArray]
 
 def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     """Near and far faces of the largest box that contains each case."""
-    low = np.maximum(side.a * (Z - domain.near), 0.0)
-    high = np.broadcast_to(side.a * (domain.far - domain.near), Z.shape)
-    spent = _fill(low, np.maximum(high, low), side.slack(domain.near) * _SHY)
-    far = np.maximum(domain.near + spent / side.a, Z)
-    return np.minimum(domain.near, Z), far
+    # A case beyond the ends of the domain moves them out.
+    start, end = np.minimum(domain.near, Z), np.maximum(domain.far, Z)
+    low, high = side.a * (Z - start), side.a * (end - start)
+    spent = _fill(low, high, np.maximum(side.g - start @ side.a, 0.0) * _SHY)
+    far = np.maximum(np.minimum(start + spent / side.a, end), Z)
+    return start, far
 
 
 def central_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
@@ -89,7 +90,13 @@ def on_demand_box(side: Side, domain: Region, z: FloatArray, boxes: list[Region]
     near, far : ndarray of shape (k,)
         Faces of a box that contains the case; far faces are a billionth short of the corner found.
     """
-    region = domain
+    # A case beyond the ends of the domain moves them out.
+    region = Region(
+        np.minimum(domain.near, z),
+        np.maximum(domain.far, z),
+        domain.near_closed | (z <= domain.near),
+        domain.far_closed | (z >= domain.far),
+    )
     for box in boxes:
         region = _beside(side, region, box, z)
     for _ in range(_DEEPEST):
@@ -104,7 +111,7 @@ def on_demand_box(side: Side, domain: Region, z: FloatArray, boxes: list[Region]
     else:
         corner = deepest_corner(side, z[None])
     far = np.where(corner.closed, corner.far, z + (corner.far - z) * _SHY)
-    return np.maximum(region.near, domain.near), far
+    return region.near, far
 
 
 def _beside(side: Side, region: Region, box: Region, z: FloatArray) -> Region:

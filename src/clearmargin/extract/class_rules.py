@@ -60,6 +60,7 @@ class ClassBoxes:
 
     boxes: tuple[Box, ...]
     points: tuple[Index, ...]
+    origins: tuple[tuple[Box, ...], ...]
     problems: int
     found: int
     seconds: float
@@ -68,7 +69,7 @@ class ClassBoxes:
 def boxes_of_class(
     halfspaces: Sequence[HalfSpace],
     columns: FeatureSpace,
-    declared: bool,
+    limits: Box,
     X: FloatArray,
     options: ExtractionOptions,
 ) -> ClassBoxes:
@@ -83,9 +84,8 @@ def boxes_of_class(
         The region of the class.
     columns : FeatureSpace
         The encoded columns; their ranges are the domain.
-    declared : bool
-        Whether the ranges are declared by the user, so that bounds at their ends need not be said, or only seen in
-        the data.
+    limits : Box
+        The ranges that the user declared, so that bounds at their ends need not be said.
     X : ndarray of shape (m, n)
         The points to cover: in the domain and in all half-spaces.
     options : ExtractionOptions
@@ -98,7 +98,7 @@ def boxes_of_class(
     """
     start = time.perf_counter()
     domain = Box(columns.lower, columns.upper)
-    step = max(1, len(X) // _MOST_POINTS)
+    step = max(1, -(-len(X) // _MOST_POINTS))
     some = X[::step]
     scaled = replace(options, min_coverage=-(-options.min_coverage // step))
     pairs, problems = _search(halfspaces, domain, some, scaled)
@@ -106,17 +106,16 @@ def boxes_of_class(
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
     kept.sort(key=lambda pair: -len(pair[1]))
     kept = kept[: options.max_rules]
-    limits = domain if declared else None
 
     def is_sound(box: Box) -> bool:
         return is_inside_all(box, halfspaces, limits)
 
     simple = [simplify_box(box, columns, some[points], is_sound) for box, points in kept]
-    groups = [points for _, points in kept]
+    members = [[k] for k in range(len(simple))]
     if options.disjoint:
         merged = merge_neighbours(simple, columns)
-        groups = [np.concatenate([kept[k][1] for k in members]) for _, members in merged]
-        simple = [box for box, _ in merged]
+        simple, members = [box for box, _ in merged], [group for _, group in merged]
+    groups = [np.concatenate([kept[k][1] for k in group]) for group in members]
     if step > 1:
         groups = members_of(simple, X)
     prove(simple, halfspaces, limits, disjoint=options.disjoint)
@@ -125,6 +124,7 @@ def boxes_of_class(
     return ClassBoxes(
         tuple(simple[k] for k in order),
         tuple(np.sort(groups[k]) for k in order),
+        tuple(tuple(kept[j][0] for j in members[k]) for k in order),
         problems,
         found,
         time.perf_counter() - start,
@@ -158,9 +158,7 @@ def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionO
         criterion = partial(
             short_corner, domain=domain, max_conditions=options.max_conditions, criterion=kind
         )
-    search = Search()
-    if options.max_conditions is None or options.disjoint:
-        search = _search_disjoint(side, domain, Z, criterion, options)
+    search = _search_disjoint(side, domain, Z, criterion, options)
     if options.disjoint:
         return search
     return cover_with_overlap(

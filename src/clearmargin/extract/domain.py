@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core import FeatureSpace
+from clearmargin.core import Box, FeatureSpace
 from clearmargin.core.space import nearest_name
-from clearmargin.core.value import FloatArray
+from clearmargin.core.value import BoolArray, FloatArray
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.surface import Surface
 
-__all__ = ["encoded_domain", "read_bounds"]
+__all__ = ["declared_limits", "encoded_domain", "read_bounds"]
 
 
-def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, bool]:
+def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArray]:
     """Read the parameter `bounds` of `RuleExtractor`.
 
     Parameters
@@ -30,8 +30,8 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, bool]:
     -------
     space : FeatureSpace
         With the ranges to use.
-    declared : bool
-        Whether any of them was declared by the user.
+    declared : ndarray of bool of shape (n,)
+        Which of them were declared by the user.
 
     Examples
     --------
@@ -44,13 +44,16 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, bool]:
             raise InvalidValueError(
                 f"bounds must be 'data', a FeatureSpace, a mapping or a pair (low, high), not {bounds!r}"
             )
-        return space, False
+        return space, np.zeros(len(space), dtype=np.bool_)
     lower, upper = space.lower.copy(), space.upper.copy()
+    units = list(space.units)
+    declared = np.ones(len(space), dtype=np.bool_)
     if isinstance(bounds, FeatureSpace):
         for j, name in enumerate(space.names):
             k = bounds.index(name)
-            lower[j], upper[j] = bounds.lower[k], bounds.upper[k]
+            lower[j], upper[j], units[j] = bounds.lower[k], bounds.upper[k], bounds.units[k]
     elif isinstance(bounds, Mapping):
+        declared[:] = [name in bounds for name in space.names]
         for name, pair in bounds.items():
             if name not in space.names:
                 hint = nearest_name(str(name), space.names)
@@ -59,14 +62,13 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, bool]:
     else:
         low, high = _pair(bounds, None)
         lower[:], upper[:] = low, high
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-        lower = np.where(np.isfinite(lower), lower, space.lower)
-        upper = np.where(np.isfinite(upper), upper, space.upper)
+    declared &= np.isfinite(lower) & np.isfinite(upper)
+    lower = np.where(np.isfinite(lower), lower, space.lower)
+    upper = np.where(np.isfinite(upper), upper, space.upper)
     numeric = [kinds is None for kinds in space.categories]
     lower, upper = np.where(numeric, lower, -np.inf), np.where(numeric, upper, np.inf)
-    return FeatureSpace(
-        space.names, lower, upper, space.integer, space.categories, space.units
-    ), True
+    declared &= numeric
+    return FeatureSpace(space.names, lower, upper, space.integer, space.categories, units), declared
 
 
 def _pair(pair: Any, name: object) -> tuple[Any, Any]:
@@ -76,6 +78,27 @@ def _pair(pair: Any, name: object) -> tuple[Any, Any]:
         place = "bounds" if name is None else f"the bounds of {name!r}"
         raise InvalidValueError(f"{place} must be a pair (low, high), not {pair!r}") from None
     return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+
+
+def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray) -> Box:
+    """Where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories.
+
+    Parameters
+    ----------
+    surface : Surface
+        The encoding.
+    columns : FeatureSpace
+        The encoded columns with the ranges to use.
+    declared : ndarray of bool
+        Which of the user's features have a declared range.
+
+    Returns
+    -------
+    Box
+        Over the encoded columns; unbounded where nothing is declared.
+    """
+    known = [code is not None or bool(declared[feature]) for feature, code in surface.sources]
+    return Box(np.where(known, columns.lower, -np.inf), np.where(known, columns.upper, np.inf))
 
 
 def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:

@@ -138,8 +138,8 @@ class Explainer:
         Encoded columns with their ranges.
     space : FeatureSpace
         The user's features.
-    declared : bool
-        Whether the ranges are declared.
+    limits : Box
+        The ranges that are declared, over the encoded columns.
     rules : RuleSet
         The rules.
     boxes : tuple of Box
@@ -151,7 +151,7 @@ class Explainer:
     surface: Surface
     columns: FeatureSpace
     space: FeatureSpace
-    declared: bool
+    limits: Box
     rules: RuleSet
     boxes: tuple[Box, ...]
     reference: Reference
@@ -282,12 +282,14 @@ class Explainer:
             return kind, self.rules[which]
         kind = "on_demand" if kind == "rule" else kind
         halfspaces = self.surface.regions()[code]
-        limits = self.domain if self.declared else None
+        # Whoever is outside of the declared ranges gets a box that is sound without them.
+        is_within = bool(self.limits.contains(case[None])[0])
+        limits = self.limits if is_within else Box.unbounded(len(case))
 
         def is_sound(box: Box) -> bool:
             return is_inside_all(box, halfspaces, limits)
 
-        box = simplify_box(Box(lower, upper), self.columns, case[None], is_sound)
+        box = simplify_box(Box(lower, upper), self._columns_for(case), case[None], is_sound)
         proof = is_sound(box)
         said = to_user_box(box, self.surface)
         assert said is not None  # the case itself is in the box
@@ -297,6 +299,12 @@ class Explainer:
             origin="extracted",
             proof="proved" if proof else "observed",
         )
+
+    def _columns_for(self, case: FloatArray) -> FeatureSpace:
+        """The columns, but a case may be a broken number where only whole ones were seen."""
+        columns = self.columns
+        whole = columns.integer & np.equal(case, np.floor(case))
+        return FeatureSpace(columns.names, columns.lower, columns.upper, whole)
 
     def margin(self, case: FloatArray, code: int) -> float:
         """The score of a case for two classes, the lead of its class for more."""

@@ -15,15 +15,20 @@ from clearmargin.core.points import is_point
 from clearmargin.core.rule import Label
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import DataError
+from clearmargin.extract.cases import check_cases, check_table, has_unknown_category
 from clearmargin.extract.class_rules import ClassBoxes, ExtractionOptions, boxes_of_class
-from clearmargin.extract.domain import encoded_domain, read_bounds
+from clearmargin.extract.domain import declared_limits, encoded_domain, read_bounds
 from clearmargin.extract.explain import Explainer, Explanations, Reference
 from clearmargin.extract.explanation import Explanation
-from clearmargin.extract.options import read_options
+from clearmargin.extract.options import (
+    check_fallback,
+    check_number_of_classes,
+    read_options,
+)
 from clearmargin.extract.plane_check import check_plane
 from clearmargin.extract.surface import read_surface
 from clearmargin.extract.trace import Trace
-from clearmargin.extract.training import read_labels, train
+from clearmargin.extract.training import class_codes, read_labels, train
 from clearmargin.extract.translate import to_user_box
 from clearmargin.extract.volume_share import volume_curve
 from clearmargin.programs.clipped_volume import Volume
@@ -69,7 +74,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     disjoint : bool, default True
         Whether no two rules of a class may meet. Without that, fewer rules cover the same points.
     max_conditions : int, optional
-        Most features with a condition in a rule, each rule with features of its own choice.
+        Most features with a condition in a rule, each rule with features of its own choice. The ends of ranges that
+        are not declared do not count, although they are said where the proof needs them; declare `bounds`.
     tighten : bool, default True
         Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
     fallback : "estimator", "abstain" or a class, default "estimator"
@@ -94,7 +100,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     coverage_ : dict from class to float
         Share of the correctly classified training points that the rules cover.
     volume_coverage_ : dict from class to Volume
-        Share of the class's part of the domain that disjoint rules fill, as a certified interval (two classes).
+        Share of the class's part of the domain that disjoint rules fill, as a certified interval; for two classes and
+        a model without categories.
     volume_curve_ : dict from class to ndarray
         The same after one rule, two rules, ...
     n_features_in_, feature_names_in_
@@ -157,17 +164,20 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self.estimator_ = train(self.estimator, X, y if np.asarray(y).ndim == 1 else labels, params)
         validate_data(self, X, skip_check_array=True)
         self.classes_ = self.estimator_.classes_
+        check_fallback(self.fallback, self.classes_)
         surface = read_surface(self.estimator_, X)
         self.surface_ = surface
         check_plane(surface)
+        check_number_of_classes(len(surface.classes), options)
         self.space_, self._declared = read_bounds(self.bounds, surface.space)
         points = surface.encode(X)
-        said = np.searchsorted(self.classes_, self.estimator_.predict(X))
-        true = np.searchsorted(self.classes_, labels)
+        said = class_codes(self.estimator_.predict(X), self.classes_)
+        true = class_codes(labels, self.classes_)
         known = is_point(points)
         if not known.all():
             points, true, said = points[known], true[known], said[known]
         columns = encoded_domain(surface, self.space_, points)
+        self._limits = declared_limits(surface, columns, self._declared)
         found = [
             self._extract_class(k, columns, points, (said == k) & (true == k), options)
             for k in range(len(surface.classes))
@@ -182,21 +192,18 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         points: FloatArray,
         wanted: BoolArray,
         options: ExtractionOptions,
-    ) -> tuple[ClassBoxes, IntArray]:
+    ) -> tuple[ClassBoxes, IntArray, IntArray]:
+        """The boxes of a class, the rows they were made for, and the other rows on its side."""
         halfspaces = self.surface_.regions()[k]
-        rows = np.flatnonzero(wanted)
-        inside = points[rows]
-        held = np.ones(len(rows), dtype=np.bool_)
+        held = np.ones(len(points), dtype=np.bool_)
         for halfspace in halfspaces:
-            held &= halfspace.contains_exactly(inside)
-        if not held.all():
-            rows, inside = rows[held], inside[held]
-        found = boxes_of_class(halfspaces, columns, self._declared, inside, options)
-        return found, rows
+            held &= halfspace.contains_exactly(points)
+        found = boxes_of_class(halfspaces, columns, self._limits, points[held & wanted], options)
+        return found, np.flatnonzero(held & wanted), np.flatnonzero(held & ~wanted)
 
     def _keep(
         self,
-        found: list[tuple[ClassBoxes, IntArray]],
+        found: list[tuple[ClassBoxes, IntArray, IntArray]],
         columns: FeatureSpace,
         points: FloatArray,
         true: IntArray,
@@ -207,16 +214,19 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         rules: list[Rule] = []
         boxes: list[Box] = []
         self.trace_: dict[Label, Trace] = {}
-        for k, (result, rows) in enumerate(found):
-            wrong = points[(said == k) & (true != k)]
+        for k, (result, rows, others) in enumerate(found):
             for box, inside in zip(result.boxes, result.points, strict=True):
                 user_box = to_user_box(box, surface)
                 if user_box is None:
                     continue
-                # By its proof a box holds rows of its side only: those to cover, and those the model gets wrong.
-                covered = len(inside) + int(box.contains(wrong).sum())
+                # By its proof a box holds rows of its side only: those to cover, and those the model gets wrong
+                # or, next to the plane, rounds to the other side.
+                more = others[box.contains(points[others])]
                 stats = RuleStats(
-                    rows=len(points), covered=covered, correct=len(inside), agreed=covered
+                    rows=len(points),
+                    covered=len(inside) + len(more),
+                    correct=len(inside) + int((true[more] == k).sum()),
+                    agreed=len(inside) + int((said[more] == k).sum()),
                 )
                 rules.append(
                     Rule(
@@ -239,21 +249,26 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             )
         self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
         self.rules_ = RuleSet(rules, self.space_, surface.classes)
-        self._measure_volume([result.boxes for result, _ in found], columns)
+        self._measure_volume([result.origins for result, _, _ in found], columns)
         reference = Reference.sample(points, true, said)
         self._explainer = Explainer(
-            surface, columns, self.space_, self._declared, self.rules_, tuple(boxes), reference
+            surface, columns, self.space_, self._limits, self.rules_, tuple(boxes), reference
         )
 
-    def _measure_volume(self, boxes: list[tuple[Box, ...]], columns: FeatureSpace) -> None:
+    def _measure_volume(
+        self, origins: list[tuple[tuple[Box, ...], ...]], columns: FeatureSpace
+    ) -> None:
+        """Measure the boxes as they were found: whole numbers and few digits take volume away, not cases."""
         self.volume_coverage_: dict[Label, Volume] = {}
         self.volume_curve_: dict[Label, FloatArray] = {}
-        if len(self.surface_.classes) != 2 or not self.disjoint:
+        # A 0/1 column of a category has no volume, and boxes that overlap would be counted twice.
+        has_categories = any(source.code is not None for source in self.surface_.sources)
+        if len(self.surface_.classes) != 2 or not self.disjoint or has_categories:
             return
         domain = Box(columns.lower, columns.upper)
         for k, label in enumerate(self.surface_.classes):
             (halfspace,) = self.surface_.regions()[k]
-            curve, total = volume_curve(halfspace, domain, boxes[k])
+            curve, total = volume_curve(halfspace, domain, origins[k])
             self.volume_curve_[label], self.volume_coverage_[label] = curve, total
 
     @property
@@ -265,17 +280,14 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     def _table(self, X: Any) -> FloatArray:
         """The user's table as numbers; rows that the rules cannot speak of are NaN."""
         check_is_fitted(self)
-        if not hasattr(X, "columns") and np.asarray(X).ndim == 1:
-            raise DataError(
-                "X is a single row, and a table (two dimensions) is needed. Reshape your data: pass [row]"
-            )
+        check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         table = self.surface_.read(X)
-        named = [kinds is not None for kinds in self.space_.categories]
-        unknown = (table[:, named] < 0).any(axis=1)
-        if self._declared:
+        unknown = has_unknown_category(self.surface_, table)
+        if self._declared.any():
             # The proof holds where features were declared to live.
-            lower, upper = self.space_.lower, self.space_.upper
+            lower = np.where(self._declared, self.space_.lower, -np.inf)
+            upper = np.where(self._declared, self.space_.upper, np.inf)
             unknown |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
         if unknown.any():
             table = table.copy()
@@ -381,12 +393,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         """
         which = self.which(X)
         cases = self.surface_.encode(X)
-        gaps = np.flatnonzero(np.isnan(cases).any(axis=1))
-        if len(gaps):
-            raise DataError(
-                f"row {gaps[0]} has a missing value; fill it before asking for an explanation"
-            )
-        codes = np.searchsorted(self.classes_, self.estimator_.predict(X))
+        check_cases(self.surface_, self.surface_.read(X), cases)
+        codes = class_codes(self.estimator_.predict(X), self.classes_)
         return self._explainer.explain(cases, codes, which, kind, metric)
 
     def __sklearn_tags__(self) -> Any:

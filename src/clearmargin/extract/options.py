@@ -9,7 +9,7 @@ from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.class_rules import CRITERIA, ExtractionOptions
 
-__all__ = ["read_options"]
+__all__ = ["check_fallback", "check_number_of_classes", "read_options"]
 
 
 def read_options(extractor: Any) -> ExtractionOptions:
@@ -44,6 +44,41 @@ def read_options(extractor: Any) -> ExtractionOptions:
         extractor.max_conditions,
         bool(extractor.tighten),
     )
+
+
+def check_number_of_classes(n_classes: int, options: ExtractionOptions) -> None:
+    """Refuse what only a model of two classes can give, instead of passing over it.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes of the model.
+    options : ExtractionOptions
+        The parameters.
+    """
+    if n_classes > 2 and (options.max_conditions is not None or not options.disjoint):
+        raise InvalidValueError(
+            f"max_conditions and disjoint=False are for models of two classes, and this one has {n_classes}; "
+            "leave them at their defaults"
+        )
+
+
+def check_fallback(fallback: Any, classes: Any) -> None:
+    """Insist that there is something to say where no rule fires.
+
+    Parameters
+    ----------
+    fallback : Any
+        The parameter of `RuleExtractor`.
+    classes : ndarray
+        The classes of the model.
+    """
+    known = ["estimator", "abstain", *classes.tolist()]
+    if fallback not in known:
+        hint = nearest_name(str(fallback), map(str, known))
+        raise InvalidValueError(
+            f"fallback must be 'estimator', 'abstain' or a class, not {fallback!r}{hint}"
+        )
 
 
 def _check_count(name: str, value: Any, *, optional: bool) -> None:

@@ -23,7 +23,7 @@ __all__ = ["RULE_PRICE", "search_coverage"]
 RULE_PRICE = 0.01
 # More searches were not seen to find better sets on data of some hundred points; with many points one costs more and
 # matters less.
-_MOST_SEARCHES, _POINTS_IN_ALL = 40, 20_000
+_MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
 _CONSOLIDATED = 4
 
 
@@ -62,7 +62,9 @@ def search_coverage(
         tighten=tighten,
     )
     searches = [run(coverage_corner)]
-    for seed in range(min(_MOST_SEARCHES, _POINTS_IN_ALL // max(1, len(Z)))):
+    pairs = len(side.a) * (len(side.a) - 1) // 2
+    affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))
+    for seed in range(min(_MOST_SEARCHES, affordable)):
         rng = np.random.default_rng(seed)
         searches.append(run(partial(coverage_corner, rng=rng), rng=rng))
     problems = sum(search.problems for search in searches)

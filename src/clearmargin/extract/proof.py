@@ -12,8 +12,8 @@ from clearmargin.exceptions import NumericalError
 __all__ = ["are_disjoint", "is_inside_all", "prove"]
 
 
-def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], domain: Box | None) -> bool:
-    """Decide whether a box (or its part in the domain) lies in all of some half-spaces.
+def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], limits: Box) -> bool:
+    """Decide whether the part of a box within declared limits lies in all of some half-spaces.
 
     Parameters
     ----------
@@ -21,15 +21,15 @@ def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], domain: Box | None)
         The box.
     halfspaces : sequence of HalfSpace
         Where it should be.
-    domain : Box or None
-        Where features are declared to live; None when nothing is declared.
+    limits : Box
+        Where features are declared to live; unbounded where nothing is declared.
 
     Returns
     -------
     bool
         Exact.
     """
-    part = box if domain is None else box.intersect(domain)
+    part = box.intersect(limits)
     return all(part.is_inside(halfspace) for halfspace in halfspaces)
 
 
@@ -62,7 +62,7 @@ def are_disjoint(boxes: Sequence[Box]) -> bool:
 def prove(
     boxes: Sequence[Box],
     halfspaces: Sequence[HalfSpace],
-    domain: Box | None,
+    limits: Box,
     *,
     disjoint: bool,
 ) -> None:
@@ -74,13 +74,13 @@ def prove(
         The boxes of one class.
     halfspaces : sequence of HalfSpace
         The region of the class.
-    domain : Box or None
+    limits : Box
         As for `is_inside_all`.
     disjoint : bool
         Whether no two boxes may meet.
     """
     for box in boxes:
-        if not is_inside_all(box, halfspaces, domain):
+        if not is_inside_all(box, halfspaces, limits):
             raise NumericalError(f"the box {box!r} is not proved to lie on its side of the plane")
     if disjoint and not are_disjoint(boxes):
         raise NumericalError("two boxes of one class are not proved to be disjoint")

@@ -1,6 +1,6 @@
 """Rules one after the other: take the best box, cut the rest into regions, go on where points are left.
 
-Algorithm 4.1 of Fung, Sandilya and Rao (KDD 2005). A rule with far faces c leaves the regions (eq. 18)
+Algorithm 4.1 of Fung, Sandilya and Rao (KDD 2005). A rule with far faces c leaves the regions (eq. 18)::
 
     I_k = {z : z_j < c_j for j before k,  z_k >= c_k,  z_j free for j after k},
 
@@ -20,6 +20,9 @@ import numpy as np
 from clearmargin.programs.side import Corner, FloatArray, FoundBox, Index, Region, Side
 
 __all__ = ["Criterion", "Search", "extract_boxes", "tightened"]
+
+# Below a dense plane most boxes hold no point at all; then the search ends here instead of at its depth.
+_MOST_PROBLEMS = 20_000
 
 Criterion = Callable[[Side, Region, FloatArray], Corner | None]
 
@@ -85,13 +88,15 @@ def extract_boxes(
         Boxes, counts and the points left over.
     """
     search = Search()
+    most_problems = _MOST_PROBLEMS if max_rules is None else 200 + 20 * max_rules
     agenda = _Agenda(best_first=max_rules is not None)
     agenda.push(domain, np.arange(len(Z)), depth=0)
     left_over: list[Index] = []
     counted = 0
     while agenda:
         region, points, depth = agenda.pop()
-        if depth >= max_depth or (max_rules is not None and counted >= max_rules):
+        enough = max_rules is not None and counted >= max_rules
+        if depth >= max_depth or enough or search.problems >= most_problems:
             left_over.append(points)
             continue
         inside = Z[points]

@@ -15,9 +15,9 @@ __all__ = ["volume_curve"]
 
 
 def volume_curve(
-    halfspace: HalfSpace, domain: Box, boxes: Sequence[Box]
+    halfspace: HalfSpace, domain: Box, groups: Sequence[Sequence[Box]]
 ) -> tuple[FloatArray, Volume]:
-    """Share of a half-space in the domain that disjoint boxes fill, box by box, and in all as an interval.
+    """Share of a half-space in the domain that rules fill, rule by rule, and in all as an interval.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def volume_curve(
         The region of the class.
     domain : Box
         Bounded.
-    boxes : sequence of Box
-        Disjoint boxes in the half-space.
+    groups : sequence of sequences of Box
+        For each rule the boxes it was made of; all of them are disjoint and in the half-space.
 
     Returns
     -------
     curve : ndarray of shape (r,)
-        Share after one box, two boxes, ...
+        Share after one rule, two rules, ...
     total : Volume
         The share after all of them, certified.
     """
@@ -39,15 +39,16 @@ def volume_curve(
     region = side.region(domain)
     whole = clipped_share(side.a, side.g, region.near, region.far)
     reach = np.where(region.far > region.near, region.far - region.near, 1.0)
-    shares = np.zeros(len(boxes))
-    for r, box in enumerate(boxes):
-        part = side.region(box.intersect(domain))
-        widths = np.where(region.far > region.near, part.far - part.near, 1.0)
-        shares[r] = float(np.prod(np.maximum(widths, 0.0) / reach))
+    shares = np.zeros(len(groups))
+    for r, group in enumerate(groups):
+        for box in group:
+            part = side.region(box.intersect(domain))
+            widths = np.where(region.far > region.near, part.far - part.near, 1.0)
+            shares[r] += float(np.prod(np.maximum(widths, 0.0) / reach))
     curve = np.cumsum(shares)
     filled = float(curve[-1]) if len(curve) else 0.0
     # The sum of r products of k factors is off by a few units in the last place each.
-    error = 4.0 * (len(side.a) + len(boxes)) * np.finfo(np.float64).eps * filled
+    error = 4.0 * (len(side.a) + sum(map(len, groups))) * np.finfo(np.float64).eps * filled
     total = Volume(
         _share(filled - error, whole.high),
         min(1.0, _share(filled + error, whole.low)),

@@ -51,6 +51,8 @@ class LPSVC(PlaneClassifier):
         Certified relative gap: ``objective_`` is at most ``1 / (1 - gap_)`` times the optimum.
     n_iter_ : int
         Number of linear programs solved.
+    hyperplane_ : Hyperplane
+        The plane as a value.
     classes_ : ndarray of shape (2,)
         The classes; `classes_[1]` is the positive side.
     n_features_in_ : int

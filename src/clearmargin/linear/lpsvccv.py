@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing
@@ -82,7 +83,7 @@ class LPSVCCV(PlaneClassifier):
     cv_results_ : dict of ndarrays
         For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
         `se_test_score`, `rank_test_score` and `split<k>_test_score`.
-    coef_, intercept_, objective_, gap_, classes_, n_features_in_, feature_names_in_
+    coef_, intercept_, hyperplane_, objective_, gap_, classes_, n_features_in_, feature_names_in_
         As for `LPSVC`, fitted to all data with `nu_`.
     n_iter_ : int
         Number of linear programs solved for the final plane.
@@ -259,17 +260,23 @@ class LPSVCCV(PlaneClassifier):
         results = self.cv_results_
         cap = np.inf if self.max_features is None else self.max_features
         allowed = np.flatnonzero(results["n_features"] <= cap)
+        # A plane without features says the same of everybody; it is taken only where there is no other.
+        with_features = allowed[results["n_features"][allowed] > 0]
+        allowed = with_features if len(with_features) else allowed
         if not len(allowed):
             raise InvalidValueError(
                 f"every plane on the grid has more than max_features={self.max_features} features "
                 f"(the sparsest has {results['n_features'].min()}); add smaller values to nus"
             )
-        mean = results["mean_test_score"][allowed]
+        mean, count = results["mean_test_score"][allowed], results["n_features"][allowed]
         best = int(np.argmax(mean))
+        least = mean[best]
         if self.rule == "1se":
-            least = mean[best] - results["se_test_score"][allowed][best]
-            best = int(np.argmax(mean >= least))
-        return int(allowed[best])
+            least -= results["se_test_score"][allowed][best]
+        good = np.flatnonzero(mean >= least)
+        # The sparsest of the good ones; of equally sparse ones the best, then the one with the smallest nu.
+        order = np.lexsort((good, -mean[good], count[good]))
+        return int(allowed[good[order[0]]])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata `fit` passes on to the splitter and the scorer."""
@@ -323,9 +330,8 @@ def _results(
 ) -> dict[str, NDArray[Any]]:
     mean = scores.mean(axis=1)
     std = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.zeros(len(nus))
-    order = np.argsort(-mean, kind="stable")
-    rank = np.empty(len(nus), dtype=np.int32)
-    rank[order] = np.arange(1, len(nus) + 1)
+    # As in scikit-learn, equal scores share the better rank.
+    rank = rankdata(-mean, method="min").astype(np.int32)
     results = {
         "nu": nus,
         "n_features": n_features,

@@ -33,6 +33,8 @@ class ProximalSVC(PlaneClassifier):
         Weights, none of them zero as a rule.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    hyperplane_ : Hyperplane
+        The plane as a value.
     classes_ : ndarray of shape (2,)
         The classes; `classes_[1]` is the positive side.
     n_features_in_ : int

@@ -216,7 +216,7 @@ def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: An
     if not sums.all():
         gone = labels.classes[int(np.argmin(sums))]
         raise DataError(
-            f"all points of class {gone!r} have weight zero; a classifier needs two classes"
+            f"sample_weight is zero for all points of class {gone!r}; a classifier needs two classes"
         )
     factors = _class_factors(class_weight, labels, sums)
     return np.asarray(weight * factors[labels.codes])

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["class_colours", "figure_of", "ink", "open_axes", "require_matplotlib"]
+__all__ = [
+    "class_colours",
+    "figure_of",
+    "ink",
+    "open_axes",
+    "require_matplotlib",
+    "size_of",
+]
 
 # Okabe and Ito (2008), told apart by colour-blind people. The order puts first what has contrast enough on white and on
 # black; yellow and black are left out, since each vanishes on one of them.
@@ -22,7 +29,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 def require_matplotlib() -> None:
     """Raise an error with the line that installs matplotlib, where it is missing."""
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(
             "figures need matplotlib: pip install clearmargin[plot]"
@@ -52,8 +59,7 @@ def open_axes(ax: Any, size: tuple[float, float] | None = None, **options: Any) 
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, fresh = plt.subplots(figsize=size, **options)
-        return fresh
+        return plt.figure(figsize=size, **options).add_subplot()
     if not isinstance(ax, Axes):
         raise InvalidValueError(f"ax must be matplotlib Axes or None, not {type(ax).__name__}")
     return ax
@@ -64,6 +70,12 @@ def figure_of(ax: Axes) -> Figure | SubFigure:
     figure = ax.get_figure()
     assert figure is not None
     return figure
+
+
+def size_of(ax: Axes) -> tuple[float, float]:
+    """Width and height of axes in inches."""
+    box, dpi = ax.get_window_extent(), figure_of(ax).dpi
+    return box.width / dpi, box.height / dpi
 
 
 def class_colours(classes: Sequence[Label]) -> Mapping[Label, str]:

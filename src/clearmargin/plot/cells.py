@@ -11,7 +11,7 @@ from clearmargin.plot.lettering import title_of
 from clearmargin.text.printer import Phrases, format_number
 from clearmargin.text.prose import percent, plain
 
-__all__ = ["Column", "columns_of", "interval_text", "linear_text", "shown_interval", "stats_text"]
+__all__ = ["Column", "columns_of", "interval_text", "linear_texts", "shown_interval", "stats_text"]
 
 # Beyond it, not every whole number is a float.
 _LAST_SURE_WHOLE = 2.0**53
@@ -102,17 +102,17 @@ def _whole(interval: Interval) -> Interval | None:
     return Interval(low, high, closed="both") if low <= high else None
 
 
-def interval_text(interval: Interval, digits: int) -> str:
-    """Say an interval in a few signs; bounds are rounded inwards.
+def interval_text(interval: Interval, digits: int | None) -> str:
+    """Say an interval in a few signs; bounds are rounded inwards, or not at all without a number of digits.
 
     Examples
     --------
     >>> interval_text(Interval(-math.inf, 7.7777), 3), interval_text(Interval(1.5, 2, "both"), 3)
-    ('≤ 7.77', '1.5 – 2')
+    ('≤ 7.77', '1.5 to 2')
     >>> interval_text(Interval(3, 5), 3), interval_text(Interval(3, math.inf, "neither"), 3)
     ('[3, 5)', '> 3')
     """
-    said = round_inwards(interval, digits)
+    said = interval if digits is None else round_inwards(interval, digits)
     low, high = format_number(said.low), format_number(said.high)
     if said.low == said.high:
         return f"= {low}"
@@ -121,15 +121,15 @@ def interval_text(interval: Interval, digits: int) -> str:
     if math.isinf(said.high):
         return f"{'≥' if said.low_closed else '>'} {low}"
     if said.closed == "both":
-        return f"{low} – {high}"
+        return f"{low} to {high}"
     return f"{'[' if said.low_closed else '('}{low}, {high}{']' if said.high_closed else ')'}"
 
 
-def linear_text(rules: RuleSet, rule: Rule) -> str:
-    """The linear conditions of a rule in the rule language; empty where it has plain bounds alone."""
+def linear_texts(rules: RuleSet, rule: Rule) -> list[str]:
+    """The linear conditions of a rule in the rule language; none where it has plain bounds alone."""
     if isinstance(rule.region, Box):
-        return ""
-    return " and ".join(Phrases(rules.space).rows(rule.region))
+        return []
+    return list(Phrases(rules.space).rows(rule.region))
 
 
 def stats_text(stats: RuleStats | None) -> str:

@@ -47,7 +47,7 @@ def read_classes(y: Any, rows: int) -> list[Any]:
     values = np.asarray(y, dtype=object)
     if values.shape != (rows,):
         raise DataError(f"y has shape {values.shape}; one class for each of {rows} rows is needed")
-    return values.tolist()
+    return list(values)
 
 
 def drawn_range(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 from clearmargin.core import FeatureSpace
@@ -26,7 +27,7 @@ SMALL = 8.0
 VERBATIM: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 # A name may be broken behind these, which stay on their line.
-_BREAKS = re.compile(r"(?<=[\s_\-/.,;:=|&])")
+_BREAKS = re.compile(r"(?<=[\s_\-/,;:=|&])|(?<=\.)(?!\d)")
 # What is drawn is hinted to whole pixels and comes out up to this much wider than its outline.
 _HINTING = 1.06
 _POINTS_PER_INCH = 72.0
@@ -81,9 +82,11 @@ def fit_line(text: str, width: float, size: float = SMALL, *, bold: bool = False
     """Cut a line to a width in inches; what is cut is shown by an ellipsis."""
     if text_width(text, size, bold=bold) <= width:
         return text
-    keep = len(text) - 1
-    while keep > 1 and text_width(text[:keep].rstrip() + "…", size, bold=bold) > width:
-        keep -= 1
+
+    def width_of_head(length: int) -> float:
+        return text_width(text[:length].rstrip() + "…", size, bold=bold)
+
+    keep = max(1, bisect_right(range(len(text)), width, key=width_of_head) - 1)
     return text[:keep].rstrip() + "…"
 
 
@@ -121,7 +124,6 @@ def wrap(text: str, width: float, size: float = SMALL, *, max_lines: int = 4) ->
 
 
 def _longest_head(word: str, width: float, size: float) -> int:
-    head = len(word) - 1
-    while head > 1 and text_width(word[:head], size) > width:
-        head -= 1
-    return head
+    """Number of letters that fit, at least one."""
+    fitting = bisect_right(range(len(word)), width, key=lambda n: text_width(word[:n], size))
+    return max(1, fitting - 1)

@@ -9,7 +9,7 @@ import numpy as np
 from clearmargin.core import Box, RuleSet
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.plot.canvas import figure_of, open_axes
+from clearmargin.plot.canvas import figure_of, open_axes, size_of
 from clearmargin.plot.fitted import check_rules, drawn_range, fitted_rules, read_classes
 from clearmargin.plot.halfplanes import Extent, class_polygons
 from clearmargin.plot.lettering import VERBATIM, title_of, wrap
@@ -37,8 +37,8 @@ class RegionsDisplay:
     r"""Rules over two features as rectangles, with the separating line and, if wanted, points.
 
     A face that belongs to its rule is a solid line, one that does not a dashed line. Where a rule has no bound, its
-    rectangle runs into the frame. Over more than two features the rectangles are the shadows of the rules on the two that
-    are drawn; they may then overlap, and the line is drawn only if the model uses no other feature.
+    rectangle runs into the frame. Over more than two features the rectangles are the shadows of the rules on the two
+    that are drawn; they may then overlap, and the line is drawn only if the model uses no other feature.
 
     Parameters
     ----------
@@ -220,14 +220,13 @@ class RegionsDisplay:
 
     def _write(self) -> None:
         """Write what the axes are, and what cannot be seen."""
-        box = self.ax_.get_window_extent()
-        dpi = self.ax_.get_figure(root=True).dpi
+        width, height = size_of(self.ax_)
         for name, length, write in (
-            (self.features[0], box.width, self.ax_.set_xlabel),
-            (self.features[1], box.height, self.ax_.set_ylabel),
+            (self.features[0], width, self.ax_.set_xlabel),
+            (self.features[1], height, self.ax_.set_ylabel),
         ):
             title = title_of(self.rules.space, self.rules.space.index(name))
-            write("\n".join(wrap(title, length / dpi, _LABEL_SIZE)), size=_LABEL_SIZE, **VERBATIM)
+            write("\n".join(wrap(title, length, _LABEL_SIZE)), size=_LABEL_SIZE, **VERBATIM)
         draw_key(
             self.ax_,
             self.rules.classes,

@@ -10,7 +10,7 @@ import numpy as np
 from clearmargin.core import Box, RuleSet
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray
-from clearmargin.plot.canvas import class_colours, ink
+from clearmargin.plot.canvas import class_colours, figure_of, ink, size_of
 from clearmargin.plot.halfplanes import Extent, boundary_segments
 from clearmargin.plot.lettering import VERBATIM, fit_line, text_width, wrap
 from clearmargin.text.prose import plain
@@ -34,6 +34,8 @@ _INSET = 0.8
 _FACE_WIDTH = 1.2
 _DASHES = (0, (3.0, 2.0))
 _NUMBER_SIZE = 9.0
+# Digits rise to about three quarters of their size, and have nothing below the line.
+_DIGIT_HEIGHT = 0.75 * _NUMBER_SIZE / 72.0
 # Where in its rectangle a number may stand: in the middle, in a corner.
 _PLACES = ((0.5, 0.5), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0), (0.0, 0.0))
 _KEY_SIZE, _NOTE_SIZE = 9.0, 10.0
@@ -86,7 +88,7 @@ def draw_faces(ax: Axes, rules: RuleSet, pair: Sequence[int], rectangles: FloatA
                     segments.append(_side_of(rectangle, side))
                     shades.append(colours[rule.label])
             shift = np.eye(2)[feature] * (_INSET if is_lower else -_INSET) / 72.0
-            inset = ScaledTranslation(*shift, ax.get_figure(root=True).dpi_scale_trans)
+            inset = ScaledTranslation(shift[0], shift[1], figure_of(ax).dpi_scale_trans)
             faces = LineCollection(segments, colors=shades, linewidths=_FACE_WIDTH, zorder=2)
             faces.set(linestyle="solid" if closed else _DASHES, transform=ax.transData + inset)
             faces.set_gid("closed faces" if closed else "open faces")
@@ -113,27 +115,34 @@ def draw_points(
 ) -> None:
     """Draw points, each class with a colour and a shape of its own."""
     colours = class_colours(classes)
-    known = [None] * len(points) if point_classes is None else point_classes
-    place = {label: k for k, label in enumerate(classes)}
+    known: list[Any] = [None] * len(points) if point_classes is None else point_classes
+    place: dict[Any, int] = {label: k for k, label in enumerate(classes)}
     codes = np.array([place.get(label, -1) for label in known], dtype=np.intp)
     for code in np.unique(codes):
         chosen = points[codes == code]
         colour = ink() if code < 0 else colours[classes[code]]
         marker = "." if code < 0 else _MARKERS[code % len(_MARKERS)]
         ax.scatter(
-            chosen[:, 0], chosen[:, 1], s=11, color=colour, marker=marker, alpha=0.75, lw=0, zorder=2.5
+            chosen[:, 0],
+            chosen[:, 1],
+            s=11,
+            color=colour,
+            marker=marker,
+            alpha=0.75,
+            lw=0,
+            zorder=2.5,
         )
 
 
 def draw_numbers(ax: Axes, rectangles: FloatArray, *, in_corners: bool) -> None:
     """Write the number of each rule into its rectangle where there is room, and in a corner of it if rules overlap."""
     transform = ax.transData
-    inch = ax.get_figure(root=True).dpi_scale_trans
+    inch = figure_of(ax).dpi_scale_trans
     taken: list[FloatArray] = []
     for k, (left, right, bottom, top) in enumerate(rectangles.tolist(), start=1):
         corners = transform.transform([(left, bottom), (right, top)])
         low, high = inch.inverted().transform(corners)
-        half = np.array([text_width(str(k), _NUMBER_SIZE, bold=True), _NUMBER_SIZE / 72]) / 2 + 0.02
+        half = np.array([text_width(str(k), _NUMBER_SIZE, bold=True), _DIGIT_HEIGHT]) / 2 + 0.02
         if (high - low < 2 * half).any():
             continue
         for share in _PLACES[1:] if in_corners else _PLACES:
@@ -153,7 +162,7 @@ def draw_key(
     from matplotlib.lines import Line2D
 
     colours = class_colours(classes)
-    width = ax.get_window_extent().width / ax.get_figure(root=True).dpi
+    width, _ = size_of(ax)
     entries: list[tuple[Line2D, str]] = []
     for k, label in enumerate(classes):
         marker = _MARKERS[k % len(_MARKERS)] if with_points else "s"
@@ -162,10 +171,9 @@ def draw_key(
     if with_line:
         entries.append((Line2D([], [], color=ink(), linewidth=1.6), "model"))
     if any(c.get_gid() == "open faces" and len(c.get_paths()) for c in ax.collections):
-        for dashes, meaning in (("solid", "face in the rule"), (_DASHES, "face not in the rule")):
-            stroke = Line2D([], [], color=ink(), linewidth=_FACE_WIDTH, alpha=0.7)
-            stroke.set_linestyle(dashes)
-            entries.append((stroke, meaning))
+        stroke = {"color": ink(), "linewidth": _FACE_WIDTH, "alpha": 0.7}
+        entries.append((Line2D([], [], **stroke), "face in the rule"))
+        entries.append((Line2D([], [], linestyle=_DASHES, **stroke), "face not in the rule"))
     columns = _columns_that_fit([text for _, text in entries], width)
     legend = ax.legend(
         [sample for sample, _ in entries],

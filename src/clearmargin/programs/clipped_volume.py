@@ -7,7 +7,7 @@ and each in units of its width. With w_i = |a_i| (u_i - l_i) and gamma = g - sum
     vol{ z in [l, u] : a'z < g } = prod_i (u_i - l_i) * P(sum_i w_i U_i < gamma),    U_i uniform on [0, 1]
 
 Features with w_i = 0 drop out of the probability. Floats are fractions with a power of two below, so w and gamma become
-integers without any rounding, and offsets of 1e9 or weights over many decades do no harm. The smaller tail is found,
+integers without any rounding, and offsets of 1e9 or weights over many decades do no harm. The smaller tail is found::
 
     P(sum_i w_i U_i < gamma) = 1 - P(sum_i w_i U_i < sum_i w_i - gamma),
 

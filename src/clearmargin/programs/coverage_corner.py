@@ -36,8 +36,8 @@ __all__ = [
 
 # Exchanges gain points at first and settle quickly; more rounds were never seen to matter.
 _ROUNDS = 8
-# With many points peeling takes this share of those left at a time.
-_PEEL_SHARE = 200
+# With many points peeling takes a share of those left at a time: one in so many.
+_PEEL_SHARE, _PEEL_SHARE_OF_MANY, _MANY = 200, 40, 1_000
 
 
 def coverage_corner(
@@ -84,7 +84,7 @@ def coverage_corner(
 def prices(side: Side, region: Region, Z: FloatArray) -> tuple[FloatArray, float, FloatArray]:
     """What each point needs of each feature, the slack, and what the region's far faces would cost."""
     P = (Z - region.near) * side.a
-    return P, side.slack(region.near), side.a * (region.far - region.near)
+    return P, side.usable_slack(region), side.a * (region.far - region.near)
 
 
 def covered(P: FloatArray, budget: FloatArray) -> BoolArray:
@@ -114,7 +114,7 @@ def peel(P: FloatArray, slack: float) -> FloatArray:
     rest = P
     join = rest.max(axis=0)
     while join.sum() >= slack and len(rest) > 1:
-        step = max(1, len(rest) // _PEEL_SHARE)
+        step = max(1, len(rest) // (_PEEL_SHARE_OF_MANY if len(rest) > _MANY else _PEEL_SHARE))
         # After the step outermost points are gone, the next one sets the face; ties go together.
         inner = np.partition(rest, -1 - step, axis=0)[-1 - step]
         below = np.where(np.less(rest, join), rest, -np.inf).max(axis=0)

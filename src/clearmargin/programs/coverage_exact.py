@@ -19,6 +19,7 @@ from clearmargin.exceptions import TimeLimitError, UncertifiedWarning
 from clearmargin.optim import Linear, Program, Variables, solve
 from clearmargin.programs.coverage_corner import coverage_corner, polished_corner, prices
 from clearmargin.programs.side import Corner, FloatArray, Region, Side
+from clearmargin.programs.volume_corner import deepest_corner
 
 __all__ = ["exact_corner"]
 
@@ -43,6 +44,8 @@ def exact_corner(
         Covers at least one point.
     """
     P, slack, ends = prices(side, region, Z)
+    if slack <= 0:
+        return deepest_corner(side, Z)
     if ends.sum() < slack:
         return coverage_corner(side, region, Z)
     # In units of the slack, so that tolerances of the solver are relative.

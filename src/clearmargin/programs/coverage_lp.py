@@ -29,6 +29,7 @@ from scipy import sparse
 from clearmargin.optim import Linear, Program, Session, Variables
 from clearmargin.programs.coverage_corner import polished_corner, prices
 from clearmargin.programs.side import Corner, FloatArray, Region, Side
+from clearmargin.programs.volume_corner import deepest_corner
 
 __all__ = ["feature_corner", "point_corner", "separable_corner"]
 
@@ -74,12 +75,14 @@ def separable_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
     P, slack, ends = prices(side, region, Z)
     descending = -np.sort(-P, axis=0)
     columns = np.arange(P.shape[1])
-    # Feature i cuts off about mu * cost_i points; the smallest mu that the slack pays for.
-    low, high = 0.0, len(P) / max(ends.min(initial=np.inf, where=ends > 0), 1e-300)
+    # Feature i cuts off about mu * cost_i points; the smallest mu that the slack pays for. Costs are relative to the
+    # largest, and those below 1e-12 of it count as that: halving would not reach them in a hundred steps.
+    costs = ends / max(ends.max(), float(np.finfo(np.float64).tiny))
+    low, high = 0.0, len(P) / max(costs.min(initial=1.0, where=costs > 0), 1e-12)
     budget = descending[-1]
     for _ in range(100):
         mu = (low + high) / 2.0
-        cut = np.minimum((mu * ends).astype(np.intp), len(P) - 1)
+        cut = np.minimum(mu * costs, len(P) - 1.0).astype(np.intp)
         tried = descending[cut, columns]
         if tried.sum() < slack:
             budget, high = tried, mu
@@ -102,6 +105,8 @@ def point_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
         Covers at least one point.
     """
     P, slack, ends = prices(side, region, Z)
+    if slack <= 0:
+        return deepest_corner(side, Z)
     if ends.sum() <= slack:
         return polished_corner(side, region, Z, ends + 1.0)
     open_features = np.flatnonzero(ends > 0)

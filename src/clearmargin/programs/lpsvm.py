@@ -20,7 +20,7 @@ has n + 1 rows instead of m and X itself, unsigned, as its matrix. Simplex metho
 without rows, and the multipliers of the rows are w and b. The equation goes away when there is no intercept.
 
 Any multipliers at all give a bound: clip u to [0, c], shrink the heavier class until the classes balance,
-divide by s = max(1, max_j |X'alpha|_j / lambda), and sum_i u_i is a lower bound of the optimum. The relative gap
+divide by ``s = max(1, max_j |X'alpha|_j / lambda)``, and sum_i u_i is a lower bound of the optimum. The relative gap
 between the objective at (w, b) and that bound certifies a solution without trusting the solver.
 """
 

@@ -102,6 +102,8 @@ def _worth(P: FloatArray, budget: FloatArray, ends: FloatArray, criterion: str) 
         roominess = float(np.minimum(budget, ends).sum() / max(ends.sum(), 1e-300))
         return float(covered(P, budget).sum()) + 0.5 * roominess
     shares = np.minimum(budget, ends) / np.where(ends > 0, ends, 1.0)
+    # A share so small that it is gone would have no logarithm.
+    shares = np.maximum(shares, np.finfo(np.float64).tiny)
     return float(np.log(np.where(ends > 0, shares, 1.0)).sum())
 
 

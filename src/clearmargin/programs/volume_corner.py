@@ -53,7 +53,7 @@ def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
     array([0.2, 0.8])
     """
     dear = side.a * (region.far - region.near)
-    slack = side.slack(region.near)
+    slack = side.usable_slack(region)
     if slack > 0:
         spent = water_fill(np.zeros_like(dear), dear, slack)
         corner = corner_at(side, region, spent, spent >= dear)

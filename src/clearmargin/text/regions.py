@@ -20,7 +20,7 @@ __all__ = ["make_region"]
 
 # 2 GB of floats in one premise is an accident, and refusing it is better than the machine running out of memory.
 _LARGEST_MATRIX = 2**28
-_UNBOUNDED = np.array([[-math.inf], [math.inf]])
+_NO_SETS = CategorySets()
 
 
 class Row(NamedTuple):
@@ -145,7 +145,6 @@ def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, floa
 
 def _make_box(found: Sequence[Limits], sets: dict[int, set[int]], words: Vocabulary) -> Box:
     n = len(words.space)
-    bounds, closed = np.full((2, n), _UNBOUNDED), np.ones((2, n), dtype=np.bool_)
     narrowed: dict[int, Limits] = {}
     for said in found:
         j = said.feature
@@ -159,12 +158,13 @@ def _make_box(found: Sequence[Limits], sets: dict[int, set[int]], words: Vocabul
                 limits.written.start,
                 limits.written.end,
             )
+    bounds, closed = np.empty((2, n)), np.empty((2, n), dtype=np.bool_)
+    bounds[0], bounds[1], closed[:] = -math.inf, math.inf, True
     for j, low, high, low_is_open, high_is_open, _ in narrowed.values():
-        bounds[0, j], bounds[1, j] = low, high
+        bounds[0, j], bounds[1, j] = low + 0.0, high + 0.0  # -0.0 + 0.0 is 0.0
         closed[0, j], closed[1, j] = not low_is_open, not high_is_open
-    bounds += 0.0  # -0.0 + 0.0 is 0.0
     # No bound is NaN, none is open at infinity, and a feature with categories is not compared with numbers.
-    return Box._trusted(bounds, closed, CategorySets(sets))
+    return Box._trusted(bounds, closed, CategorySets(sets) if sets else _NO_SETS)
 
 
 def _both(a: Limits, b: Limits) -> Limits:

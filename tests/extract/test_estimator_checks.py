@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clearmargin import RuleExtractor
+from clearmargin.extract import training
+
+
+@pytest.fixture(autouse=True)
+def _few_folds(monkeypatch):
+    # The checks fit hundreds of times; how many folds choose the default model's nu is not what they look at.
+    monkeypatch.setattr(training, "_FOLDS", 2)
+
+
+@parametrize_with_checks([RuleExtractor(LogisticRegression()), RuleExtractor()])
+# Some checks bring ten columns, and a plane with ten weights deserves the warning.
+@pytest.mark.filterwarnings("ignore:the plane has:clearmargin.exceptions.ClearmarginWarning")
+def test_the_contract_of_scikit_learn_is_kept(estimator, check):
+    check(estimator)

@@ -1,0 +1,204 @@
+"""Rules in the user's words: raw units behind scalers, categories by name, classes among three or more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from clearmargin import LPSVC, RuleExtractor
+from clearmargin.datasets import load_wbc
+
+
+def drawn_from(region, space, rng, m=400):
+    """Points of a box, within the range of the features; corners of that part are among them."""
+    lower, upper = np.maximum(region.lower, space.lower), np.minimum(region.upper, space.upper)
+    shares = rng.random((m, len(lower)))
+    shares[: m // 4] = np.round(shares[: m // 4])
+    X = lower + shares * (upper - lower)
+    return X[region.contains(X)]
+
+
+def test_behind_a_scaler_rules_are_in_raw_units(oracle):
+    X, y = load_wbc(return_X_y=True)
+    model = make_pipeline(
+        StandardScaler(), SelectKBest(k=4), LinearSVC(C=0.01, random_state=0)
+    ).fit(X, y)
+    extractor = RuleExtractor(model, criterion="coverage").fit(X, y)
+    assert extractor.estimator_ is model
+    values = X.to_numpy(dtype=float)
+    np.testing.assert_allclose(
+        extractor.hyperplane_.decision(values), model.decision_function(X), atol=1e-9
+    )
+    assert extractor.space_.names == tuple(X.columns)
+    for rule in extractor.rules_:
+        ends = np.r_[rule.region.lower, rule.region.upper]
+        ends = ends[np.isfinite(ends)]
+        assert (ends == np.round(ends)).all()
+        assert (ends >= 1).all()
+        assert (ends <= 10).all()
+        sign = 1 if rule.label == "malignant" else -1
+        plane = extractor.hyperplane_
+        assert oracle.lies_on_side(rule.region, plane.coef, plane.intercept, sign)
+    assert min(extractor.coverage_.values()) > 0.9
+    assert (extractor.predict(X) == model.predict(X)).all()
+
+
+def test_a_scaler_changes_the_numbers_inside_and_not_the_rules():
+    X, y = load_wbc(return_X_y=True)
+    bare = LPSVC(nu=0.0025).fit(X, y)
+    scaler = MinMaxScaler(feature_range=(0, 3)).set_output(transform="pandas").fit(X)
+    scaled = LPSVC(nu=0.01).fit(scaler.transform(X), y)
+    scaled.coef_ = bare.coef_ / scaler.scale_
+    scaled.intercept_ = bare.intercept_ - (bare.coef_ / scaler.scale_) @ scaler.min_
+    direct = RuleExtractor(bare, bounds=(0, 10)).fit(X, y)
+    behind = RuleExtractor(make_pipeline(scaler, scaled), bounds=(0, 10)).fit(X, y)
+    assert behind.rules_ == direct.rules_
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 120),
+            "smoker": rng.choice(["never", "ex", "daily"], 120, p=[0.5, 0.3, 0.2]),
+            "bmi": np.round(rng.normal(26, 4, 120), 1),
+        }
+    )
+    risk = 0.05 * X["age"] + 0.1 * X["bmi"] + 2.0 * (X["smoker"] == "daily")
+    return X, np.where(risk > 5.6, "ill", "well")
+
+
+def encoder(**kwargs):
+    return make_column_transformer(
+        (OneHotEncoder(**kwargs), ["smoker"]), (StandardScaler(), ["age", "bmi"])
+    )
+
+
+@pytest.mark.parametrize("criterion", ["volume", "coverage", "coverage-lp"])
+def test_categories_come_back_by_name(people, criterion):
+    X, y = people
+    model = make_pipeline(encoder(), LogisticRegression(C=10.0)).fit(X, y)
+    extractor = RuleExtractor(model, criterion=criterion).fit(X, y)
+    text = extractor.rules_.to_text()
+    assert "smoker" in text
+    assert any(name in text for name in ("never", "daily", "ex"))
+    which = extractor.which(X)
+    assert (which >= 0).mean() > 0.5
+    said = model.predict(X)
+    for k, rule in enumerate(extractor.rules_):
+        assert (said[which == k] == rule.label).all()
+        own = extractor.rules_[k : k + 1].covers(X)[:, 0]
+        assert (said[own] == rule.label).all()
+        assert rule.stats.covered == own.sum()
+
+
+def test_every_person_that_a_rule_could_speak_of_gets_its_class(people):
+    X, y = people
+    model = make_pipeline(encoder(), LogisticRegression(C=10.0)).fit(X, y)
+    extractor = RuleExtractor(model, criterion="coverage").fit(X, y)
+    rng = np.random.default_rng(1)
+    others = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 3_000),
+            "smoker": rng.choice(["never", "ex", "daily"], 3_000),
+            "bmi": rng.uniform(X["bmi"].min(), X["bmi"].max(), 3_000),
+        }
+    )
+    which = extractor.which(others)
+    labels = np.array([rule.label for rule in extractor.rules_])
+    covered = which >= 0
+    assert covered.mean() > 0.5
+    assert (labels[which[covered]] == model.predict(others)[covered]).all()
+
+
+def test_a_category_that_the_model_does_not_know_is_left_to_the_model(people):
+    X, y = people
+    model = make_pipeline(encoder(handle_unknown="ignore"), LogisticRegression(C=10.0)).fit(X, y)
+    extractor = RuleExtractor(model, criterion="coverage").fit(X, y)
+    stranger = pd.DataFrame({"age": [85], "smoker": ["sometimes"], "bmi": [40.0]})
+    assert extractor.which(stranger).tolist() == [-1]
+    assert extractor.predict(stranger).tolist() == model.predict(stranger).tolist()
+
+
+def test_rows_with_gaps_are_no_points_and_are_left_to_the_model():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    y = (X["a"] + X["b"] > 0).to_numpy()
+    X.iloc[::10, 0] = np.nan
+    model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
+    extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
+    assert (extractor.which(X)[::10] == -1).all()
+    assert (extractor.predict(X) == model.predict(X)).all()
+    whole = X.notna().all(axis=1).to_numpy()
+    right = whole & (model.predict(X) == y)
+    assert sum(trace.points for trace in extractor.trace_.values()) == right.sum()
+
+
+IRIS = load_iris()
+MULTI = {
+    "multinomial": LogisticRegression(max_iter=1_000),
+    "one against the rest": OneVsRestClassifier(LogisticRegression()),
+    "discriminant": LinearDiscriminantAnalysis(),
+    "ridge": RidgeClassifier(),
+    "behind a scaler": make_pipeline(StandardScaler(), LogisticRegression()),
+    "one against one": OneVsOneClassifier(LogisticRegression()),
+    "votes": SVC(kernel="linear"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MULTI))
+def test_rules_among_three_classes_are_sound(oracle, name):
+    X, y = IRIS.data, IRIS.target_names[IRIS.target]
+    extractor = RuleExtractor(MULTI[name], min_coverage=2).fit(X, y)
+    model = extractor.estimator_
+    rng = np.random.default_rng(0)
+    assert {rule.label for rule in extractor.rules_} == set(IRIS.target_names)
+    for rule in extractor.rules_:
+        k = list(extractor.classes_).index(rule.label)
+        for side in extractor.surface_.regions()[k]:
+            plane = side.hyperplane
+            assert oracle.lies_on_side(rule.region, plane.coef, plane.intercept, side.sign)
+        inside = drawn_from(rule.region, extractor.space_, rng)
+        assert len(inside) > 50
+        assert (model.predict(inside) == rule.label).all()
+    assert not oracle.meeting_pairs([rule.region for rule in extractor.rules_])
+    assert (extractor.predict(X) == model.predict(X)).all()
+    assert min(extractor.coverage_.values()) > 0.5
+
+
+def test_with_three_classes_there_is_no_single_plane_and_no_volume():
+    X, y = IRIS.data, IRIS.target
+    extractor = RuleExtractor(LogisticRegression(max_iter=1_000)).fit(X, y)
+    assert extractor.volume_coverage_ == {}
+    with pytest.raises(ValueError, match="3 classes has more than one hyperplane"):
+        _ = extractor.hyperplane_
+
+
+def test_the_limits_hold_for_three_classes_too():
+    X, y = IRIS.data, IRIS.target
+    extractor = RuleExtractor(LogisticRegression(max_iter=1_000), max_rules=1, max_depth=3).fit(
+        X, y
+    )
+    assert [rule.label for rule in extractor.rules_] == [0, 1, 2]
+
+
+def test_a_data_frame_of_integers_and_booleans_is_read():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"count": rng.integers(0, 9, 120), "flag": rng.random(120) < 0.5})
+    y = np.where(X["count"] + 3 * X["flag"] > 5, "yes", "no")
+    extractor = RuleExtractor(LPSVC(nu=1.0), criterion="coverage").fit(X, y)
+    assert extractor.space_.integer.tolist() == [True, True]
+    assert min(extractor.coverage_.values()) == 1.0
+    assert (extractor.predict(X) == extractor.estimator_.predict(X)).all()

@@ -1,0 +1,216 @@
+"""Every rule lies on its side and no two rules of a class meet: in fractions, on random planes of all kinds.
+
+With the profile "quick" 300 planes are tried, with "full" 10,000.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from clearmargin import RuleExtractor
+from clearmargin.exceptions import ClearmarginWarning
+
+QUICK, FULL = 300, 10_000
+PLANES = FULL if settings.default.max_examples >= 1_000 else QUICK
+BATCHES = 10
+CRITERIA = [
+    "volume",
+    "coverage",
+    "coverage-lp",
+    "volume",
+    "coverage-lp-feature",
+    "coverage-lp-separable",
+    "coverage-exact",
+]
+CLASSES = {"below": -1, "above": 1}
+
+
+def points(rng, kind, m, n):
+    X = rng.normal(size=(m, n))
+    if kind == "integers":
+        X = rng.integers(0, 6, size=(m, n)).astype(float)
+    elif kind == "on the bounds":
+        X = rng.choice([0.0, 1.0], size=(m, n))
+    elif kind == "duplicates":
+        X = np.repeat(X, 2, axis=0)
+    elif kind == "constant column":
+        X[:, rng.integers(n)] = rng.normal()
+    elif kind == "some integers":
+        X[:, 0] = np.round(3 * X[:, 0])
+    elif kind == "offset":
+        X += 1e9
+    elif kind == "scales":
+        X *= 10.0 ** rng.uniform(-6, 6, size=n)
+    elif kind == "ties":
+        X = np.round(X, 1)
+    return X
+
+
+KINDS = [
+    "plain",
+    "integers",
+    "on the bounds",
+    "duplicates",
+    "constant column",
+    "some integers",
+    "offset",
+    "scales",
+    "ties",
+    "sparse weights",
+    "near the plane",
+]
+
+
+def plane(rng, kind, X):
+    n = X.shape[1]
+    coef = rng.choice([-1.0, 1.0], size=n) * 10.0 ** rng.uniform(-3, 3, size=n)
+    if kind == "sparse weights":
+        coef[1:][rng.random(n - 1) < 0.5] = 0.0
+    heights = X @ coef
+    # Through the middle, through a point, or past all of them.
+    level = rng.choice([np.median(heights), heights[0], heights.min(), heights.max()])
+    return coef, -float(level)
+
+
+def move_to_the_plane(rng, X, coef, intercept):
+    """Put every other point within about 1e-12 of the plane, or on it."""
+    j = int(np.argmax(np.abs(coef)))
+    for row in X[::2]:
+        row[j] -= (row @ coef + intercept + rng.choice([-1e-12, 0.0, 1e-12])) / coef[j]
+
+
+def parameters(rng, seed, n):
+    criterion = CRITERIA[seed % len(CRITERIA)]
+    return {
+        "criterion": "volume" if criterion == "coverage-exact" and n > 5 else criterion,
+        "tighten": bool(rng.random() < 0.5),
+        "disjoint": bool(rng.random() < 0.85),
+        "max_conditions": int(rng.integers(1, n + 1)) if rng.random() < 0.2 else None,
+        "max_rules": int(rng.integers(1, 5)) if rng.random() < 0.2 else None,
+        "min_coverage": int(rng.integers(1, 4)),
+        "max_depth": int(rng.choice([1, 3, 20])),
+    }
+
+
+def case(seed):
+    """Points, a plane, bounds and parameters."""
+    rng = np.random.default_rng(seed)
+    kind = KINDS[seed % len(KINDS)]
+    n = int(rng.integers(2, 13))
+    chosen = parameters(rng, seed, n)
+    most = {"coverage": 16, "coverage-exact": 14}.get(chosen["criterion"], 40)
+    X = points(rng, kind, int(rng.integers(2, most)), n)[:most]
+    coef, intercept = plane(rng, kind, X)
+    if kind == "near the plane" or seed % 5 == 0:
+        move_to_the_plane(rng, X, coef, intercept)
+    bounds = None
+    if seed % 4 == 1:
+        bounds = (
+            X.min(axis=0) - rng.choice([0.0, 1.0, 10.0]),
+            X.max(axis=0) + rng.choice([0.0, 1.0]),
+        )
+    return X, coef, intercept, bounds, chosen
+
+
+def check_rules(oracle, extractor, coef, intercept, bounds, chosen):
+    for label, sign in CLASSES.items():
+        boxes = [rule.region for rule in extractor.rules_ if rule.label == label]
+        for box in boxes:
+            assert oracle.lies_on_side(box, coef, intercept, sign, bounds), box
+        if chosen["disjoint"]:
+            assert not oracle.meeting_pairs(boxes)
+        if chosen["max_rules"] is not None:
+            assert len(boxes) <= chosen["max_rules"]
+        if chosen["max_conditions"] is not None:
+            assert all(
+                inner_bounds(box, extractor.space_) <= chosen["max_conditions"] for box in boxes
+            )
+    assert all(rule.proof == "proved" for rule in extractor.rules_)
+
+
+def inner_bounds(box, space):
+    """Features with a bound inside their range; where the range itself has to be said, that is no choice."""
+    return int(((box.lower > space.lower) | (box.upper < space.upper)).sum())
+
+
+def check_counts(oracle, extractor, X, y, said, chosen):
+    for label in CLASSES:
+        wanted = (said == label) & (y == label)
+        covered = np.zeros(len(X), dtype=bool)
+        for rule in (r for r in extractor.rules_ if r.label == label):
+            inside = np.array([oracle.holds(rule.region, row) for row in X])
+            covered |= inside
+            assert rule.stats.rows == len(X)
+            assert rule.stats.covered == inside.sum()
+            assert rule.stats.correct == (inside & (y == label)).sum()
+            assert rule.stats.agreed == (inside & (said == label)).sum()
+            assert (inside & wanted).sum() >= chosen["min_coverage"]
+        trace = extractor.trace_[label]
+        assert trace.points == wanted.sum()
+        assert trace.covered == (covered & wanted).sum()
+        assert trace.kept == sum(rule.label == label for rule in extractor.rules_)
+
+
+def examine(oracle, seed):
+    X, coef, intercept, bounds, chosen = case(seed)
+    model = oracle.given(X, coef, intercept)
+    y = oracle.sides(X, coef, intercept)
+    with warnings.catch_warnings():
+        # More than eight features are doubtful, and a search of few seconds may be too short.
+        warnings.simplefilter("ignore", ClearmarginWarning)
+        extractor = RuleExtractor(model, bounds="data" if bounds is None else bounds, **chosen).fit(
+            X, y
+        )
+    np.testing.assert_array_equal(extractor.hyperplane_.coef, coef)
+    check_rules(oracle, extractor, coef, intercept, bounds, chosen)
+    check_counts(oracle, extractor, X, y, model.predict(X), chosen)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_rules_of_random_planes_are_sound_and_disjoint(oracle, batch):
+    for seed in range(batch, PLANES, BATCHES):
+        try:
+            examine(oracle, seed)
+        except Exception as error:
+            error.add_note(f"plane {seed}")
+            raise
+
+
+@pytest.mark.parametrize("criterion", sorted(set(CRITERIA)))
+@pytest.mark.parametrize("declared", [False, True])
+def test_every_criterion_is_sound_on_the_same_plane(oracle, criterion, declared):
+    rng = np.random.default_rng(11)
+    X = np.round(rng.normal(size=(60, 4)), 2)
+    coef, intercept = np.array([1.0, -2.0, 0.5, 0.1]), 0.05
+    bounds = (np.full(4, -5.0), np.full(4, 5.0)) if declared else None
+    y = oracle.sides(X, coef, intercept)
+    chosen = {"disjoint": True, "max_rules": None, "max_conditions": None, "min_coverage": 2}
+    extractor = RuleExtractor(
+        oracle.given(X, coef, intercept), criterion=criterion, bounds=bounds if declared else "data"
+    ).fit(X, y)
+    check_rules(oracle, extractor, coef, intercept, bounds, chosen)
+    check_counts(oracle, extractor, X, y, y, chosen)
+    assert min(extractor.coverage_.values()) > 0.3
+
+
+def test_points_that_rounding_puts_on_the_wrong_side_are_not_promised_a_rule(oracle):
+    # f is a positive fraction and a float zero: the model says below, exact arithmetic above.
+    X = np.array([[0.1, 0.2], [0.0, 0.0], [0.0, 0.1], [1.0, 1.0], [1.0, 0.9]])
+    coef, intercept = [1.0, 1.0], -(0.1 + 0.2)
+    X[0] = 0.1, 0.2
+    model = oracle.given(X, coef, intercept)
+    y = oracle.sides(X, coef, intercept)
+    extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
+    check_rules(
+        oracle,
+        extractor,
+        coef,
+        intercept,
+        None,
+        {"disjoint": True, "max_rules": None, "max_conditions": None},
+    )
+    check_counts(oracle, extractor, X, y, model.predict(X), {"min_coverage": 1})

@@ -1,0 +1,121 @@
+"""Figures drawn without a screen and closed after each test; extractors that many tests look at."""
+
+from __future__ import annotations
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from clearmargin import LPSVC, RuleExtractor
+from clearmargin.datasets import load_wbc
+
+
+@pytest.fixture(autouse=True)
+def _no_screen():
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context():
+        yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def plane():
+    """An extractor over two features, with its data."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        (rng.normal(size=(200, 2)) * [8, 3] + [50, 25]).round(1), columns=["dose", "bmi"]
+    )
+    score = X["dose"] / 8 + X["bmi"] / 3
+    y = np.where(score > score.median(), "ill", "well")
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    return RuleExtractor(model).fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
+def wbc():
+    """An extractor over nine features, with its data."""
+    X, y = load_wbc(return_X_y=True)
+    return RuleExtractor(LPSVC(nu=0.0025), criterion="coverage").fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """An extractor through a column transformer with categories, with its data."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 200),
+            "smoker": rng.choice(["no", "ex", "yes"], 200),
+            "bmi": rng.normal(27, 4, 200).round(1),
+        }
+    )
+    score = X["age"] / 15 + X["bmi"] / 4 + X["smoker"].map({"no": 0, "ex": 1.5, "yes": 3})
+    y = np.where(score > score.median(), "at risk", "healthy")
+    columns = make_column_transformer(
+        (StandardScaler(), ["age", "bmi"]), (OneHotEncoder(), ["smoker"])
+    )
+    model = make_pipeline(columns, LogisticRegression())
+    return RuleExtractor(model, criterion="coverage").fit(X, y), X, y
+
+
+def _is_drawn(text, ax):
+    if text in ax.texts:
+        return True
+    if not ax.axison:
+        return False
+    # Ticks beyond the ends of an axis exist, but are not drawn.
+    for axis, k in ((ax.xaxis, 0), (ax.yaxis, 1)):
+        low, high = sorted(axis.get_view_interval())
+        if text in axis.get_ticklabels() and not low <= text.get_position()[k] <= high:
+            return False
+    return True
+
+
+@pytest.fixture
+def texts_of():
+    """Gives all texts that are seen in a figure, with their boxes in pixels."""
+
+    def find(figure):
+        figure.draw_without_rendering()
+        renderer = figure.canvas.get_renderer()
+        return [
+            (text, text.get_window_extent(renderer))
+            for ax in figure.axes
+            for text in ax.findobj(Text)
+            if text.get_visible() and text.get_text().strip() and _is_drawn(text, ax)
+        ]
+
+    return find
+
+
+@pytest.fixture
+def check_legible(texts_of):
+    """Checks that texts are large enough, inside the figure, and do not overlap each other."""
+
+    def check(figure):
+        found = texts_of(figure)
+        assert found
+        # Two pixels: the ink of letters ends before the box of their line.
+        whole = figure.bbox.padded(2)
+        for text, box in found:
+            assert text.get_fontsize() >= 8, text
+            assert whole.containsx(box.x0), text
+            assert whole.containsx(box.x1), text
+            assert whole.containsy(box.y0), text
+            assert whole.containsy(box.y1), text
+        for (one, a), (other, b) in itertools.combinations(found, 2):
+            across = min(a.x1, b.x1) - max(a.x0, b.x0)
+            along = min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert across <= 2 or along <= 2, (one, other)
+
+    return check
