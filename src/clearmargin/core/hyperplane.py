@@ -137,13 +137,15 @@ class HalfSpace(Value):
         f = self.hyperplane.decision(X)
         return f > 0 if self.sign > 0 else f <= 0
 
-    def contains_exactly(self, X: ArrayLike) -> BoolArray:
+    def contains_exactly(self, X: ArrayLike, reach: FloatArray | None = None) -> BoolArray:
         """Tell for each row of X whether it is on this side, in exact arithmetic.
 
         Parameters
         ----------
         X : array-like of shape (m, n)
             Rows of finite numbers.
+        reach : ndarray of shape (n,), optional
+            The largest magnitude of each feature, where it is known.
 
         Returns
         -------
@@ -160,8 +162,9 @@ class HalfSpace(Value):
         plane = self.hyperplane
         f = plane.decision(points)
         # As in `exact_sign`, with one bound for all rows: outside of this band the sign of f is right.
-        low, high = points.min(axis=0, initial=0.0), points.max(axis=0, initial=0.0)
-        size = float(np.maximum(-low, high) @ np.abs(plane.coef)) + abs(plane.intercept)
+        if reach is None:
+            reach = np.maximum(-points.min(axis=0, initial=0.0), points.max(axis=0, initial=0.0))
+        size = float(reach @ np.abs(plane.coef)) + abs(plane.intercept)
         band = (plane.n_features + 2) * np.finfo(np.float64).eps * size
         inside = f > 0 if self.sign > 0 else f <= 0
         for k in np.flatnonzero(np.abs(f) <= band):

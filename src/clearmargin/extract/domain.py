@@ -123,9 +123,14 @@ def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) ->
     for k, (feature, code) in enumerate(surface.sources):
         if code is None:
             lower[k], upper[k] = space.lower[feature], space.upper[feature]
-    cut = (points.min(axis=0, initial=np.inf) < lower) | (
-        points.max(axis=0, initial=-np.inf) > upper
-    )
+    # Ranges seen in the data hold the data; only others have to be compared with them.
+    changed = (lower != columns.lower) | (upper != columns.upper)
+    cut = np.zeros(len(columns), dtype=np.bool_)
+    for k in np.flatnonzero(changed).tolist():
+        cut[k] = (
+            points[:, k].min(initial=np.inf) < lower[k]
+            or points[:, k].max(initial=-np.inf) > upper[k]
+        )
     if cut.any():
         k = int(np.argmax(cut))
         values = points[(points[:, k] < lower[k]) | (points[:, k] > upper[k]), k]

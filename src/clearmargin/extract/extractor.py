@@ -196,8 +196,9 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         """The boxes of a class, the rows they were made for, and the other rows on its side."""
         halfspaces = self.surface_.regions()[k]
         held = np.ones(len(points), dtype=np.bool_)
+        reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
         for halfspace in halfspaces:
-            held &= halfspace.contains_exactly(points)
+            held &= halfspace.contains_exactly(points, reach)
         found = boxes_of_class(halfspaces, columns, self._limits, points[held & wanted], options)
         return found, np.flatnonzero(held & wanted), np.flatnonzero(held & ~wanted)
 

@@ -110,11 +110,13 @@ def class_codes(labels: Any, classes: Any) -> IntArray:
     array([0, 1])
     """
     known = np.asarray(classes).tolist()
-    place = {label: k for k, label in enumerate(known)}
-    given = np.asarray(labels).tolist()
-    codes = np.array([place.get(label, -1) for label in given], dtype=np.intp)
+    given = np.asarray(labels)
+    codes = np.full(len(given), -1, dtype=np.intp)
+    # One comparison a class, whatever their number of rows; classes are few.
+    for k, label in enumerate(known):
+        codes[given == label] = k
     if (codes < 0).any():
-        stray = given[int(np.argmax(codes < 0))]
+        stray = given.tolist()[int(np.argmax(codes < 0))]
         hint = nearest_name(str(stray), map(str, known))
         raise DataError(f"y holds {stray!r}, which is no class of the model{hint}")
     return codes
