@@ -214,3 +214,10 @@ def test_scores_need_the_model_as_fallback():
     extractor = RuleExtractor(MODEL, fallback="abstain").fit(X, Y)
     with pytest.raises(AttributeError, match="has no attribute 'decision_function'"):
         extractor.decision_function(X)
+
+
+@pytest.mark.parametrize("parameter", [{"disjoint": False}, {"max_conditions": 2}])
+def test_what_needs_a_single_plane_is_refused_among_three_classes(parameter):
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    with pytest.raises(InvalidValueError, match="for models of two classes, and this one has 3"):
+        RuleExtractor(LogisticRegression(), **parameter).fit(X, y)

@@ -15,9 +15,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from clearmargin import LPSVC, LPSVCCV, FeatureSpace, RuleExtractor, parse_rules
+from clearmargin import LPSVC, LPSVCCV, Box, FeatureSpace, RuleExtractor, parse_rules
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError
+from clearmargin.extract.members import members_of
 from clearmargin.extract.training import class_codes
 
 
@@ -324,3 +325,37 @@ def test_rows_of_any_kind_are_read_alike(wbc, svm, fitted):
     reordered = X.assign(extra="text")[["extra", *X.columns[::-1]]]
     assert (fitted.rules_.which(reordered) == which).all()
     assert fitted.which(X.iloc[:0]).shape == (0,)
+
+
+def test_of_very_many_points_some_are_searched_and_all_are_counted(wbc, svm, oracle, monkeypatch):
+    X, y = wbc
+    monkeypatch.setattr("clearmargin.extract.class_rules._MOST_POINTS", 60)
+    extractor = RuleExtractor(svm, criterion="coverage-lp").fit(X, y)
+    covered = extractor.rules_.covers(X)
+    said = svm.predict(X)
+    for k, rule in enumerate(extractor.rules_):
+        held = covered[:, k]
+        assert rule.stats.covered == held.sum()
+        assert rule.stats.correct == (held & (y == rule.label)).sum() >= 2
+        sign = 1 if rule.label == "malignant" else -1
+        assert oracle.lies_on_side(rule.region, svm.coef_[0], svm.intercept_[0], sign)
+    for label, trace in extractor.trace_.items():
+        own = [k for k, rule in enumerate(extractor.rules_) if rule.label == label]
+        wanted = (y == label) & (said == label)
+        assert trace.points == wanted.sum()
+        assert trace.covered == (covered[:, own].any(axis=1) & wanted).sum()
+        assert trace.coverage > 0.7
+        assert not oracle.meeting_pairs([extractor.rules_[k].region for k in own])
+
+
+def test_the_points_of_boxes_are_found_as_each_box_finds_them():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 5, size=(300, 3)).astype(float)
+    boxes = [Box.unbounded(3), Box([3.0, 0.0, 0.0], [2.0, 4.0, 4.0])]
+    for _ in range(20):
+        ends = np.sort(rng.integers(0, 5, size=(2, 3)).astype(float), axis=0)
+        ends[0][rng.random(3) < 0.3] = -np.inf
+        flags = rng.random((2, 3)) < 0.5
+        boxes.append(Box(ends[0], ends[1], flags[0], flags[1]))
+    for box, rows in zip(boxes, members_of(boxes, X), strict=True):
+        np.testing.assert_array_equal(rows, np.flatnonzero(box.contains(X)))

@@ -132,6 +132,18 @@ def test_a_category_that_the_model_does_not_know_is_left_to_the_model(people):
     assert extractor.predict(stranger).tolist() == model.predict(stranger).tolist()
 
 
+def test_rows_of_a_category_that_the_model_does_not_know_make_no_rule(people):
+    X, y = people
+    model = make_pipeline(encoder(handle_unknown="ignore"), LogisticRegression(C=10.0)).fit(X, y)
+    strangers = X.assign(smoker="sometimes")
+    table = pd.concat([X.iloc[:20], strangers], ignore_index=True)
+    extractor = RuleExtractor(model, criterion="coverage-lp").fit(table, model.predict(table))
+    assert (extractor.which(strangers) == -1).all()
+    for label, trace in extractor.trace_.items():
+        assert trace.kept == sum(rule.label == label for rule in extractor.rules_)
+    assert (extractor.predict(table) == model.predict(table)).all()
+
+
 def test_rows_with_gaps_are_no_points_and_are_left_to_the_model():
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Hyperplane
+from clearmargin.core import Box, Hyperplane
 from clearmargin.extract.consolidate import consolidate
 from clearmargin.extract.covering import cover_with_overlap
+from clearmargin.extract.polytope import extract_polytope_boxes
 from clearmargin.extract.portfolio import RULE_PRICE, search_coverage
 from clearmargin.extract.recursion import Search, extract_boxes, tightened
 from clearmargin.programs.clipped_volume import clipped_volume
@@ -235,6 +237,30 @@ def test_the_choice_of_overlapping_boxes_is_greedy_where_it_is_large_or_slow(mon
     monkeypatch.setattr("clearmargin.extract.covering._EXACT_CELLS", 0)
     large = run()
     assert len(slow.uncovered) == len(large.uncovered) >= len(exact.uncovered)
+
+
+def test_the_greedy_choice_stops_when_everything_is_covered(monkeypatch):
+    side, domain, _ = problem(8)
+    Z = np.repeat(domain.near[None], 3, axis=0)
+    apart = extract_boxes(side, domain, Z, coverage_corner)
+    twice = Search(apart.boxes * 2, apart.problems)
+    monkeypatch.setattr("clearmargin.extract.covering._EXACT_CELLS", 0)
+    found = cover_with_overlap(side, domain, Z, twice, min_coverage=1, max_rules=None)
+    assert len(found.boxes) == 1
+    assert not len(found.uncovered)
+
+
+def test_a_point_that_no_box_can_hold_among_several_planes_is_left():
+    # In floating point the points are on their side, exactly they are beyond the plane.
+    plane = Hyperplane([1.0, 1.0], -0.3)
+    X = np.array([[0.1, 0.2]])
+    assert plane.side(-1).contains_exactly(X)[0] == (Fraction(0.1) + Fraction(0.2) <= Fraction(0.3))
+    sides = [plane.side(-1), Hyperplane([1.0, 0.0], 5.0).side(1)]
+    domain = Box([0.0, 0.0], [1.0, 1.0])
+    options = {"max_depth": 3, "min_coverage": 1, "max_rules": None}
+    boxes, problems = extract_polytope_boxes(sides, domain, X, **options)
+    assert boxes == []
+    assert problems == 1
 
 
 def test_where_no_box_has_enough_points_nothing_is_chosen():

@@ -63,6 +63,7 @@ class ClassBoxes:
     origins: tuple[tuple[Box, ...], ...]
     problems: int
     found: int
+    unlimited: int | None
     seconds: float
 
 
@@ -127,8 +128,24 @@ def boxes_of_class(
         tuple(tuple(kept[j][0] for j in members[k]) for k in order),
         problems,
         found,
+        _covered_without_limit(halfspaces, domain, some, scaled, step),
         time.perf_counter() - start,
     )
+
+
+def _covered_without_limit(
+    halfspaces: Sequence[HalfSpace],
+    domain: Box,
+    X: FloatArray,
+    options: ExtractionOptions,
+    step: int,
+) -> int | None:
+    """How many points rules of any length would cover: what a limit on their length costs."""
+    if options.max_conditions is None:
+        return None
+    pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
+    sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
+    return step * sum(size for size in sizes if size >= options.min_coverage)
 
 
 def _search(

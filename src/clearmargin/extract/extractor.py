@@ -216,6 +216,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         boxes: list[Box] = []
         self.trace_: dict[Label, Trace] = {}
         for k, (result, rows, others) in enumerate(found):
+            label, held = surface.classes[k], []
             for box, inside in zip(result.boxes, result.points, strict=True):
                 user_box = to_user_box(box, surface)
                 if user_box is None:
@@ -229,24 +230,17 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
                     correct=len(inside) + int((true[more] == k).sum()),
                     agreed=len(inside) + int((said[more] == k).sum()),
                 )
-                rules.append(
-                    Rule(
-                        user_box,
-                        surface.classes[k],
-                        origin="extracted",
-                        proof="proved",
-                        stats=stats,
-                    )
-                )
+                rules.append(Rule(user_box, label, origin="extracted", proof="proved", stats=stats))
                 boxes.append(box)
-            points_held = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *result.points]))
-            self.trace_[surface.classes[k]] = Trace(
+                held.append(inside)
+            self.trace_[label] = Trace(
                 len(rows),
                 result.problems,
                 result.found,
-                len(result.boxes),
-                len(points_held),
+                len(held),
+                len(np.unique(np.concatenate([np.empty(0, dtype=np.intp), *held]))),
                 result.seconds,
+                result.unlimited,
             )
         self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
         self.rules_ = RuleSet(rules, self.space_, surface.classes)

@@ -25,6 +25,9 @@ class Trace:
         Points that the rules cover.
     seconds : float
         Time taken.
+    unlimited : int, optional
+        With `max_conditions`: points that rules of any length would cover, estimated where points were sampled. The
+        difference to `covered` is the price of short rules.
     """
 
     points: int
@@ -33,6 +36,7 @@ class Trace:
     kept: int
     covered: int
     seconds: float
+    unlimited: int | None = None
 
     @property
     def coverage(self) -> float:
