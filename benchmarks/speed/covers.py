@@ -19,6 +19,7 @@ def random_rules(seed: int = 0) -> RuleSet:
     for _ in range(N_RULES):
         low, high = np.sort(rng.normal(scale=1.5, size=(2, N_FEATURES)), axis=0)
         free = rng.random(N_FEATURES) < 0.5
+        free[rng.integers(N_FEATURES)] = False  # pandas takes no empty expression
         low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
         rules.append(Rule(Box(low, high, upper_closed=False), "in"))
     return RuleSet(rules, space)

@@ -70,15 +70,7 @@ def fit_section() -> Section:
         "`RuleExtractor(model, max_rules=100).fit(X, y)` with a fitted model, criterion volume, both classes: reading "
         "the plane, finding, simplifying and proving the rules, and counting what they cover.",
         Table(
-            [
-                "table",
-                "weights",
-                "rules",
-                "seconds",
-                "X @ w",
-                "fit / (X @ w)",
-                "peak memory / table",
-            ],
+            ["table", "weights", "rules", "seconds", "X @ w", "fit / (X @ w)"],
             rows,
         ),
         f"From 100,000 to 1,000,000 rows the time grows like rows^{growth:.2f}.",

@@ -17,7 +17,10 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from clearmargin import LPSVC, RuleExtractor
+from clearmargin.core import Box, Interval
 from clearmargin.datasets import load_wbc
+from clearmargin.extract.surface import read_surface
+from clearmargin.extract.translate import to_user_box
 
 
 def drawn_from(region, space, rng, m=400):
@@ -142,6 +145,19 @@ def test_rows_of_a_category_that_the_model_does_not_know_make_no_rule(people):
     for label, trace in extractor.trace_.items():
         assert trace.kept == sum(rule.label == label for rule in extractor.rules_)
     assert (extractor.predict(table) == model.predict(table)).all()
+
+
+def test_a_box_that_leaves_no_category_says_nothing(people):
+    X, y = people
+    surface = read_surface(make_pipeline(encoder(), LogisticRegression()).fit(X, y), X)
+    named = [k for k, source in enumerate(surface.sources) if source.code is not None]
+    none_of_them = Box.from_intervals(
+        {k: Interval(0, 0, "both") for k in named}, len(surface.sources)
+    )
+    assert to_user_box(none_of_them, surface) is None
+    not_the_first = Box.from_intervals({named[0]: Interval(0, 0, "both")}, len(surface.sources))
+    region = to_user_box(not_the_first, surface)
+    assert [list(codes) for _, codes in region.sets.allowed] == [[1, 2]]
 
 
 def test_rows_with_gaps_are_no_points_and_are_left_to_the_model():
