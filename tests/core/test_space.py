@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin.core import FeatureSpace
-from clearmargin.core.space import nearest_name
+from clearmargin.core.space import nearest_name, seen_ranges
 from clearmargin.exceptions import DataError, InvalidValueError
 
 NAN = np.nan
@@ -65,6 +65,21 @@ def test_an_array_is_guessed_column_by_column():
     assert space.upper.tolist() == [3.0, 2.5, math.inf, 7.0]
     assert space.integer.tolist() == [True, False, False, True]
     np.testing.assert_array_equal(space.read(X), X)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 4, 5, 13])
+def test_ranges_are_seen_wherever_blocks_of_rows_end(monkeypatch, rows):
+    monkeypatch.setattr("clearmargin.core.space._BLOCK", 4)
+    rng = np.random.default_rng(rows)
+    X = np.column_stack([rng.normal(size=rows), rng.integers(0, 9, rows), np.full(rows, NAN)])
+    gaps = X[:, 0].copy()
+    gaps[::2] = NAN
+    low, high, integer = seen_ranges([*X.T, gaps])
+    for j, column in enumerate([*X.T, gaps]):
+        known = column[~np.isnan(column)]
+        expected = (known.min(), known.max()) if len(known) else (-math.inf, math.inf)
+        assert (low[j], high[j]) == expected
+        assert integer[j] == (len(known) > 0 and (known == np.round(known)).all())
 
 
 @pytest.mark.parametrize("make", [list, lambda X: np.array(X, dtype=object)])

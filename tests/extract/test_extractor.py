@@ -15,10 +15,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from clearmargin import LPSVC, LPSVCCV, Box, FeatureSpace, RuleExtractor, parse_rules
+from clearmargin import LPSVC, LPSVCCV, FeatureSpace, RuleExtractor, parse_rules
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError
-from clearmargin.extract.members import members_of
 from clearmargin.extract.training import class_codes
 
 
@@ -346,16 +345,3 @@ def test_of_very_many_points_some_are_searched_and_all_are_counted(wbc, svm, ora
         assert trace.covered == (covered[:, own].any(axis=1) & wanted).sum()
         assert trace.coverage > 0.7
         assert not oracle.meeting_pairs([extractor.rules_[k].region for k in own])
-
-
-def test_the_points_of_boxes_are_found_as_each_box_finds_them():
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, 5, size=(300, 3)).astype(float)
-    boxes = [Box.unbounded(3), Box([3.0, 0.0, 0.0], [2.0, 4.0, 4.0])]
-    for _ in range(20):
-        ends = np.sort(rng.integers(0, 5, size=(2, 3)).astype(float), axis=0)
-        ends[0][rng.random(3) < 0.3] = -np.inf
-        flags = rng.random((2, 3)) < 0.5
-        boxes.append(Box(ends[0], ends[1], flags[0], flags[1]))
-    for box, rows in zip(boxes, members_of(boxes, X), strict=True):
-        np.testing.assert_array_equal(rows, np.flatnonzero(box.contains(X)))

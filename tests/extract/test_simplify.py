@@ -10,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import RuleExtractor
-from clearmargin.core import Box, FeatureSpace
+from clearmargin.core import Box, FeatureSpace, Hyperplane
 from clearmargin.exceptions import NumericalError
-from clearmargin.extract.proof import are_disjoint, is_inside_all, prove
-from clearmargin.extract.simplify import merge_neighbours, simplify_box
+from clearmargin.extract.proof import are_disjoint, is_inside_all, needed_ends, prove
+from clearmargin.extract.simplify import (
+    merge_neighbours,
+    shorten_bounds,
+    simplify_box,
+    without_idle_ends,
+)
 
 
 def instance(seed):
@@ -42,13 +47,20 @@ def instance(seed):
     return box, columns, chosen, coef, -float(worst) - 1e-9 * abs(worst) - rng.choice([1e-9, 1.0])
 
 
+def simplified(box, columns, points, coef, intercept, bounds=None):
+    """A box below a plane, simplified, where bounds are declared or not."""
+    limits = Box.unbounded(box.n_features) if bounds is None else Box(*bounds)
+    needed = needed_ends([Hyperplane(coef, intercept).side(-1)], columns, limits)
+    return simplify_box(box, columns, points, needed)
+
+
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_simplified_box_covers_the_same_points_and_is_still_sound(oracle, seed, declared):
     box, columns, points, coef, intercept = instance(seed)
     bounds = (columns.lower, columns.upper) if declared else None
     sound = lambda candidate: oracle.lies_on_side(candidate, coef, intercept, -1, bounds)
     assert sound(box)
-    simple = simplify_box(box, columns, points, sound)
+    simple = simplified(box, columns, points, coef, intercept, bounds)
     assert simple.contains(points).all()
     assert sound(simple)
 
@@ -58,18 +70,16 @@ def test_within_the_domain_a_simplified_box_is_never_larger(oracle, seed, declar
     box, columns, points, coef, intercept = instance(seed)
     bounds = (columns.lower, columns.upper)
     limits = bounds if declared else None
-    sound = lambda candidate: oracle.lies_on_side(candidate, coef, intercept, -1, limits)
-    simple = simplify_box(box, columns, points, sound)
+    simple = simplified(box, columns, points, coef, intercept, limits)
     for mine, theirs in zip(oracle.spans(simple, bounds), oracle.spans(box, bounds), strict=True):
         # What is left of it lies in what was there: nothing disjoint can have met.
         assert (mine & theirs) == mine
 
 
 @given(st.integers(0, 10**6))
-def test_bounds_are_left_out_only_at_the_ends_of_the_domain(oracle, seed):
+def test_bounds_are_left_out_only_at_the_ends_of_the_domain(seed):
     box, columns, points, coef, intercept = instance(seed)
-    sound = lambda candidate: oracle.lies_on_side(candidate, coef, intercept, -1)
-    simple = simplify_box(box, columns, points, sound)
+    simple = simplified(box, columns, points, coef, intercept)
     for j in range(box.n_features):
         if math.isinf(simple.lower[j]):
             assert box.lower[j] <= columns.lower[j]
@@ -80,12 +90,62 @@ def test_bounds_are_left_out_only_at_the_ends_of_the_domain(oracle, seed):
             assert math.isinf(simple.lower[j])
 
 
-@given(st.integers(0, 10**6))
-def test_columns_of_whole_numbers_get_whole_bounds_that_belong_to_the_box(oracle, seed):
+def without_one_bound(box, j, upper):
+    """A box without one of its bounds."""
+    bounds = np.array([box.lower, box.upper])
+    bounds[int(upper), j] = math.inf if upper else -math.inf
+    return Box(bounds[0], bounds[1], box.lower_closed, box.upper_closed)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_an_end_of_the_domain_is_said_exactly_where_the_proof_needs_it(oracle, seed, declared):
     box, columns, points, coef, intercept = instance(seed)
-    simple = simplify_box(
-        box, columns, points, lambda b: oracle.lies_on_side(b, coef, intercept, -1)
+    bounds = (columns.lower, columns.upper) if declared else None
+    short = shorten_bounds(box, columns, points)
+    simple = simplified(box, columns, points, coef, intercept, bounds)
+    for j in range(box.n_features):
+        ends = (
+            (short.lower[j], columns.lower[j], short.lower_closed[j], simple.lower[j], False),
+            (short.upper[j], columns.upper[j], short.upper_closed[j], simple.upper[j], True),
+        )
+        for bound, end, closed, left, upper in ends:
+            if bound == end and closed:
+                free = without_one_bound(short, j, upper)
+                assert math.isinf(left) == oracle.lies_on_side(free, coef, intercept, -1, bounds)
+            else:
+                assert left == bound
+
+
+def test_an_end_matters_where_one_of_several_planes_needs_it():
+    columns = FeatureSpace(["a", "b", "c"], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+    planes = [Hyperplane([1.0, 0.0, 0.0], 0.0).side(-1), Hyperplane([-1.0, 1.0, 0.0], 2.0).side(1)]
+    lower, upper = needed_ends(planes, columns, Box.unbounded(3))
+    assert lower.tolist() == [False, True, False]
+    assert upper.tolist() == [True, False, False]
+    declared = Box([-math.inf, 0.0, -math.inf], [1.0, 1.0, math.inf])
+    lower, upper = needed_ends(planes, columns, declared)
+    assert not lower.any()
+    assert not upper.any()
+    # A range that is declared wider than the domain does not end where the domain does.
+    wider = Box([-1.0, -1.0, -1.0], [2.0, 2.0, 2.0])
+    assert [ends.any() for ends in needed_ends(planes, columns, wider)] == [True, True]
+
+
+def test_an_open_bound_at_the_end_of_the_domain_is_said():
+    columns = FeatureSpace(["x"], [0.0], [1.0])
+    nothing = np.zeros(1, dtype=bool)
+    box = Box([0.0], [1.0], [False], [False])
+    assert without_idle_ends(box, columns, (nothing, nothing)) == box
+    assert without_idle_ends(Box([0.0], [1.0]), columns, (nothing, nothing)) == Box.unbounded(1)
+    assert without_idle_ends(Box([0.0], [1.0]), columns, (~nothing, nothing)) == Box(
+        [0.0], [math.inf]
     )
+
+
+@given(st.integers(0, 10**6))
+def test_columns_of_whole_numbers_get_whole_bounds_that_belong_to_the_box(seed):
+    box, columns, points, coef, intercept = instance(seed)
+    simple = simplified(box, columns, points, coef, intercept)
     for j in np.flatnonzero(columns.integer):
         for bound, closed in (
             (simple.lower[j], simple.lower_closed[j]),
@@ -109,7 +169,7 @@ def test_bounds_move_inwards_to_whole_numbers(interval, expected):
     (low, high), (low_closed, high_closed) = interval
     columns = FeatureSpace(["n"], [-10.0], [10.0], True)
     given_box = Box([low], [high], [low_closed], [high_closed])
-    box = simplify_box(given_box, columns, np.empty((0, 1)), lambda _: False)
+    box = shorten_bounds(given_box, columns, np.empty((0, 1)))
     assert (box.lower[0], box.upper[0]) == expected
     assert box.lower_closed[0]
     assert box.upper_closed[0]
@@ -117,14 +177,20 @@ def test_bounds_move_inwards_to_whole_numbers(interval, expected):
 
 def test_bounds_get_as_few_digits_as_the_range_and_the_points_allow():
     columns = FeatureSpace(["x"], [0.0], [100.0])
-    always = lambda box: False
-    box = simplify_box(Box([12.3456], [87.6543]), columns, np.array([[50.0]]), always)
+    box = shorten_bounds(Box([12.3456], [87.6543]), columns, np.array([[50.0]]))
     assert (box.lower[0], box.upper[0]) == (13.0, 87.0)
-    close = simplify_box(Box([12.3456], [87.6543]), columns, np.array([[12.35], [87.654]]), always)
+    close = shorten_bounds(Box([12.3456], [87.6543]), columns, np.array([[12.35], [87.654]]))
     assert (close.lower[0], close.upper[0]) == (12.35, 87.654)
     # On the face itself there is nothing to round.
-    tight = simplify_box(Box([12.3456], [87.6543]), columns, np.array([[12.3456]]), always)
+    tight = shorten_bounds(Box([12.3456], [87.6543]), columns, np.array([[12.3456]]))
     assert tight.lower[0] == 12.3456
+
+
+def test_columns_as_wide_as_floats_can_say_are_no_trouble():
+    columns = FeatureSpace(["x", "wide"], [0.0, -1.7e308], [100.0, 1.7e308])
+    box = shorten_bounds(Box([12.3456, -1e308], [80.0, 1e308]), columns, np.array([[50.0, 1.0]]))
+    assert box.lower[0] == 13.0
+    assert box.contains([[50.0, 1.0]]).all()
 
 
 def pair(first, second, integer=False, closed=((True, True), (True, True))):
@@ -189,6 +255,32 @@ def test_merged_boxes_hold_the_same_whole_numbers(seed):
     assert are_disjoint(merged)
 
 
+def first_pair_by_pair(boxes, columns):
+    """Merge the first two boxes that make a box, and start again; two boxes at a time."""
+    boxes = list(boxes)
+    for first in range(len(boxes)):
+        for second in range(first + 1, len(boxes)):
+            together = merge_neighbours([boxes[first], boxes[second]], columns)
+            if len(together) == 1:
+                boxes[first] = together[0][0]
+                del boxes[second]
+                return first_pair_by_pair(boxes, columns)
+    return boxes
+
+
+@given(st.integers(0, 10**6))
+def test_boxes_are_merged_in_the_order_in_which_pairs_are_met(seed):
+    rng = np.random.default_rng(seed)
+    columns = FeatureSpace(["a", "b"], [0.0, 0.0], [3.0, 3.0], True)
+    cells = [Box([i, j], [i, j]) for i in range(4) for j in range(4) if rng.random() < 0.7]
+    cells = [cells[k] for k in rng.permutation(len(cells))]
+    merged = merge_neighbours(cells, columns)
+    assert [box for box, _ in merged] == first_pair_by_pair(cells, columns)
+    assert sorted(k for _, members in merged for k in members) == list(range(len(cells)))
+    for box, members in merged:
+        assert all(box.contains(cells[k].lower[None]).all() for k in members)
+
+
 @given(st.integers(0, 10**6))
 def test_disjointness_is_decided_as_the_oracle_does(oracle, seed):
     rng = np.random.default_rng(seed)
@@ -203,8 +295,6 @@ def test_disjointness_is_decided_as_the_oracle_does(oracle, seed):
 
 
 def test_a_box_beyond_the_plane_or_a_second_one_over_it_is_not_proved(oracle):
-    from clearmargin.core import Hyperplane
-
     side = Hyperplane([1.0], -1.0).side(-1)
     inner, beyond = Box([0.0], [1.0]), Box([0.0], [1.5])
     anywhere = Box.unbounded(1)

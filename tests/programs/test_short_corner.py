@@ -76,6 +76,22 @@ def test_features_that_the_region_bounds_already_count():
     assert side.admits(corner)
 
 
+def test_a_face_at_the_end_of_the_domain_that_excludes_the_end_is_a_condition():
+    side = Side.of(Hyperplane([1.0, 1.0, 1.0], -2.5).side(-1))
+    flags = np.ones(3, dtype=bool)
+    domain = Region(np.zeros(3), np.ones(3), flags, flags)
+    far_open = Region(domain.near, domain.far, flags, np.array([False, False, True]))
+    near_open = Region(domain.near, domain.far, np.array([False, False, True]), flags)
+    Z = np.array([[0.4, 0.4, 0.1]])
+    for region in (far_open, near_open):
+        for criterion in ("volume", "coverage"):
+            arguments = {"domain": domain, "criterion": criterion}
+            assert short_corner(side, region, Z, max_conditions=1, **arguments) is None
+            corner = short_corner(side, region, Z, max_conditions=2, **arguments)
+            assert corner.far[2] == 1.0
+            assert corner.closed[2]
+
+
 def test_there_is_no_short_corner_when_free_features_cost_more_than_the_slack():
     side = Side.of(Hyperplane([1.0, 1.0], -0.5).side(-1))
     flags = np.ones(2, dtype=bool)

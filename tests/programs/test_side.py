@@ -120,3 +120,12 @@ def test_features_without_weight_drop_out():
     assert isinstance(region, Region)
     np.testing.assert_array_equal(region.near, [-1.0, 0.0])
     np.testing.assert_array_equal(region.far, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("far", [0.0, -1.0, 1.5, 5e-324, -5e-324, np.finfo(float).max])
+def test_a_closed_face_belongs_to_the_rule_and_the_next_number_does_not(far):
+    with np.errstate(over="ignore"):  # after the largest float comes inf
+        around = np.nextafter(far, [[-np.inf], [far], [np.inf]])
+    for closed in (True, False):
+        corner = Corner(np.array([far]), np.array([closed]))
+        assert corner.holds(around)[:, 0].tolist() == [True, closed, False]

@@ -102,14 +102,14 @@ class Column:
         return tuple(sorted({category_name(value) for value in self._first_rows}))
 
     def numbers(self) -> FloatArray:
-        """The values as floats, NaN where missing; a text is an error that says where it is."""
+        """The values as floats, NaN where missing, not copied if they are; a text is an error that says where it is."""
         if self._first_text is not None:
             row = self._first_text
             raise DataError(
                 f"column {self.name!r}, row {row}: {self.values.item(row)!r} is not a number"
             )
         if self.values.dtype != object:
-            return self.values.astype(np.float64)
+            return self.values.astype(np.float64, copy=False)
         known = (np.nan if _is_missing(value) else float(value) for value in self.values)
         return np.fromiter(known, dtype=np.float64, count=len(self.values))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from clearmargin.core.polyhedron import Polyhedron, left_side
 from clearmargin.core.rule import Rule
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["PackedRules"]
+__all__ = ["PackedRules", "Words", "half_open", "pack_bits", "unpack_bits"]
 
 Words = NDArray[np.uint64]
 
@@ -108,7 +107,7 @@ class PackedRules:
         words[:] = np.where(is_point(points), ~np.uint64(0), np.uint64(0))[:, None]
         for table in self._tables:
             words &= table.look_up(points)
-        covered = _unpack(words, self.n_rules)
+        covered = unpack_bits(words, self.n_rules)
         for inequality in self._inequalities:
             covered[:, inequality.rule] &= inequality.holds(points)
         return covered
@@ -122,15 +121,22 @@ def _n_words(n_rules: int) -> int:
     return -(-n_rules // 64)
 
 
-def _pack(table: BoolArray) -> Words:
+def pack_bits(table: BoolArray) -> Words:
     """Pack the columns of a boolean table into 64-bit words."""
     padded = np.zeros((len(table), 64 * _n_words(table.shape[1])), dtype=np.bool_)
     padded[:, : table.shape[1]] = table
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _unpack(words: Words, n_rules: int) -> BoolArray:
-    bits = np.unpackbits(words.view(np.uint8), axis=1, count=n_rules, bitorder="little")
+def unpack_bits(words: Words, n_columns: int) -> BoolArray:
+    """Undo `pack_bits`.
+
+    Examples
+    --------
+    >>> unpack_bits(pack_bits(np.array([[True, False, True]])), 3)
+    array([[ True, False,  True]])
+    """
+    bits = np.unpackbits(words.view(np.uint8), axis=1, count=n_columns, bitorder="little")
     return bits.view(np.bool_)
 
 
@@ -139,10 +145,8 @@ def _cut_tables(rules: Sequence[Rule]) -> Iterator[_Cuts]:
     if not boxes:
         return
     index = np.array([r for r, _ in boxes])
-    lower, upper = _stack(boxes, "lower"), _stack(boxes, "upper")
-    # All bounds become half-open: x > bound is x >= the next float, which may be inf, and so on.
-    start = np.where(_stack(boxes, "lower_closed"), lower, _next_float(lower))
-    stop = np.where(_stack(boxes, "upper_closed"), _next_float(upper), upper)
+    lower, upper = (np.stack([getattr(box, end) for _, box in boxes]) for end in ("lower", "upper"))
+    start, stop = half_open([box for _, box in boxes])
     for j in np.flatnonzero((lower > -math.inf).any(axis=0) | (upper < math.inf).any(axis=0)):
         below, above = lower[:, j] > -math.inf, upper[:, j] < math.inf
         cuts = np.unique(np.concatenate([start[below, j], stop[above, j]]))
@@ -152,11 +156,35 @@ def _cut_tables(rules: Sequence[Rule]) -> Iterator[_Cuts]:
         last = np.where(above, np.searchsorted(cuts, stop[:, j]), len(cuts))
         table = np.ones((len(cuts) + 1, len(rules)), dtype=np.bool_)
         table[:, index] = (segment >= first) & (segment <= last)
-        yield _Cuts(int(j), cuts, _pack(table))
+        yield _Cuts(int(j), cuts, pack_bits(table))
 
 
-def _stack(boxes: list[tuple[int, Box]], what: str) -> NDArray[Any]:
-    return np.stack([getattr(box, what) for _, box in boxes])
+def half_open(boxes: Sequence[Box]) -> tuple[FloatArray, FloatArray]:
+    """Bounds of boxes as start <= x < stop: x > bound is x >= the next float, which may be inf, and so on.
+
+    Parameters
+    ----------
+    boxes : sequence of Box
+        At least one, all over the same features.
+
+    Returns
+    -------
+    start, stop : ndarray of shape (r, n)
+        One row a box; infinite where it has no bound.
+
+    Examples
+    --------
+    >>> start, stop = half_open([Box([1.0], [2.0], upper_closed=False)])
+    >>> start.item(), stop.item()
+    (1.0, 2.0)
+    """
+    lower, upper = np.stack([b.lower for b in boxes]), np.stack([b.upper for b in boxes])
+    lower_closed = np.stack([b.lower_closed for b in boxes])
+    upper_closed = np.stack([b.upper_closed for b in boxes])
+    return (
+        np.where(lower_closed, lower, _next_float(lower)),
+        np.where(upper_closed, _next_float(upper), upper),
+    )
 
 
 def _next_float(x: FloatArray) -> FloatArray:
@@ -175,7 +203,7 @@ def _code_tables(rules: Sequence[Rule]) -> Iterator[_Codes]:
         table = np.ones((n_codes + 1, len(rules)), dtype=np.bool_)
         for r, codes in naming:
             table[:, r] = np.isin(np.arange(n_codes + 1), list(codes))
-        yield _Codes(feature, _pack(table))
+        yield _Codes(feature, pack_bits(table))
 
 
 def _inequalities(rules: Sequence[Rule]) -> Iterator[_Inequality]:

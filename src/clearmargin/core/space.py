@@ -22,10 +22,13 @@ from clearmargin.core.value import (
 )
 from clearmargin.exceptions import DataError, InvalidValueError
 
-__all__ = ["FeatureSpace", "nearest_name", "seen_range"]
+__all__ = ["FeatureSpace", "nearest_name", "seen_ranges"]
 
 Categories = tuple[str, ...] | None
 PerFeature = Mapping[str, Any] | Sequence[Any] | None
+
+# Rows of a table looked at together, as many as stay in cache.
+_BLOCK = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -122,12 +125,11 @@ class FeatureSpace(Value):
         n = len(columns)
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         integer = np.zeros(n, dtype=np.bool_)
-        categories: list[Categories] = [None] * n
-        for j, column in enumerate(columns):
-            if not column.is_numeric:
-                categories[j] = column.categories
-                continue
-            low[j], high[j], integer[j] = seen_range(column.numbers())
+        categories = [None if column.is_numeric else column.categories for column in columns]
+        numeric = [j for j, kinds in enumerate(categories) if kinds is None]
+        low[numeric], high[numeric], integer[numeric] = seen_ranges(
+            [columns[j].numbers() for j in numeric]
+        )
         return cls([column.name for column in columns], low, high, integer, categories, units)
 
     @property
@@ -201,23 +203,50 @@ class FeatureSpace(Value):
         return " ".join(words)
 
 
-def seen_range(values: FloatArray) -> tuple[float, float, bool]:
-    """The range of the known values of a column, and whether all of them are whole numbers.
+def seen_ranges(columns: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """The range of the known values of each column of a table, and whether all of them are whole numbers.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (m,)
+        The columns.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n,)
+        The lowest and the highest value; infinite where none is known.
+    integer : ndarray of bool of shape (n,)
+        Whether all values are whole numbers.
 
     Examples
     --------
-    >>> seen_range(np.array([3.0, 1.0, np.nan]))
-    (1.0, 3.0, True)
+    >>> seen_ranges([np.array([3.0, 1.0, np.nan]), np.array([0.5, 2.0, 1.0])])
+    (array([1. , 0.5]), array([3., 2.]), array([ True, False]))
     """
-    if not len(values):
-        return -np.inf, np.inf, False
-    low, high = float(values.min()), float(values.max())
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return seen_range(values[np.isfinite(values)])
+    m = len(columns[0]) if columns else 0
+    lowest, highest = np.empty((2, len(columns), -(-m // _BLOCK)))
+    # The columns of an array share lines of memory: in blocks these are fetched once for all columns.
+    for k in range(lowest.shape[1]):
+        for j, column in enumerate(columns):
+            block = np.ascontiguousarray(column[k * _BLOCK : (k + 1) * _BLOCK])
+            lowest[j, k], highest[j, k] = block.min(), block.max()
+    low, high = lowest.min(axis=1, initial=np.inf), highest.max(axis=1, initial=-np.inf)
+    integer = np.zeros(len(columns), dtype=np.bool_)
+    for j, column in enumerate(columns):
+        known = column
+        if not (np.isfinite(low[j]) and np.isfinite(high[j])):
+            known = column[np.isfinite(column)]
+            low[j] = known.min() if len(known) else -np.inf
+            high[j] = known.max() if len(known) else np.inf
+        integer[j] = _is_whole(known)
+    return low, high, integer
+
+
+def _is_whole(values: FloatArray) -> bool:
     # Most columns show in their first values that they are not whole.
     first = values[:256]
-    is_integer = bool((first == np.floor(first)).all() and (values == np.floor(values)).all())
-    return low, high, is_integer
+    whole = (first == np.floor(first)).all() and (values == np.floor(values)).all()
+    return bool(whole and len(values))
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:

@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 
 from clearmargin.core import Box, FeatureSpace, HalfSpace
-from clearmargin.core.value import FloatArray
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.extract.covering import cover_with_overlap
 from clearmargin.extract.members import members_of
 from clearmargin.extract.polytope import extract_polytope_boxes
 from clearmargin.extract.portfolio import search_coverage
-from clearmargin.extract.proof import is_inside_all, prove
+from clearmargin.extract.proof import needed_ends, prove
 from clearmargin.extract.recursion import Criterion, Search, extract_boxes
 from clearmargin.extract.simplify import merge_neighbours, simplify_box
 from clearmargin.programs.coverage_corner import coverage_corner
@@ -56,11 +56,12 @@ class ExtractionOptions:
 
 @dataclass(frozen=True, slots=True)
 class ClassBoxes:
-    """The boxes of a class over the encoded columns, with the points they cover, and what finding them cost."""
+    """The boxes of a class over the encoded columns, with the rows in them, and what finding them cost."""
 
     boxes: tuple[Box, ...]
-    points: tuple[Index, ...]
+    rows: tuple[IntArray, ...]
     origins: tuple[tuple[Box, ...], ...]
+    wanted: int
     problems: int
     found: int
     unlimited: int | None
@@ -72,6 +73,8 @@ def boxes_of_class(
     columns: FeatureSpace,
     limits: Box,
     X: FloatArray,
+    held: BoolArray,
+    wanted: BoolArray,
     options: ExtractionOptions,
 ) -> ClassBoxes:
     """Find, simplify and prove the boxes of one class.
@@ -88,44 +91,46 @@ def boxes_of_class(
     limits : Box
         The ranges that the user declared, so that bounds at their ends need not be said.
     X : ndarray of shape (m, n)
-        The points to cover: in the domain and in all half-spaces.
+        All points, in the domain.
+    held : ndarray of bool of shape (m,)
+        Which points are in all half-spaces. By its proof a box holds no others.
+    wanted : ndarray of bool of shape (m,)
+        Which points are to be covered; those of them that are held can be.
     options : ExtractionOptions
         How.
 
     Returns
     -------
     ClassBoxes
-        Boxes ordered by the number of points they cover, the fullest first.
+        Boxes ordered by the number of wanted points they cover, the fullest first.
     """
     start = time.perf_counter()
     domain = Box(columns.lower, columns.upper)
-    step = max(1, -(-len(X) // _MOST_POINTS))
-    some = X[::step]
+    own = np.flatnonzero(held & wanted)
+    step = max(1, -(-len(own) // _MOST_POINTS))
+    some = X[own[::step]]
     scaled = replace(options, min_coverage=-(-options.min_coverage // step))
     pairs, problems = _search(halfspaces, domain, some, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
     kept.sort(key=lambda pair: -len(pair[1]))
     kept = kept[: options.max_rules]
-
-    def is_sound(box: Box) -> bool:
-        return is_inside_all(box, halfspaces, limits)
-
-    simple = [simplify_box(box, columns, some[points], is_sound) for box, points in kept]
+    needed = needed_ends(halfspaces, columns, limits)
+    simple = [simplify_box(box, columns, some[points], needed) for box, points in kept]
     members = [[k] for k in range(len(simple))]
     if options.disjoint:
         merged = merge_neighbours(simple, columns)
         simple, members = [box for box, _ in merged], [group for _, group in merged]
-    groups = [np.concatenate([kept[k][1] for k in group]) for group in members]
-    if step > 1:
-        groups = members_of(simple, X)
     prove(simple, halfspaces, limits, disjoint=options.disjoint)
-    order = [k for k in range(len(simple)) if len(groups[k]) >= options.min_coverage]
-    order.sort(key=lambda k: -len(groups[k]))
+    inside = members_of(simple, X, np.flatnonzero(held))
+    sizes = [int(np.count_nonzero(wanted[group])) for group in inside]
+    order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
+    order.sort(key=lambda k: -sizes[k])
     return ClassBoxes(
         tuple(simple[k] for k in order),
-        tuple(np.sort(groups[k]) for k in order),
+        tuple(inside[k] for k in order),
         tuple(tuple(kept[j][0] for j in members[k]) for k in order),
+        len(own),
         problems,
         found,
         _covered_without_limit(halfspaces, domain, some, scaled, step),

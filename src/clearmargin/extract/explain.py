@@ -19,8 +19,8 @@ from clearmargin.extract.boxes_around import (
 )
 from clearmargin.extract.explanation import KINDS, Explanation
 from clearmargin.extract.polytope_around import central_in_polytope
-from clearmargin.extract.proof import is_inside_all
-from clearmargin.extract.simplify import simplify_box
+from clearmargin.extract.proof import is_inside_all, needed_ends
+from clearmargin.extract.simplify import shorten_bounds, without_idle_ends
 from clearmargin.extract.surface import Surface
 from clearmargin.extract.translate import to_user_box
 from clearmargin.programs.side import Side
@@ -286,11 +286,11 @@ class Explainer:
         is_within = bool(self.limits.contains(case[None])[0])
         limits = self.limits if is_within else Box.unbounded(len(case))
 
-        def is_sound(box: Box) -> bool:
-            return is_inside_all(box, halfspaces, limits)
-
-        box = simplify_box(Box(lower, upper), self._columns_for(case), case[None], is_sound)
-        proof = is_sound(box)
+        columns = self._columns_for(case)
+        box = shorten_bounds(Box(lower, upper), columns, case[None])
+        proof = is_inside_all(box, halfspaces, limits)
+        if proof:
+            box = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
         said = to_user_box(box, self.surface)
         assert said is not None  # the case itself is in the box
         return kind, Rule(

@@ -192,19 +192,18 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         points: FloatArray,
         wanted: BoolArray,
         options: ExtractionOptions,
-    ) -> tuple[ClassBoxes, IntArray, IntArray]:
-        """The boxes of a class, the rows they were made for, and the other rows on its side."""
+    ) -> ClassBoxes:
+        """The boxes of a class, and the rows in them."""
         halfspaces = self.surface_.regions()[k]
         held = np.ones(len(points), dtype=np.bool_)
         reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
         for halfspace in halfspaces:
             held &= halfspace.contains_exactly(points, reach)
-        found = boxes_of_class(halfspaces, columns, self._limits, points[held & wanted], options)
-        return found, np.flatnonzero(held & wanted), np.flatnonzero(held & ~wanted)
+        return boxes_of_class(halfspaces, columns, self._limits, points, held, wanted, options)
 
     def _keep(
         self,
-        found: list[tuple[ClassBoxes, IntArray, IntArray]],
+        found: list[ClassBoxes],
         columns: FeatureSpace,
         points: FloatArray,
         true: IntArray,
@@ -215,36 +214,35 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         rules: list[Rule] = []
         boxes: list[Box] = []
         self.trace_: dict[Label, Trace] = {}
-        for k, (result, rows, others) in enumerate(found):
-            label, held = surface.classes[k], []
-            for box, inside in zip(result.boxes, result.points, strict=True):
+        for k, result in enumerate(found):
+            label, kept = surface.classes[k], 0
+            covered = np.zeros(len(points), dtype=np.bool_)
+            for box, rows in zip(result.boxes, result.rows, strict=True):
                 user_box = to_user_box(box, surface)
                 if user_box is None:
                     continue
-                # By its proof a box holds rows of its side only: those to cover, and those the model gets wrong
-                # or, next to the plane, rounds to the other side.
-                more = others[box.contains(points[others])]
                 stats = RuleStats(
                     rows=len(points),
-                    covered=len(inside) + len(more),
-                    correct=len(inside) + int((true[more] == k).sum()),
-                    agreed=len(inside) + int((said[more] == k).sum()),
+                    covered=len(rows),
+                    correct=int(np.count_nonzero(true[rows] == k)),
+                    agreed=int(np.count_nonzero(said[rows] == k)),
                 )
                 rules.append(Rule(user_box, label, origin="extracted", proof="proved", stats=stats))
                 boxes.append(box)
-                held.append(inside)
+                covered[rows] = True
+                kept += 1
             self.trace_[label] = Trace(
-                len(rows),
+                result.wanted,
                 result.problems,
                 result.found,
-                len(held),
-                len(np.unique(np.concatenate([np.empty(0, dtype=np.intp), *held]))),
+                kept,
+                int(np.count_nonzero(covered & (true == k) & (said == k))),
                 result.seconds,
                 result.unlimited,
             )
         self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
         self.rules_ = RuleSet(rules, self.space_, surface.classes)
-        self._measure_volume([result.origins for result, _, _ in found], columns)
+        self._measure_volume([result.origins for result in found], columns)
         reference = Reference.sample(points, true, said)
         self._explainer = Explainer(
             surface, columns, self.space_, self._limits, self.rules_, tuple(boxes), reference

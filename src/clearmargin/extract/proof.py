@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clearmargin.core import Box, HalfSpace
+from clearmargin.core import Box, FeatureSpace, HalfSpace
+from clearmargin.core.value import BoolArray
 from clearmargin.exceptions import NumericalError
 
-__all__ = ["are_disjoint", "is_inside_all", "prove"]
+__all__ = ["are_disjoint", "is_inside_all", "needed_ends", "prove"]
 
 
 def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], limits: Box) -> bool:
@@ -29,8 +30,44 @@ def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], limits: Box) -> boo
     bool
         Exact.
     """
-    part = box.intersect(limits)
+    # Mostly nothing is declared, and then there is nothing to cut off.
+    part = box.intersect(limits) if limits.bounded else box
     return all(part.is_inside(halfspace) for halfspace in halfspaces)
+
+
+def needed_ends(
+    halfspaces: Sequence[HalfSpace], columns: FeatureSpace, limits: Box
+) -> tuple[BoolArray, BoolArray]:
+    """Tell which ends of the domain a sound box has to say, because the way to some plane is open beyond them.
+
+    The plane is nearest to the lower bound of a feature where its function grows with the feature, else to the upper
+    one. The opposite bound never matters, nor does one at an end that is declared.
+
+    Parameters
+    ----------
+    halfspaces : sequence of HalfSpace
+        Where boxes should be.
+    columns : FeatureSpace
+        Their ranges are the domain.
+    limits : Box
+        As for `is_inside_all`.
+
+    Returns
+    -------
+    lower, upper : ndarray of bool of shape (n,)
+        Which ends have to be said.
+
+    Examples
+    --------
+    >>> from clearmargin.core import Hyperplane
+    >>> domain = FeatureSpace(["age", "bmi"], [0.0, 10.0], [120.0, 60.0])
+    >>> needed_ends([Hyperplane([1.0, 0.0], -40.0).side(1)], domain, Box.unbounded(2))
+    (array([ True, False]), array([False, False]))
+    """
+    rising = np.stack([h.sign * h.hyperplane.coef for h in halfspaces])
+    lower = (rising > 0).any(axis=0) & (limits.lower < columns.lower)
+    upper = (rising < 0).any(axis=0) & (limits.upper > columns.upper)
+    return lower, upper
 
 
 def are_disjoint(boxes: Sequence[Box]) -> bool:

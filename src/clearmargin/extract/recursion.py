@@ -91,6 +91,7 @@ def extract_boxes(
     most_problems = _MOST_PROBLEMS if max_rules is None else 200 + 20 * max_rules
     agenda = _Agenda(best_first=max_rules is not None)
     agenda.push(domain, np.arange(len(Z)), depth=0)
+    by_feature = np.ascontiguousarray(Z.T)  # faces are compared with one feature of many points
     left_over: list[Index] = []
     counted = 0
     while agenda:
@@ -99,15 +100,18 @@ def extract_boxes(
         if depth >= max_depth or enough or search.problems >= most_problems:
             left_over.append(points)
             continue
-        inside = Z[points]
+        inside = by_feature.take(points, axis=1).T
         if tighten:
             region = tightened(region, inside)
-        corner = criterion(side, region, inside)
+        corner = criterion(side, region, Z.take(points, axis=0))
         search.problems += 1
         if corner is None:
             left_over.append(points)
             continue
-        holds = corner.holds(inside)
+        order = _cutting_order(side, region, rng)
+        holds = corner.holds(inside)[:, order]
+        # For each point the first face, in this order, that it violates; one that violates none is covered.
+        first = np.argmin(holds, axis=1)
         covered = holds.all(axis=1)
         if covered.any():
             search.boxes.append(
@@ -116,8 +120,7 @@ def extract_boxes(
                 )
             )
             counted += int(covered.sum()) >= min_coverage
-        order = _cutting_order(side, region, rng)
-        _open_regions(agenda, region, corner, order, points[~covered], holds[~covered], depth + 1)
+        _open_regions(agenda, region, corner, order, points[~covered], first[~covered], depth + 1)
     search.uncovered = np.sort(np.concatenate([*left_over, np.empty(0, dtype=np.intp)]))
     return search
 
@@ -171,15 +174,11 @@ def _open_regions(
     corner: Corner,
     order: Index,
     points: Index,
-    holds: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
+    first: Index,
     depth: int,
 ) -> None:
-    """Put the regions with points on the agenda."""
-    if not len(points):
-        return
-    # For each point the first face, in this order, that it violates.
-    first = np.argmin(holds[:, order], axis=1)
-    for place in np.unique(first)[::-1]:
+    """Put the regions with points on the agenda, each point in that of the first face it violates."""
+    for place in np.flatnonzero(np.bincount(first))[::-1]:
         k, before = order[place], order[:place]
         near, near_closed = region.near.copy(), region.near_closed.copy()
         far, far_closed = region.far.copy(), region.far_closed.copy()

@@ -7,77 +7,90 @@ and what was disjoint stays disjoint. The points that a box covers stay covered.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from clearmargin.core import Box, Interval
 from clearmargin.core.rounding import round_down, round_up
 from clearmargin.core.space import FeatureSpace
-from clearmargin.core.value import FloatArray
+from clearmargin.core.value import BoolArray, FloatArray
 
-__all__ = ["merge_neighbours", "simplify_box"]
+__all__ = ["merge_neighbours", "shorten_bounds", "simplify_box", "without_idle_ends"]
 
 # Bounds are rounded to about one hundredth of the range of their feature.
 _STEPS = 100.0
 _MOST_DIGITS = 17
 
+Ends = tuple[BoolArray, BoolArray]
 
-def simplify_box(
-    box: Box, columns: FeatureSpace, points: FloatArray, is_sound: Callable[[Box], bool]
-) -> Box:
+
+def simplify_box(box: Box, columns: FeatureSpace, points: FloatArray, needed: Ends) -> Box:
     """Make a box easier to read without losing a point or its soundness.
 
     Parameters
     ----------
     box : Box
-        The box, with finite bounds where it ends with the domain.
+        A sound box, with finite bounds where it ends with the domain.
     columns : FeatureSpace
         Range of each column (the domain), and whether it takes whole numbers.
     points : ndarray of shape (p, n)
         The points that the box covers.
-    is_sound : callable
-        Whether a box lies where it should.
+    needed : pair of ndarray of bool of shape (n,)
+        The lower and the upper ends of the domain that have to be said; see `needed_ends`.
 
     Returns
     -------
     Box
         A simpler box that covers the same points.
     """
-    intervals = {j: box.interval(j) for j in box.bounded}
-    for j, interval in intervals.items():
-        intervals[j] = (
-            _whole(interval) if columns.integer[j] else _rounded(interval, columns, j, points)
-        )
-    return _without_idle_bounds(intervals, columns, is_sound)
+    return without_idle_ends(shorten_bounds(box, columns, points), columns, needed)
 
 
-def _whole(interval: Interval) -> Interval:
-    """Move bounds inwards to whole numbers, which then belong to the interval."""
-    low, high = interval.low, interval.high
-    if math.isfinite(low):
-        low = math.ceil(low) if interval.low_closed else math.floor(low) + 1.0
-    if math.isfinite(high):
-        high = math.floor(high) if interval.high_closed else math.ceil(high) - 1.0
-    return Interval(low, high, "both")
+def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
+    """Move bounds inwards to whole numbers, which then belong to the box, or to numbers of few digits.
+
+    Parameters
+    ----------
+    box, columns, points
+        As for `simplify_box`.
+
+    Returns
+    -------
+    Box
+        A part of the box that covers the same points.
+    """
+    whole = columns.integer
+    up = np.where(box.lower_closed, np.ceil(box.lower), np.floor(box.lower) + 1.0)
+    down = np.where(box.upper_closed, np.floor(box.upper), np.ceil(box.upper) - 1.0)
+    lower, upper = np.where(whole, up, box.lower), np.where(whole, down, box.upper)
+    if len(points):
+        innermost, outermost = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+        decimals = _decimals(columns)
+        for j in np.flatnonzero(~whole & np.isfinite(lower) & (lower != columns.lower)).tolist():
+            fits = partial(operator.ge, innermost[j])
+            lower[j] = _fewest_decimals(float(lower[j]), decimals[j], round_up, fits)
+        for j in np.flatnonzero(~whole & np.isfinite(upper) & (upper != columns.upper)).tolist():
+            fits = partial(operator.le, outermost[j])
+            upper[j] = _fewest_decimals(float(upper[j]), decimals[j], round_down, fits)
+    # A bound that moved lies strictly inside.
+    return Box(
+        lower,
+        upper,
+        box.lower_closed | whole | (lower != box.lower),
+        box.upper_closed | whole | (upper != box.upper),
+    )
 
 
-def _rounded(interval: Interval, columns: FeatureSpace, j: int, points: FloatArray) -> Interval:
-    """Round both bounds inwards to a sensible number of decimals, or more where points are in the way."""
-    if not len(points):
-        return interval
-    values = points[:, j]
-    reach = float(columns.upper[j] - columns.lower[j])
-    decimals = -math.floor(math.log10(reach / _STEPS)) if 0 < reach < math.inf else 3
-    low, low_closed = interval.low, interval.low_closed
-    high, high_closed = interval.high, interval.high_closed
-    if math.isfinite(low) and low != columns.lower[j]:
-        moved = _fewest_decimals(low, decimals, round_up, lambda x: x <= values.min())
-        low, low_closed = moved, low_closed or moved != low
-    if math.isfinite(high) and high != columns.upper[j]:
-        moved = _fewest_decimals(high, decimals, round_down, lambda x: x >= values.max())
-        high, high_closed = moved, high_closed or moved != high
-    return Interval.from_flags(low, high, low_closed, high_closed)
+def _decimals(columns: FeatureSpace) -> list[int]:
+    """A sensible number of decimals for each column."""
+    with np.errstate(over="ignore"):  # ends so far apart that no decimals matter
+        reaches = (columns.upper - columns.lower).tolist()
+    return [
+        -math.floor(math.log10(reach / _STEPS)) if 0 < reach < math.inf else 3 for reach in reaches
+    ]
 
 
 def _fewest_decimals(
@@ -94,38 +107,28 @@ def _fewest_decimals(
     return x
 
 
-def _without_idle_bounds(
-    intervals: dict[int, Interval], columns: FeatureSpace, is_sound: Callable[[Box], bool]
-) -> Box:
-    """Leave out bounds at the ends of the domain where the box is sound without them."""
-    n = len(columns)
-    box = Box.from_intervals(intervals, n)
-    idle = [
-        (j, shorter)
-        for j, interval in intervals.items()
-        for shorter in _without_ends(interval, float(columns.lower[j]), float(columns.upper[j]))
-    ]
-    free = dict(intervals)
-    for j, shorter in idle:
-        # Of two ways to leave out bounds of a feature the one that leaves out more comes first.
-        if free[j] != intervals[j]:
-            continue
-        candidate = Box.from_intervals({**free, j: shorter}, n)
-        if is_sound(candidate):
-            free[j], box = shorter, candidate
-    return box
+def without_idle_ends(box: Box, columns: FeatureSpace, needed: Ends) -> Box:
+    """Leave out bounds at the ends of the domain that no proof needs.
 
+    Parameters
+    ----------
+    box, columns, needed
+        As for `simplify_box`.
 
-def _without_ends(interval: Interval, low: float, high: float) -> list[Interval]:
-    """The interval without its bounds at the ends of a range, in all ways that there are."""
+    Returns
+    -------
+    Box
+        The same within the domain.
+    """
     # An open bound at the end excludes the end itself and may keep two boxes apart.
-    at_low = -math.inf < interval.low < low or (interval.low == low and interval.low_closed)
-    at_high = high < interval.high < math.inf or (interval.high == high and interval.high_closed)
-    no_low = Interval.from_flags(-math.inf, interval.high, True, interval.high_closed)
-    no_high = Interval.from_flags(interval.low, math.inf, interval.low_closed, True)
-    if at_low and at_high:
-        return [Interval(-math.inf, math.inf), no_low, no_high]
-    return [no_low] if at_low else [no_high] if at_high else []
+    at_low = (box.lower < columns.lower) | ((box.lower == columns.lower) & box.lower_closed)
+    at_high = (box.upper > columns.upper) | ((box.upper == columns.upper) & box.upper_closed)
+    return Box(
+        np.where(at_low & ~needed[0], -math.inf, box.lower),
+        np.where(at_high & ~needed[1], math.inf, box.upper),
+        box.lower_closed,
+        box.upper_closed,
+    )
 
 
 def _replace(box: Box, j: int, interval: Interval) -> Box:
@@ -152,21 +155,38 @@ def merge_neighbours(boxes: list[Box], columns: FeatureSpace) -> list[tuple[Box,
         The joined boxes, and for each the positions of those it was made of.
     """
     merged = [(box, [k]) for k, box in enumerate(boxes)]
-    changed = True
-    while changed:
-        changed = False
-        for first in range(len(merged)):
-            for second in range(first + 1, len(merged)):
-                union = _union(merged[first][0], merged[second][0], columns)
-                if union is not None:
-                    members = merged[first][1] + merged[second][1]
-                    merged[first] = (union, members)
-                    del merged[second]
-                    changed = True
-                    break
-            if changed:
-                break
+    faces = np.array([_faces(box) for box in boxes])
+    at = 0
+    while at < len(merged):
+        # Earlier boxes have met all others, so that one of them is found only by a box that grew.
+        found = _first_union(merged, faces, at, columns)
+        if found is None:
+            at += 1
+            continue
+        union, other = found
+        at, gone = min(at, other), max(at, other)
+        merged[at] = (union, merged[at][1] + merged[gone][1])
+        faces[at] = _faces(union)
+        del merged[gone]
+        faces = np.delete(faces, gone, axis=0)
     return merged
+
+
+def _faces(box: Box) -> FloatArray:
+    return np.array([box.lower, box.upper, box.lower_closed, box.upper_closed])
+
+
+def _first_union(
+    merged: list[tuple[Box, list[int]]], faces: FloatArray, at: int, columns: FeatureSpace
+) -> tuple[Box, int] | None:
+    """The union of a box and the first other one with which it makes a box."""
+    # Most boxes differ in more than one feature, which is seen for all of them at once.
+    differing = (faces != faces[at]).any(axis=1).sum(axis=1)
+    for other in np.flatnonzero(differing == 1).tolist():
+        union = _union(merged[at][0], merged[other][0], columns)
+        if union is not None:
+            return union, other
+    return None
 
 
 def _union(a: Box, b: Box, columns: FeatureSpace) -> Box | None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from clearmargin.core import FeatureSpace, HalfSpace, Hyperplane
 from clearmargin.core.columns import Column
 from clearmargin.core.rule import Label, as_label
-from clearmargin.core.space import seen_range
+from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import BoolArray, FloatArray, Value
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.agreement import check_agreement
@@ -261,9 +261,10 @@ def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray)
         categories.append(None if is_number else kinds or column.categories)
     low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
     integer = np.zeros(len(columns), dtype=np.bool_)
-    for j, column in enumerate(columns):
-        if categories[j] is None:
-            low[j], high[j], integer[j] = seen_range(column.numbers())
+    numeric = [j for j in range(len(columns)) if categories[j] is None]
+    low[numeric], high[numeric], integer[numeric] = seen_ranges(
+        [columns[j].numbers() for j in numeric]
+    )
     return FeatureSpace([column.name for column in columns], low, high, integer, categories)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from clearmargin.core import Box, CategorySets, Interval
 from clearmargin.extract.surface import Surface
@@ -27,14 +27,18 @@ def to_user_box(box: Box, surface: Surface) -> Box | None:
     Box or None
         Over the user's features; None when no category of some feature is left.
     """
-    intervals: dict[int, Interval] = {}
+    n = len(surface.space)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+    columns = [k for k, (_, code) in enumerate(surface.sources) if code is None]
+    features = [surface.sources[k].feature for k in columns]
+    lower[features], upper[features] = box.lower[columns], box.upper[columns]
+    lower_closed[features] = box.lower_closed[columns]
+    upper_closed[features] = box.upper_closed[columns]
     groups: dict[int, list[tuple[int, Interval]]] = {}
     for k, (feature, code) in enumerate(surface.sources):
-        interval = box.interval(k)
         if code is not None:
-            groups.setdefault(feature, []).append((code, interval))
-        elif math.isfinite(interval.low) or math.isfinite(interval.high):
-            intervals[feature] = interval
+            groups.setdefault(feature, []).append((code, box.interval(k)))
     sets: dict[int, list[int]] = {}
     for feature, members in groups.items():
         codes = [c for c, _ in members if all(float(c == d) in interval for d, interval in members)]
@@ -42,4 +46,4 @@ def to_user_box(box: Box, surface: Surface) -> Box | None:
             return None
         if len(codes) < len(members):
             sets[feature] = codes
-    return Box.from_intervals(intervals, len(surface.space), CategorySets(sets))
+    return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets))

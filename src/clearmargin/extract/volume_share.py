@@ -38,13 +38,17 @@ def volume_curve(
     side = Side.of(halfspace)
     region = side.region(domain)
     whole = clipped_share(side.a, side.g, region.near, region.far)
-    reach = np.where(region.far > region.near, region.far - region.near, 1.0)
     shares = np.zeros(len(groups))
-    for r, group in enumerate(groups):
-        for box in group:
-            part = side.region(box.intersect(domain))
-            widths = np.where(region.far > region.near, part.far - part.near, 1.0)
-            shares[r] += float(np.prod(np.maximum(widths, 0.0) / reach))
+    boxes = [box for group in groups for box in group]
+    if boxes:
+        # Which rule each box belongs to.
+        rule = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        low, high = domain.lower[side.features], domain.upper[side.features]
+        lower = np.maximum(np.stack([box.lower[side.features] for box in boxes]), low)
+        upper = np.minimum(np.stack([box.upper[side.features] for box in boxes]), high)
+        reach = np.where(high > low, high - low, 1.0)
+        widths = np.where(high > low, upper - lower, 1.0)
+        np.add.at(shares, rule, np.prod(np.maximum(widths, 0.0) / reach, axis=1))
     curve = np.cumsum(shares)
     filled = float(curve[-1]) if len(curve) else 0.0
     # The sum of r products of k factors is off by a few units in the last place each.

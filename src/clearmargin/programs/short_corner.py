@@ -50,7 +50,9 @@ def short_corner(
     Corner or None
         None when the region alone has too many conditions, or when the slack does not pay for the features left free.
     """
-    bounded = (region.near != domain.near) | (region.far != domain.far)
+    # A face at the end of the domain that excludes the end itself says something, too.
+    bounded = (region.near != domain.near) | (region.near_closed != domain.near_closed)
+    bounded |= (region.far != domain.far) | (region.far_closed != domain.far_closed)
     P, slack, ends = prices(side, region, Z)
     free = np.zeros(len(ends), dtype=np.bool_)
     while (~free & ~bounded).sum() + bounded.sum() > max_conditions:
@@ -71,7 +73,7 @@ def short_corner(
             return None
         corner = shares
     # Moving a face back to be sound may have bounded a free feature.
-    bounded_after = bounded | (corner.far != domain.far)
+    bounded_after = bounded | (corner.far != domain.far) | (corner.closed != domain.far_closed)
     return corner if bounded_after.sum() <= max_conditions else None
 
 

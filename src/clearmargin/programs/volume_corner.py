@@ -87,7 +87,7 @@ def water_fill(low: FloatArray, high: FloatArray, budget: float) -> FloatArray:
     if low.sum() >= budget:
         return low.copy()
     # The total is piecewise linear and rising in t, with kinks at the limits.
-    kinks = np.unique(np.concatenate([low, high]))
+    kinks = np.sort(np.concatenate([low, high]))
     totals = np.clip(kinks[:, None], low, high).sum(axis=1)
     k = int(np.searchsorted(totals, budget, side="right")) - 1
     free = (low <= kinks[k]) & (high > kinks[k])
