@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clearmargin.advise import AdviceBlendSVC, AdviceSVC, AdviceSVCCV, check_advice
     from clearmargin.core import (
         Box,
         CategorySets,
@@ -29,6 +30,9 @@ __version__ = "0.1.0"
 __all__ = [
     "LPSVC",
     "LPSVCCV",
+    "AdviceBlendSVC",
+    "AdviceSVC",
+    "AdviceSVCCV",
     "Box",
     "CategorySets",
     "Explanation",
@@ -44,6 +48,8 @@ __all__ = [
     "RuleSet",
     "RuleStats",
     "__version__",
+    "advise",
+    "check_advice",
     "core",
     "datasets",
     "exceptions",
@@ -57,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advise": ["AdviceBlendSVC", "AdviceSVC", "AdviceSVCCV", "check_advice"],
     "core": [
         "Box",
         "CategorySets",
@@ -75,7 +82,17 @@ _HOMES = {
     "text": ["format_rules", "parse_rules"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("core", "datasets", "exceptions", "extract", "linear", "optim", "plot", "text")
+_PACKAGES = (
+    "advise",
+    "core",
+    "datasets",
+    "exceptions",
+    "extract",
+    "linear",
+    "optim",
+    "plot",
+    "text",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -400,3 +400,8 @@ def test_the_shortcut_reads_plain_rules(line):
     assert node is not None
     assert node == _parse_line(source, 0, len(line))
     assert parse_tree(source).rules == [node]
+
+
+def test_a_row_with_the_limit_zero_is_written_without_a_sign():
+    rules = parse_rules("a - 2*b >= 0 and a + b <= 0 => p")
+    assert rules.to_text() == "a - 2*b >= 0 and a + b <= 0 => p\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "TwoClasses",
     "check_choice",
     "check_positive",
+    "check_whole",
     "point_costs",
     "read_points",
     "read_training",
@@ -181,6 +182,13 @@ def check_positive(name: str, value: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise InvalidValueError(f"{name} must be a positive number, not {value!r}")
     return float(value)
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """Take a parameter that must be a whole number from some least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidValueError(f"{name} must be a whole number from {least}, not {value!r}")
+    return int(value)
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:

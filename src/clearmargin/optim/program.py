@@ -127,6 +127,26 @@ class Program(Value):
         checked = Matrix(matrix, f"constraint {name!r}: matrix of {variable!r}")
         return self._replace(Linear(name, {**old.terms, variable: checked}, old.lower, old.upper))
 
+    def with_changes(
+        self,
+        bounds: Mapping[str, tuple[ArrayLike, ArrayLike]],
+        limits: Mapping[str, tuple[ArrayLike, ArrayLike]],
+        coefficients: Mapping[str, Mapping[str, MatrixLike]],
+    ) -> Program:
+        """Return the program with other bounds of variables, and other limits and matrices of rows."""
+        new: dict[str, Block] = {}
+        for name, (lower, upper) in bounds.items():
+            old = self._find(self.variables, name, "variables")
+            new[name] = Variables(name, old.size, lower, upper, old.cost, old.integer)
+        for name in {**limits, **coefficients}:
+            rows = self._find(self.linear, name, "linear rows")
+            lower, upper = limits.get(name, (rows.lower, rows.upper))
+            for variable in coefficients.get(name, {}):
+                self._find(self.variables, variable, "variables")
+            terms = {**rows.terms, **coefficients.get(name, {})}
+            new[name] = Linear(name, terms, lower, upper)
+        return Program((new.get(block.name, block) for block in self.blocks), self.constant)
+
     def with_columns(self, variables: Variables, terms: Mapping[str, MatrixLike]) -> Program:
         """Return the program with one more variable block and its matrices in existing rows."""
         changed: dict[str, Block] = {}

@@ -146,15 +146,16 @@ class Phrases:
     def rows(self, region: Polyhedron) -> Iterator[str]:
         """Write the inequalities of a polyhedron; a lower bound and the upper one after it make a chain."""
         A, limits, strict = region.A, region.b.tolist(), region.strict.tolist()
+        turned = (0.0 - region.b).tolist()  # where -b would be -0
         i = 0
         while i < len(limits):
             is_turned = A[i, np.flatnonzero(A[i])[0]] < 0
             if is_turned and i + 1 < len(limits) and np.array_equal(A[i], -A[i + 1]):
-                low, high = (-limits[i], strict[i]), (limits[i + 1], strict[i + 1])
+                low, high = (turned[i], strict[i]), (limits[i + 1], strict[i + 1])
                 yield _between(self.total(A[i + 1]), low, high)
                 i += 2
             elif is_turned:
-                yield _between(self.total(-A[i]), (-limits[i], strict[i]), None)
+                yield _between(self.total(-A[i]), (turned[i], strict[i]), None)
                 i += 1
             else:
                 yield _between(self.total(A[i]), None, (limits[i], strict[i]))

@@ -93,7 +93,7 @@ class Engine:
 
     def load(self, data: Compiled) -> None:
         """Take over a whole program; a basis of the same shape is kept."""
-        basis = self._highs.getBasis()
+        basis = self.basis
         rows, columns = data.A.shape
         status = self._highs.passModel(
             columns,
@@ -113,7 +113,17 @@ class Engine:
             data.is_integer.astype(np.int32),
         )
         self._check(status, "the program")
-        if basis.valid and len(basis.col_status) == columns and len(basis.row_status) == rows:
+        self.use_basis(basis)
+
+    @property
+    def basis(self) -> Any:
+        """Which unknowns and rows the last solve ended on; not valid where there was none."""
+        return self._highs.getBasis()
+
+    def use_basis(self, basis: Any) -> None:
+        """Start the next solve from a basis, if it is of the shape of the program."""
+        shape = len(basis.col_status), len(basis.row_status)
+        if basis.valid and shape == (self._highs.getNumCol(), self._highs.getNumRow()):
             self._highs.setBasis(basis)
 
     def set_cost(self, columns: slice, cost: FloatArray) -> None:

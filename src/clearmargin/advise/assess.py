@@ -1,0 +1,117 @@
+"""What a plane makes of a premise: its worst score, and whether it gives the class everywhere, decided exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advise.encoding import Premise
+from clearmargin.advise.frame import Frame
+from clearmargin.core import Polyhedron
+from clearmargin.programs.premise_margin import is_void, worst_margin
+
+__all__ = ["Assessment", "assess", "tight_intervals"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How a plane does on a premise.
+
+    Parameters
+    ----------
+    margin : float
+        The lowest score on the side of the class; -inf where there is none.
+    witness : ndarray of shape (n,) or None
+        Where it is taken, in the user's units.
+    holds : bool
+        Whether the plane gives the class all over the premise.
+    """
+
+    margin: float
+    witness: FloatArray | None
+    holds: bool
+
+
+def assess(premise: Premise, frame: Frame, w: FloatArray, b: float, sign: float) -> Assessment:
+    """Find the worst score over a premise within the domain, and decide whether the class is given everywhere.
+
+    Parameters
+    ----------
+    premise : Premise
+        The premise, in the user's units.
+    frame : Frame
+        The domain; a premise outside of it counts without it.
+    w : ndarray of shape (n,)
+        Weights, in the user's units.
+    b : float
+        Intercept.
+    sign : float
+        1.0 for the positive class, -1.0 for the other.
+
+    Returns
+    -------
+    Assessment
+        `holds` is decided in rational arithmetic for the plane and the bounds as they are, tolerance none.
+    """
+    rows = _within_domain(premise, frame)
+    margin, x = worst_margin(*frame.scaled_rows(*rows), *frame.scaled_plane(w, b), sign)
+    witness = None if x is None else x * frame.unit + frame.center
+    return Assessment(margin, witness, _holds(*rows, w, b, sign))
+
+
+def _within_domain(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]:
+    around = frame.domain_rows()
+    rows = np.concatenate([premise.D, around[0]]), np.concatenate([premise.d, around[1]])
+    return (premise.D, premise.d) if is_void(*frame.scaled_rows(*rows)) else rows
+
+
+def _holds(D: FloatArray, d: FloatArray, w: FloatArray, b: float, sign: float) -> bool:
+    """Whether no point of the premise is on the other side; the plane itself belongs to the negative class."""
+    if not w.any():
+        return (b > 0) == (sign > 0)
+    used = w != 0
+    while True:  # columns that are tied to the plane by some row, directly or through others
+        touching = (D[:, used] != 0).any(axis=1)
+        more = used | (D[touching] != 0).any(axis=0)
+        if (more == used).all():
+            break
+        used = more
+    other = np.concatenate([D[touching][:, used], sign * w[used][None]])
+    limits = np.append(d[touching], -sign * b)
+    strict = np.zeros(len(limits), dtype=np.bool_)
+    strict[-1] = sign < 0
+    return Polyhedron(other, limits, strict).is_empty()
+
+
+def tight_intervals(
+    premise: Premise, frame: Frame, columns: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """The tightest bounds on some columns around a premise within the domain, in the user's units.
+
+    Parameters
+    ----------
+    premise : Premise
+        The premise.
+    frame : Frame
+        Domain and scale.
+    columns : ndarray of int
+        The columns.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        One bound for each column; infinite where there is none.
+    """
+    D, d = frame.scaled_rows(*_within_domain(premise, frame))
+    lower, upper = np.empty(len(columns)), np.empty(len(columns))
+    for k, j in enumerate(columns):
+        unit = np.zeros(D.shape[1])
+        unit[j] = 1.0
+        low, high = (worst_margin(D, d, unit, 0.0, sign)[0] for sign in (1.0, -1.0))
+        lower[k] = low * frame.unit[j] + frame.center[j]
+        upper[k] = -high * frame.unit[j] + frame.center[j]
+    return lower, upper

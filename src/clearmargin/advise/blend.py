@@ -1,0 +1,273 @@
+"""A plane between advice and data that is no worse than either, as far as the data can tell."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+
+from clearmargin.advise.case import AdviceCase, read_case
+from clearmargin.advise.check import warn_about
+from clearmargin.advise.outcome import AdviceOutcome
+from clearmargin.advise.reading import Advice
+from clearmargin.advise.train import judge_plane
+from clearmargin.advise.verdict import judge
+from clearmargin.advise.vote import Standard, vote_plane
+from clearmargin.core import RuleSet
+from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.linear.progress import Progress, progress_bar
+from clearmargin.linear.validation import check_positive, check_whole
+from clearmargin.programs.centred_svm import centred_path
+
+__all__ = ["AdviceBlendSVC"]
+
+FloatArray = NDArray[np.float64]
+
+# Costs of a point's loss against weights of standardised features, in half decades.
+_LAMS = tuple(10.0 ** np.arange(-2.0, 2.01, 0.5))
+# Four errors more, out of fold, divide the weight of a plane by e. Less would listen to noise, more to nothing.
+_RATE = 0.25
+# An expert's rules that are wrong on up to this many cases more than they are right on may be out of luck.
+_EXCUSE = 4.0
+# With more points one round of cross-validation is as good as several.
+_MANY = 1_000
+
+
+class AdviceBlendSVC(PlaneClassifier):
+    r"""Linear classifier from advice and data that trusts each as far as the data bear it out.
+
+    With few points, a model trained under advice as constraints may be worse than the rules alone, and cross-validation
+    cannot tell how much to trust them. This classifier averages planes instead of choosing one: the plane of the rules'
+    vote, planes that leave it for the data (1-norm SVMs whose weights are drawn towards it), and plain 1-norm SVMs.
+    Each has a weight: what it is worth beforehand, times ``exp(-errors / 4)`` for its errors in cross-validation.
+    Beforehand, the advice is taken to be worth `worth` cases. Advice that is wrong on more cases than it is right on,
+    by more than four, is set aside. The average is one plane.
+
+    Parameters
+    ----------
+    advice : RuleSet, str, path or None
+        As for `AdviceSVC`. Rules vote with their weights.
+    worth : float, default 50.0
+        How many cases the advice is worth: with `m` cases, the vote's plane starts with a share of
+        ``1 / (1 + (m / worth)**2)``; what is left goes to the planes between vote and data and to the plain ones.
+    cv : int, splitter or iterable, default 5
+        Cross-validation; an int means stratified folds.
+    repeats : int, default 4
+        How often cross-validation with stratified folds is repeated with other folds; once with more than 1,000 points.
+    random_state : int, RandomState or None, default 0
+        For folds and reference points.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Weights, in the units of the data.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    trust_ : dict
+        How the final weight is shared: `advice` (the vote's plane), `between` and `data`.
+    is_set_aside_ : bool
+        Whether the advice was set aside because it is wrong more often than right.
+    candidates_ : dict of ndarrays
+        For each plane: `kind`, `lam`, `errors` (mean number of errors out of fold), `prior` and `weight`.
+    advice_ : RuleSet
+        The advice as it was read.
+    outcome_ : AdviceOutcome
+        What the plane makes of each rule: kept where it gives its class all over its premise, else ignored.
+    classes_ : ndarray of shape (2,)
+        The classes; `classes_[1]` is the positive side.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had any.
+
+    See Also
+    --------
+    AdviceSVC : Advice as constraints, with guarantees and refinement.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_pima
+    >>> X, y = load_pima(return_X_y=True)
+    >>> advice = "glucose >= 140 => tested_positive\nglucose <= 126 => tested_negative"
+    >>> model = AdviceBlendSVC(advice).fit(X[:20], y[:20])
+    >>> model.trust_["advice"] > 0.5, model.score(X, y) > 0.7
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        advice: Advice | None = None,
+        *,
+        worth: float = 50.0,
+        cv: Any = 5,
+        repeats: int = 4,
+        random_state: Any = 0,
+        progress: Progress = "auto",
+    ):
+        self.advice = advice
+        self.worth = worth
+        self.cv = cv
+        self.repeats = repeats
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the plane; with no data at all, that of the rules' vote.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n), optional
+            The points.
+        y : array-like of shape (m,), optional
+            Labels of two classes; of one, where the advice speaks of another.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the points, in losses and errors.
+
+        Returns
+        -------
+        AdviceBlendSVC
+            The fitted classifier.
+        """
+        self._check_parameters()
+        case = read_case(self, X, y, sample_weight)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        standard = Standard.of(case)
+        plane = self._blend(case, standard, seed)
+        w = plane[:-1] / standard.unit
+        self._set_plane(w, float(plane[-1] - w @ standard.center), case.classes)
+        self.advice_ = case.rules
+        training = judge_plane(case.counting(), self.coef_[0], float(self.intercept_[0]))
+        warn_about(case, training.framed, stacklevel=2)
+        self.outcome_, _ = judge(case.counting(), training)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_positive("worth", self.worth)
+        check_whole("repeats", self.repeats, 1)
+        if isinstance(self.cv, Real):
+            check_whole("cv", self.cv, 2)
+
+    def _blend(self, case: AdviceCase, standard: Standard, seed: int) -> FloatArray:
+        vote = None
+        if len(case.rules):
+            vote = vote_plane(case, standard, np.random.default_rng(seed))
+        Z, y = standard.scaled(case.points), case.y
+        self.is_set_aside_ = vote is not None and _is_mostly_wrong(vote, Z, y, case.weight)
+        if self.is_set_aside_:
+            vote = None
+        if len(np.unique(y[case.weight > 0])) < 2:
+            return self._without_choice(vote, y[case.weight > 0], Z.shape[1])
+        kinds, lams = _kinds(vote)
+        errors = self._errors(Z, y, case.weight, vote, seed)
+        prior = _prior(kinds, float(case.weight.sum()), self.worth)
+        weight = prior * np.exp(-_RATE * (errors - errors.min()))
+        weight /= weight.sum()
+        self.candidates_ = {
+            "kind": kinds,
+            "lam": lams,
+            "errors": errors,
+            "prior": prior,
+            "weight": weight,
+        }
+        self.trust_ = {
+            kind: float(weight[kinds == kind].sum()) for kind in ("advice", "between", "data")
+        }
+        planes = _planes(Z, y, case.weight, vote)
+        # Each in the scale in which its scores on the data have a root mean square of 1.
+        scores = Z @ planes[:, :-1].T + planes[:, -1]
+        size = np.sqrt(np.average(scores**2, axis=0, weights=case.weight))
+        return np.asarray(weight @ (planes / np.maximum(size, 1e-12)[:, None]))
+
+    def _without_choice(self, vote: FloatArray | None, y: FloatArray, n: int) -> FloatArray:
+        """No data, or those of one class: nothing to weigh the advice against."""
+        self.trust_ = {"advice": float(vote is not None), "between": 0.0, "data": 0.0}
+        self.candidates_ = {}
+        if vote is not None:
+            return vote
+        self.trust_["data"] = 1.0
+        return np.append(np.zeros(n), y[0] if len(y) else -1.0)
+
+    def _errors(
+        self, Z: FloatArray, y: FloatArray, weight: FloatArray, vote: FloatArray | None, seed: int
+    ) -> FloatArray:
+        """Mean number of errors of each plane on points it was not trained with; a score of zero is half an error."""
+        rounds = self._rounds(Z, y, np.random.default_rng(seed))
+        total = np.zeros(len(_kinds(vote)[0]))
+        splits = [split for one in rounds for split in one]
+        with progress_bar("cross-validation", len(splits), self.progress) as advance:
+            for train, test in splits:
+                planes = _planes(Z[train], y[train], weight[train], vote)
+                score = y[test][:, None] * (Z[test] @ planes[:, :-1].T + planes[:, -1])
+                total += weight[test] @ ((score < 0) + 0.5 * (score == 0))
+                advance()
+        return total / len(rounds)
+
+    def _rounds(
+        self, Z: FloatArray, y: FloatArray, rng: np.random.Generator
+    ) -> list[list[tuple[Any, Any]]]:
+        """Rounds of cross-validation, each a list of training and test rows."""
+        if not isinstance(self.cv, int | np.integer):
+            return [list(check_cv(self.cv, y, classifier=True).split(Z, y))]
+        folds = [
+            _stratified(y, min(int(self.cv), len(y)), rng)
+            for _ in range(1 if len(y) > _MANY else int(self.repeats))
+        ]
+        return [[(fold != k, fold == k) for k in np.unique(fold)] for fold in folds]
+
+    outcome_: AdviceOutcome
+    advice_: RuleSet
+
+
+def _stratified(y: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The fold of each point; each class is spread as evenly as it goes, however rare it is."""
+    fold = np.empty(len(y), dtype=np.intp)
+    for sign in (-1.0, 1.0):
+        places = rng.permutation(np.flatnonzero(y == sign))
+        fold[places] = (np.arange(len(places)) + rng.integers(folds)) % folds
+    return fold
+
+
+def _is_mostly_wrong(vote: FloatArray, Z: FloatArray, y: FloatArray, weight: FloatArray) -> bool:
+    """Whether the advice is wrong on so many cases more than it is right on that chance is no excuse."""
+    lead = weight @ -np.sign(y * (Z @ vote[:-1] + vote[-1]))
+    return bool(lead > _EXCUSE)
+
+
+def _kinds(vote: FloatArray | None) -> tuple[NDArray[np.str_], FloatArray]:
+    """What each plane is, and its cost of a loss; the vote's plane has none."""
+    lams = np.array(_LAMS)
+    if vote is None:
+        return np.full(len(lams), "data"), lams
+    kinds = np.repeat(["advice", "between", "data"], [1, len(lams), len(lams)])
+    return kinds, np.concatenate([[0.0], lams, lams])
+
+
+def _prior(kinds: NDArray[np.str_], m: float, worth: float) -> FloatArray:
+    """The weight of each plane before any error was counted."""
+    if not (kinds == "advice").any():
+        return np.full(len(kinds), 1.0 / len(kinds))
+    advice = 1.0 / (1.0 + (m / worth) ** 2)
+    share = {"advice": advice, "between": (1.0 - advice) / 2, "data": (1.0 - advice) / 2}
+    return np.array([share[kind] / (kinds == kind).sum() for kind in kinds])
+
+
+def _planes(
+    Z: FloatArray, y: FloatArray, weight: FloatArray, vote: FloatArray | None
+) -> FloatArray:
+    """All planes, in the order of `_kinds`."""
+    counts = weight > 0
+    Z, y, weight = Z[counts], y[counts], weight[counts]
+    if len(np.unique(y)) < 2:
+        constant = np.append(np.zeros(Z.shape[1]), y[0])
+        plain = np.tile(constant, (len(_LAMS), 1))
+    else:
+        plain = centred_path(Z, y, weight, _LAMS)
+    if vote is None:
+        return plain
+    return np.concatenate([vote[None], centred_path(Z, y, weight, _LAMS, vote), plain])

@@ -1,0 +1,190 @@
+"""A support vector machine that respects an expert's rules, and refines them where the data say otherwise."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advise.case import AdviceCase, read_case
+from clearmargin.advise.check import warn_about
+from clearmargin.advise.outcome import AdviceOutcome
+from clearmargin.advise.reading import Advice
+from clearmargin.advise.train import REFINERS, Training, train
+from clearmargin.advise.verdict import judge
+from clearmargin.core import RuleSet
+from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.linear.validation import check_choice, check_positive, check_whole
+
+__all__ = ["AdviceSVC"]
+
+FloatArray = NDArray[np.float64]
+
+
+class AdviceSVC(PlaneClassifier):
+    """Linear support vector machine with expert rules as constraints.
+
+    Minimises ``||w||_1 + lam * hinge losses + mu * errors of the advice``, where a rule *premise => class* asks for a
+    score of at least 1 on the side of its class all over its premise (the knowledge-based SVM of Fung, Mangasarian and
+    Shavlik). With `refine`, premises are moved at a price of `nu * mu` for each unit where data and advice disagree
+    (Kunapuli, Maclin and Shavlik).
+
+    Parameters
+    ----------
+    advice : RuleSet, str, path or None
+        Rules; their text in the rule language; or a .rules or .json file. A rule's weight multiplies `mu`. Conditions
+        on a category need 0/1 columns ``feature_category``, as a OneHotEncoder makes them.
+    lam : float, default 1.0
+        Cost of a point's hinge loss.
+    mu : float, default 1.0
+        Cost of a rule's error; infinite for rules that must hold.
+    nu : float, default 1.0
+        Cost of changing a premise, relative to `mu`. Rules move only where it pays: never at large `nu`.
+    refine : {None, "translate", "slp", "sqp", "trust"}, default None
+        How premises are refined: not at all; bounds shift (RRSVM); bounds shift and turn, by alternating linear
+        programs or by cone programs (arkSVM); or by joint linear programs in a trust region.
+    scale : {"range", "standard"} or None, default "range"
+        Scale of the features inside: to [-1, 1] over the domain, to unit deviation, or as they are. Everything that is
+        reported is in the units of the data.
+    bounds : {"data"} or None, default "data"
+        Premises count within the range of the data, of declared ranges and of the bounds that rules name; or, with
+        None, without any bounds, to the letter of the papers.
+    sparse : bool, default False
+        Whether refined conditions may only speak of the features that their rule already has.
+    extend : bool, default False
+        Whether rules that are more cautious than the model are widened, in the end, as far as the model agrees with
+        them by its full margin.
+    max_iter : int, default 50
+        Most steps of refinement.
+    tol : float, default 1e-4
+        Refinement stops when two steps lower the objective by less than this share.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Weights, in the units of the data.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    objective_ : float
+        Value of the objective, with the price of refinement.
+    objectives_ : ndarray
+        The objective after each step of refinement, never rising; without refinement the one value.
+    n_iter_ : int
+        Number of steps; without refinement there is one.
+    advice_ : RuleSet
+        The advice as it was read.
+    refined_ : RuleSet
+        The rules that the model was trained with in the end, in the units of the data. Rules that hold everywhere are
+        marked as proved.
+    outcome_ : AdviceOutcome
+        What became of each rule; print it.
+    classes_ : ndarray of shape (2,)
+        The classes; `classes_[1]` is the positive side.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had any.
+
+    See Also
+    --------
+    check_advice : Looks for contradictions before anything is trained.
+    AdviceSVCCV : Chooses how much to trust advice and data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"bmi": [22, 24, 31, 36], "glucose": [90, 130, 100, 150]})
+    >>> y = ["well", "well", "well", "ill"]
+    >>> model = AdviceSVC("glucose >= 126 and bmi >= 30 => ill", lam=10.0, mu=10.0).fit(X, y)
+    >>> model.outcome_.verdicts, model.predict(X).tolist()
+    (('kept',), ['well', 'well', 'well', 'ill'])
+    """
+
+    def __init__(
+        self,
+        advice: Advice | None = None,
+        *,
+        lam: float = 1.0,
+        mu: float = 1.0,
+        nu: float = 1.0,
+        refine: str | None = None,
+        scale: str | None = "range",
+        bounds: str | None = "data",
+        sparse: bool = False,
+        extend: bool = False,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+    ):
+        self.advice = advice
+        self.lam = lam
+        self.mu = mu
+        self.nu = nu
+        self.refine = refine
+        self.scale = scale
+        self.bounds = bounds
+        self.sparse = sparse
+        self.extend = extend
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the plane; with no data at all, from the advice alone.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n), optional
+            The points.
+        y : array-like of shape (m,), optional
+            Labels of two classes; of one, where the advice speaks of another.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the points, as factors of `lam`.
+
+        Returns
+        -------
+        AdviceSVC
+            The fitted classifier.
+        """
+        self._check_parameters()
+        case = read_case(self, X, y, sample_weight).counting()
+        training = train(case, self)
+        warn_about(case, training.framed, stacklevel=2)
+        self._take(case, training)
+        return self
+
+    def _take(self, case: AdviceCase, training: Training) -> None:
+        self._set_plane(training.w, training.b, case.classes)
+        self.objective_ = training.objective
+        self.objectives_ = training.objectives
+        self.n_iter_ = training.n_iter
+        self.advice_ = case.rules
+        self.outcome_, self.refined_ = judge(case, training)
+        if not training.converged:
+            warnings.warn(
+                f"refinement was still improving after max_iter={self.max_iter} steps; raise max_iter or tol",
+                ClearmarginWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        for name in ("lam", "nu", "tol"):
+            check_positive(name, getattr(self, name))
+        if self.mu != np.inf:
+            check_positive("mu", self.mu)
+        if self.refine is not None:
+            check_choice("refine", self.refine, REFINERS)
+            if self.mu == np.inf:
+                raise InvalidValueError(
+                    "advice that must hold (mu=inf) cannot be refined; use a finite mu"
+                )
+        if self.scale is not None:
+            check_choice("scale", self.scale, ("range", "standard"))
+        if self.bounds is not None:
+            check_choice("bounds", self.bounds, ("data",))
+        check_whole("max_iter", self.max_iter, 1)
+
+    outcome_: AdviceOutcome
+    advice_: RuleSet
+    refined_: RuleSet

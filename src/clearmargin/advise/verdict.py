@@ -1,0 +1,206 @@
+"""The outcome of training, rule by rule: rows read back, statistics, guarantees, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advise.assess import Assessment, assess, tight_intervals
+from clearmargin.advise.case import AdviceCase
+from clearmargin.advise.encoding import Columns, Premise, encode_rule
+from clearmargin.advise.frame import Frame
+from clearmargin.advise.outcome import (
+    AdviceOutcome,
+    ConditionChange,
+    RuleOutcome,
+    Verdict,
+    rule_text,
+)
+from clearmargin.advise.readback import (
+    ReadRows,
+    extended_space,
+    over_features,
+    read_rows,
+    refined_rule,
+)
+from clearmargin.advise.train import Training
+from clearmargin.core import Box, Interval, Rule, RuleSet, RuleStats
+from clearmargin.core.polyhedron import Polyhedron
+from clearmargin.text.printer import Phrases
+
+__all__ = ["judge"]
+
+FloatArray = NDArray[np.float64]
+
+
+def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]:
+    """Say what became of each rule.
+
+    Parameters
+    ----------
+    case : AdviceCase
+        Data and advice.
+    training : Training
+        What training came to.
+
+    Returns
+    -------
+    outcome : AdviceOutcome
+        One entry a rule.
+    refined : RuleSet
+        The rules that count now; those that hold everywhere are marked as proved.
+    """
+    frame = training.framed.frame
+    read = [
+        _without(read_rows(premise, frame, F, f, case.points), dropped)
+        for premise, F, f, dropped in zip(
+            case.premises, training.F, training.f, training.dropped, strict=True
+        )
+    ]
+    touched = np.zeros(frame.n_columns, dtype=np.bool_)
+    for rows in read:
+        touched |= (rows.A[rows.changed] != 0).any(axis=0)
+    space = case.columns.space if case.by_position else extended_space(case.columns, touched)
+    columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
+    medians = np.median(case.points, axis=0) if len(case.points) else frame.center
+    outcomes = []
+    for i, before in enumerate(case.rules):
+        after = refined_rule(before, read[i], columns)
+        premise = encode_rule(after, columns)
+        found = assess(premise, frame, training.w, training.b, case.sign[i])
+        verdict = _verdict(training, i, bool(read[i].changed.any()), found)
+        outcomes.append(
+            RuleOutcome(
+                before=_with_stats(before, case, case.premises[i], i),
+                after=_with_stats(after, case, premise, i, found, verdict),
+                verdict=verdict,
+                holds=found.holds and verdict != "empty",
+                margin=found.margin,
+                slack=float(training.slack[i]),
+                witness=_named(case, training, premise, found),
+                changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
+                intervals=_intervals(case, i, read[i], premise, training, after),
+                text_before=rule_text(before, case.rules.space),
+                text_after=rule_text(after, space),
+            )
+        )
+    counting = [o.after for o in outcomes if o.verdict not in ("rejected", "empty")]
+    return AdviceOutcome(tuple(outcomes)), RuleSet(counting, space, case.rules.classes)
+
+
+def _without(rows: ReadRows, dropped: NDArray[np.bool_]) -> ReadRows:
+    """Rows that extension made superfluous count as changed, and say nothing any more."""
+    if not dropped.any():
+        return rows
+    A = np.where(dropped[:, None], 0.0, rows.A)
+    return ReadRows(A, rows.b, rows.strict, rows.changed | dropped, rows.turned)
+
+
+def _verdict(training: Training, i: int, changed: bool, found: Assessment) -> Verdict:
+    if training.framed.empty[i]:
+        return "empty"
+    if training.rejected[i]:
+        return "rejected"
+    if changed:
+        return "bent" if training.bent[i] else "extended"
+    return "kept" if found.holds else "ignored"
+
+
+def _with_stats(
+    rule: Rule,
+    case: AdviceCase,
+    premise: Premise,
+    i: int,
+    found: Assessment | None = None,
+    verdict: Verdict | None = None,
+) -> Rule:
+    stats = None
+    if len(case.points):
+        covered = premise.covers(case.points)
+        stats = RuleStats(
+            len(covered), int(covered.sum()), int((covered & (case.y == case.sign[i])).sum())
+        )
+    proved = found is not None and found.holds and verdict not in ("rejected", "empty")
+    return Rule(
+        rule.region,
+        rule.label,
+        name=rule.name,
+        weight=rule.weight,
+        origin=rule.origin,
+        proof="proved" if proved else None,
+        stats=stats,
+    )
+
+
+def _named(
+    case: AdviceCase, training: Training, premise: Premise, found: Assessment
+) -> dict[str, float] | None:
+    """The worst case, as far as the premise or the model look at it."""
+    if found.witness is None:
+        return None
+    seen = (training.w != 0) | (premise.D != 0).any(axis=0)
+    return {case.columns.names[j]: float(found.witness[j]) for j in np.flatnonzero(seen)}
+
+
+def _changes(
+    premise: Premise, rows: ReadRows, frame: Frame, columns: Columns, medians: FloatArray
+) -> Iterator[ConditionChange]:
+    """Each condition that changed, before and after."""
+    D, _ = frame.scaled_rows(premise.D[premise.own], premise.d[premise.own])
+    phrases = Phrases(columns.space)
+    before, after = (over_features(A, columns) for A in (premise.D[premise.own], rows.A))
+    for r in np.flatnonzero(rows.changed):
+        expert = int(np.abs(D[r]).argmax())
+        is_gone = not rows.A[r].any()
+        yield ConditionChange(
+            feature=columns.names[expert],
+            before=_condition(phrases, before[r], premise.d[r], premise.strict[r]),
+            after="" if is_gone else _condition(phrases, after[r], rows.b[r], rows.strict[r]),
+            bound_before=_bound(premise.D[r], premise.d[r], expert, medians),
+            bound_after=np.nan if is_gone else _bound(rows.A[r], rows.b[r], expert, medians),
+        )
+
+
+def _condition(phrases: Phrases, row: FloatArray, limit: float, strict: bool) -> str:
+    return phrases.conditions(Polyhedron(row[None], [limit], [strict]))[0]
+
+
+def _bound(row: FloatArray, limit: float, expert: int, medians: FloatArray) -> float:
+    """The bound on one variable, the others at their medians."""
+    if row[expert] == 0:
+        return float("nan")
+    others = np.arange(len(row)) != expert
+    return float((limit - row[others] @ medians[others]) / row[expert])
+
+
+def _intervals(
+    case: AdviceCase, i: int, rows: ReadRows, premise: Premise, training: Training, after: Rule
+) -> Rule | None:
+    """The tightest intervals on the features of the rule, where some condition was turned."""
+    if not (rows.turned & rows.A.any(axis=1)).any():
+        return None
+    frame, before = training.framed.frame, case.premises[i]
+    used = np.flatnonzero((before.D[before.own] != 0).any(axis=0))
+    lower, upper = tight_intervals(premise, frame, used)
+    if (lower > upper).any():
+        return None  # refined until less than the solver's tolerance was left
+    feature = {column: j for j, column in case.columns.numbers.items()}
+    bounds = {}
+    for k, column in enumerate(used.tolist()):
+        # A bound at the end of the domain is none, up to the solver's tolerance.
+        slack = 1e-6 * frame.unit[column]
+        low = lower[k] if lower[k] > frame.lower[column] + slack else -np.inf
+        high = upper[k] if upper[k] < frame.upper[column] - slack else np.inf
+        if low > -np.inf or high < np.inf:
+            bounds[feature[column]] = Interval(*_outwards(low, high, frame.unit[column]), "both")
+    box = Box.from_intervals(bounds, len(case.columns.space), after.region.sets)
+    return Rule(box, after.label, name=after.name, weight=after.weight, origin="refined")
+
+
+def _outwards(low: float, high: float, unit: float) -> tuple[float, float]:
+    """Bounds with as few digits as a thousandth of the range needs, never narrower."""
+    digits = int(np.ceil(-np.log10(unit / 500)))
+    scale = 10.0**digits
+    return float(np.floor(low * scale) / scale), float(np.ceil(high * scale) / scale)

@@ -1,0 +1,184 @@
+"""Advice that the data contradict is refined, and the outcome says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clearmargin import AdviceSVC, Box, parse_rules
+from clearmargin.exceptions import ClearmarginWarning
+
+# The advice of these tests clashes on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
+
+METHODS = ["translate", "slp", "sqp", "trust"]
+
+
+def toy_advice(shift: float) -> str:
+    return f"S1: x1 >= {-shift} and x2 >= {-shift} => plus\nS2: x1 <= 0 and x2 <= 0 => minus"
+
+
+def fit(method, advice, X, y, **parameters):
+    return AdviceSVC(advice, refine=method, **{"nu": 0.1, "tol": 1e-3} | parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.9, 1.1, 3.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_contradicted_advice_is_cut_back_and_right_advice_stays(method, shift, toy):
+    X, y = toy
+    model = fit(method, toy_advice(shift), X, y)
+    first, second = model.outcome_
+    covered = model.refined_.covers(X)
+    assert not (covered[:, 0] & (y == "minus")).any()
+    assert (covered[:, 0] & (y == "plus")).sum() > 10
+    assert (first.verdict, second.verdict) == ("bent", "kept")
+    assert second.after.region == second.before.region
+    assert first.holds
+    assert first.margin >= 1 - 1e-5
+    assert model.score(X, y) > 0.97
+
+
+@pytest.mark.filterwarnings("ignore:refinement was still improving")
+@pytest.mark.parametrize("method", METHODS)
+def test_the_objective_never_rises(method, diabetes, pima):
+    X, y, _, _ = pima
+    model = AdviceSVC(diabetes, refine=method, nu=0.1, mu=3.0, max_iter=15).fit(X, y)
+    assert (np.diff(model.objectives_) <= 1e-9 * model.objectives_[0]).all()
+    assert model.objective_ == pytest.approx(model.objectives_[-1])
+    assert model.objective_ <= AdviceSVC(diabetes, mu=3.0).fit(X, y).objective_ + 1e-9
+    assert 1 <= model.n_iter_ <= 15
+
+
+def test_refinement_that_did_not_come_to_rest_says_so(diabetes, pima):
+    X, y, _, _ = pima
+    with pytest.warns(ClearmarginWarning, match="still improving after max_iter=3 steps"):
+        AdviceSVC(diabetes, refine="trust", nu=0.1, mu=3.0, max_iter=3).fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_said_to_hold_holds(method, diabetes, pima):
+    """Points drawn from each refined premise within the range of the data get its class."""
+    X, y, _, _ = pima
+    model = fit(method, diabetes, X, y, mu=3.0, tol=1e-2)
+    rng = np.random.default_rng(0)
+    low, high = X.min().to_numpy(), X.max().to_numpy()
+    drawn = pd.DataFrame(rng.uniform(low, high, (20_000, len(low))), columns=X.columns)
+    covered = model.refined_.covers(drawn)
+    side = np.where(model.classes_[1] == np.array([r.label for r in model.refined_]), 1.0, -1.0)
+    score = model.decision_function(drawn)[:, None] * side
+    outcomes = [o for o in model.outcome_ if o.verdict != "rejected"]
+    assert covered.any()
+    for k, outcome in enumerate(outcomes):
+        assert (score[covered[:, k], k] >= outcome.margin - 1e-6).all()
+        assert outcome.holds == (outcome.margin > 0)
+        assert (outcome.after.proof == "proved") == outcome.holds
+
+
+def test_the_outcome_reads_as_text_with_the_change_of_each_bound(toy):
+    X, y = toy
+    model = fit("translate", toy_advice(0.0), X, y)
+    first = model.outcome_[0]
+    (change,) = first.changes
+    assert change.before in ("x1 >= 0", "x2 >= 0")
+    assert change.bound_before == 0
+    assert change.after == f"{change.feature} >= {change.bound_after:g}"
+    assert change.change == change.bound_after > 1
+    text = str(model.outcome_)
+    assert "S1: refined from the data" in text
+    assert "  before  S1: x1 >= 0 and x2 >= 0 => plus" in text
+    assert f"({change.feature} +{change.change:.4g})" in text
+    assert "every case in it gets plus, with a score of at least 1" in text
+    assert model.refined_ == parse_rules(model.refined_.to_text(), classes=["minus", "plus"])
+
+
+def test_the_table_of_the_outcome_has_both_texts_and_the_counts(toy):
+    X, y = toy
+    model = fit("trust", toy_advice(0.0), X, y)
+    frame = model.outcome_.to_frame()
+    assert frame["verdict"].tolist() == ["bent", "kept"]
+    inside = (X["x1"] >= 0) & (X["x2"] >= 0)
+    assert frame["covered_before"][0] == inside.sum()
+    assert frame["right_before"][0] == pytest.approx((y[inside] == "plus").mean())
+    assert frame["right_after"][0] == 1.0
+    html = model.outcome_._repr_html_()
+    assert "x1 &gt;= 0" in html
+    assert "<script" not in html
+
+
+def test_turned_conditions_also_read_as_intervals(diabetes, pima):
+    X, y, _, _ = pima
+    model = fit("slp", diabetes, X, y, mu=3.0)
+    turned = [k for k, outcome in enumerate(model.outcome_) if outcome.intervals is not None]
+    assert turned
+    covered = model.refined_.covers(X)
+    own = X[list(model.advice_.space.names)].to_numpy()
+    for k in turned:
+        region = model.outcome_[k].intervals.region
+        assert isinstance(region, Box)
+        assert region.contains(own[covered[:, k]]).all()
+
+
+@pytest.mark.parametrize("method", ["slp", "sqp", "trust"])
+def test_sparse_refinement_speaks_of_the_features_of_the_rule_alone(method, diabetes, pima):
+    X, y, _, _ = pima
+    model = fit(method, diabetes, X, y, mu=3.0, sparse=True, tol=1e-2)
+    assert model.refined_.space.names == parse_rules(diabetes).space.names
+    for outcome in model.outcome_:
+        assert set(outcome.after.region.bounded) <= set(outcome.before.region.bounded)
+
+
+def test_advice_at_odds_with_everything_is_rejected_and_the_rest_goes_on(toy):
+    X, y = toy
+    advice = "-3.5 <= x1 <= -2 and -3.5 <= x2 <= -2 => plus\nx1 >= 4 and x2 >= 4 => plus"
+    model = fit("translate", advice, X, y)
+    assert model.outcome_.verdicts == ("rejected", "kept")
+    assert len(model.refined_) == 1
+    assert model.score(X, y) > 0.97
+    assert "rejected" in model.outcome_[0].guarantee
+
+
+def test_refinement_keeps_the_case_that_speaks_for_a_rule(diabetes, pima):
+    X, y, _, _ = pima
+    model = fit("slp", diabetes, X, y, mu=3.0)
+    for outcome in model.outcome_:
+        assert outcome.after.stats is not None
+        assert outcome.after.stats.correct >= 1
+
+
+def test_cautious_advice_is_extended_only_when_asked(toy):
+    X, y = toy
+    advice = "far: x1 >= 4 and x2 >= 4 => plus"
+    assert AdviceSVC(advice).fit(X, y).outcome_.verdicts == ("kept",)
+    model = AdviceSVC(advice, extend=True).fit(X, y)
+    (outcome,) = model.outcome_
+    assert outcome.verdict == "extended"
+    assert outcome.margin == pytest.approx(1.0, abs=1e-2)
+    assert outcome.margin >= 1 - 1e-6
+    before = parse_rules(advice).covers(X)[:, 0]
+    after = model.refined_.covers(X)[:, 0]
+    assert (after >= before).all()
+    assert after.sum() > before.sum()
+
+
+def test_a_condition_that_plays_no_part_is_dropped_when_extending():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 10, (100, 2)), columns=["a", "noise"])
+    y = np.where(X["a"] > 5, "p", "n")
+    model = AdviceSVC("a >= 8 and noise >= 3 => p", extend=True, lam=10.0).fit(X, y)
+    if model.coef_[0, 1] == 0:
+        assert model.refined_[0].region.bounded == (0,)
+        assert any(change.after == "" for change in model.outcome_[0].changes)
+    assert model.outcome_[0].holds
+
+
+def test_premises_that_no_case_can_satisfy_are_set_aside():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0, 1.0]})
+    y = ["n", "n", "p", "p"]
+    advice = "a + b <= 1 and a + b >= 2 => p\na >= 2 => p"
+    with pytest.warns(ClearmarginWarning, match="no case can satisfy"):
+        model = AdviceSVC(advice, mu=5.0).fit(X, y)
+    alone = AdviceSVC("a >= 2 => p", mu=5.0).fit(X, y)
+    assert model.outcome_.verdicts == ("empty", "kept")
+    assert model.coef_ == pytest.approx(alone.coef_, abs=1e-8)
+    assert len(model.refined_) == 1
