@@ -14,6 +14,9 @@ from clearmargin import LPSVC, AdviceSVC, parse_rules
 from clearmargin.advise import RuleTree, TreeLeaf, TreeTest, rule_trees
 from clearmargin.exceptions import InvalidValueError
 
+# Some of the advice here clashes, or speaks of what the data do not have, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
+
 
 @pytest.fixture(scope="module")
 def data():

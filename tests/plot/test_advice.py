@@ -19,6 +19,9 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.plot import AdviceDisplay, RuleTreesDisplay, plot_advice, plot_rule_trees
 from clearmargin.plot.canvas import class_colours
 
+# Some of the advice here clashes, or speaks of what the data do not have, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
+
 TOY = "S1: x1 >= 0 and x2 >= 0 => plus\nS2: x1 <= 0 and x2 <= 0 => minus"
 METHODS = [None, "translate", "slp", "sqp", "trust"]
 R6 = "R6: diabetes_pedigree >= 0.5 and age >= 31 => tested_positive"

@@ -20,7 +20,7 @@ from clearmargin.advise.report import Finding, FindingKind, Severity, called, li
 from clearmargin.core import Box, Polyhedron, RuleSet
 from clearmargin.core.rule import Label, Region
 from clearmargin.core.space import nearest_name
-from clearmargin.text.printer import Phrases, format_label, format_number
+from clearmargin.text.printer import Phrases, format_label
 from clearmargin.text.prose import percent, plain
 
 __all__ = ["Finder"]
@@ -229,7 +229,7 @@ class Finder:
         upper: NDArray[np.float64],
     ) -> str:
         ranges = [
-            f"{plain(self.rules.space.names[j])} from {format_number(lower[j])} to {format_number(upper[j])}"
+            f"{plain(self.rules.space.names[j])} from {lower[j]:.6g} to {upper[j]:.6g}"
             for j in np.flatnonzero(rows.A[r])
         ]
         region = self.rules[i].region

@@ -90,6 +90,8 @@ class RuleOutcome:
         For a rule with turned conditions, the tightest intervals around what it covers within the domain.
     text_before, text_after : str
         The rule before and after in the rule language.
+    text_intervals : str
+        `intervals` in the rule language; empty where there are none.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class RuleOutcome:
     intervals: Rule | None
     text_before: str
     text_after: str
+    text_intervals: str = ""
 
     @property
     def guarantee(self) -> str:
@@ -135,6 +138,8 @@ class RuleOutcome:
         if self.text_after != self.text_before:
             lines.append(f"  after   {self.text_after}")
         lines += [f"          {change}" for change in self.changes]
+        if self.text_intervals:
+            lines.append(f"  within  {self.text_intervals}")
         if self.before.stats is not None and self.after.stats is not None:
             now = f", now {_count(self.after)}" if self.text_after != self.text_before else ""
             lines.append(f"  covers  {_count(self.before)}{now}, of {self.before.stats.rows} cases")

@@ -126,7 +126,7 @@ def _few_digits(
     """Round a row so that, within the domain, it demands no less than before; or, outwards, no more."""
     reach = np.abs(row) * frame.unit
     others = np.arange(len(row)) != expert
-    short = np.where(reach > 10.0**-digits * reach[expert], row, 0.0)
+    short = np.where(reach > 10.0 ** (1 - digits) * reach[expert], row, 0.0)
     short[others] = [float(f"{x:.{digits}g}") for x in short[others]]
     dropped = row - short
     highest = np.where((dropped > 0) == inwards, dropped * frame.upper, dropped * frame.lower)

@@ -71,6 +71,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
         premise = encode_rule(after, columns)
         found = assess(premise, frame, training.w, training.b, case.sign[i])
         verdict = _verdict(training, i, bool(read[i].changed.any()), found)
+        intervals = _intervals(case, i, read[i], premise, training, after)
         outcomes.append(
             RuleOutcome(
                 before=_with_stats(before, case, case.premises[i], i),
@@ -81,9 +82,10 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 slack=float(training.slack[i]),
                 witness=_named(case, training, premise, found),
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
-                intervals=_intervals(case, i, read[i], premise, training, after),
+                intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
                 text_after=rule_text(after, space),
+                text_intervals="" if intervals is None else rule_text(intervals, case.rules.space),
             )
         )
     counting = [o.after for o in outcomes if o.verdict not in ("rejected", "empty")]

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from clearmargin.exceptions import BackendError, InfeasibleError, SolverError, UnboundedError
+from clearmargin.exceptions import (
+    BackendError,
+    InfeasibleError,
+    NumericalError,
+    SolverError,
+    UnboundedError,
+)
 from clearmargin.optim.backends.highs import Engine
 from clearmargin.optim.compiled import column_slices, compile_program, row_slices, stack_columns
 from clearmargin.optim.explain import explain_failure
@@ -188,10 +194,10 @@ class Session:
         program = before.with_changes(bounds or {}, limits or {}, coefficients or {})
         engine = self._open_engine()
         columns, rows = column_slices(program), row_slices(program.linear)
+        self._change_entries(before, program, coefficients or {})
         for name in bounds or {}:
             block = program.variables[name]
             engine.set_bounds(columns[name], block.lower, block.upper)
-        self._change_entries(before, program, coefficients or {})
         for name in limits or {}:
             limited = program.linear[name]
             engine.set_limits(rows[name], limited.lower, limited.upper)
@@ -258,8 +264,12 @@ class Session:
                     self._is_stale = True
                     return
                 found += [(top + row, left + column, value) for row, column, value in changes]
-        for row, column, value in found:
-            engine.set_entry(row, column, value)
+        try:
+            for row, column, value in found:
+                engine.set_entry(row, column, value)
+        except NumericalError:
+            self._is_stale = True  # those before it are in HiGHS already, and have to go again
+            raise
 
     def _open_engine(self) -> Engine:
         if self._engine is None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -98,11 +99,13 @@ def convexified_program(problem: AdviceProblem, movable: Movable, at: Iterate) -
         *(_rows(rows[name], ~turning) for name in ("above", "below") if not turning.all()),
         *([] if shifting.all() else [_rows(rows["advice"], ~shifting)]),
     ]
-    cones = [
-        cone
-        for i in np.flatnonzero(shifting)
-        for cone in _premise_cones(problem, movable, at, int(i))
-    ]
+    # Premises with equally many rows share one block, because making many small matrices is what takes time.
+    groups: dict[int, _Entries] = {}
+    for i in np.flatnonzero(shifting):
+        size = int(premises.own[premises.rule == i].sum()) + 2
+        _add_cones(groups.setdefault(size, _Entries(size)), problem, movable, at, int(i))
+    sizes = {name: block.size for name, block in blocks.items() if isinstance(block, Variables)}
+    cones = [group.cone(sizes) for group in groups.values()]
     return Program([*blocks.values(), *linear, *limits_of_change(movable), *cones])
 
 
@@ -115,10 +118,20 @@ def _rows(block: Variables | Linear, chosen: np.ndarray) -> Linear:
 
 @dataclass
 class _Entries:
-    """Coefficients of one cone block, collected variable by variable."""
+    """Coefficients of cones of one size, collected variable by variable."""
 
-    rows: int
+    size: int
+    offsets: list[FloatArray] = field(default_factory=list)
     found: dict[str, list[tuple[IntArray, IntArray, FloatArray]]] = field(default_factory=dict)
+
+    def new(self, squares: FloatArray) -> IntArray:
+        """Begin a cone for each t with the constant -squares / 4; where its row 1 + t is. Then come 1 - t and v."""
+        first = self.size * (sum(map(len, self.offsets)) + np.arange(len(squares)))
+        offset = np.zeros((len(squares), self.size))
+        offset[:, 0] = 1.0 - squares / 4
+        offset[:, 1] = 1.0 + squares / 4
+        self.offsets.append(offset)
+        return first
 
     def add(self, name: str, row: IntArray, column: IntArray, value: FloatArray | float) -> None:
         row, column, values = np.broadcast_arrays(row, column, np.asarray(value, dtype=np.float64))
@@ -132,42 +145,30 @@ class _Entries:
         self.add(name, row, column, value)
         self.add(name, row + 1, column, -np.asarray(value, dtype=np.float64))
 
-    def terms(self, sizes: dict[str, int]) -> dict[str, sparse.csc_array[np.float64]]:
-        made = {}
+    def cone(self, sizes: dict[str, int]) -> Cone:
+        offset = np.concatenate(self.offsets).ravel()
+        terms: dict[str, Any] = {}
         for name, parts in self.found.items():
             row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
-            made[name] = sparse.csc_array((value, (row, column)), shape=(self.rows, sizes[name]))
-        return made
+            shape = offset.size, sizes[name]
+            terms[name] = sparse.csc_array((value, (row, column)), shape=shape)
+        return Cone(f"cones of {self.size}", terms, offset, self.size)
 
 
-def _premise_cones(problem: AdviceProblem, movable: Movable, at: Iterate, i: int) -> Iterator[Cone]:
+def _add_cones(
+    cone: _Entries, problem: AdviceProblem, movable: Movable, at: Iterate, i: int
+) -> None:
+    """Add the cones of one premise, one for each free column and side, and one for its shifts."""
     premises, n = problem.premises, problem.n_features
     every = np.flatnonzero(premises.rule == i)
     own = every[premises.own[every]]
-    sizes = {
-        "p": n,
-        "q": n,
-        "b": 1,
-        "u": len(premises.d),
-        "eta": len(premises) * n,
-        "zeta": len(premises),
-        "F_up": movable.row.size,
-        "F_down": movable.row.size,
-        "f_up": movable.shift.size,
-        "f_down": movable.shift.size,
-    }
     z = premises.sign[i]
     free = movable.number[own]
     columns = np.flatnonzero((free >= 0).any(axis=0))
-    size = len(own) + 2
-    # One cone for each free column, first the row 1 + t, then 1 - t, then the vector.
-    first = size * np.arange(len(columns))
-    for s, name in ((1.0, "above"), (-1.0, "below")):
-        if not len(columns):
-            break
-        cone = _Entries(size * len(columns))
+    turn = free[:, columns]
+    for s in (1.0, -1.0) if len(columns) else ():
         a = at.F[np.ix_(own, columns)] + s * at.u[own][:, None]
-        turn = free[:, columns]
+        first = cone.new((a * a).sum(axis=0))
         vector = first + 2 + np.arange(len(own))[:, None]
         for way, unit in (("F_up", 1.0), ("F_down", -1.0)):
             cone.add_both(way, first, turn, unit * a / 2)
@@ -178,31 +179,19 @@ def _premise_cones(problem: AdviceProblem, movable: Movable, at: Iterate, i: int
         cone.add_both("p", first, columns, -s * z)
         cone.add_both("q", first, columns, s * z)
         cone.add_both("eta", first, i * n + columns, 1.0)
-        yield Cone(f"{name} {i}", cone.terms(sizes), _offset((a * a).sum(axis=0), size), size)
-    cone = _Entries(size)
     a = at.f[own] + at.u[own]
     shift = np.searchsorted(movable.shift, own)
-    start, vector = np.zeros(1, dtype=np.intp), 2 + np.arange(len(own))
+    # t has the constant -1 besides -a'a / 4.
+    start = cone.new(np.array([a @ a + 4.0]))
+    vector = start + 2 + np.arange(len(own))
     for way, unit in (("f_up", 1.0), ("f_down", -1.0)):
         cone.add_both(way, start, shift, unit * a / 2)
         cone.add(way, vector, shift, unit)
     cone.add_both("u", start, own, a / 2)
     cone.add_both("u", start, every, -premises.d[every])
     cone.add("u", vector, own, -1.0)
-    one = np.array([i])
-    cone.add_both("zeta", start, one, 1.0)
-    cone.add_both("b", start, start, z)
-    # t has the constant -1 besides -a'a / 4.
-    offset = _offset(np.array([a @ a + 4.0]), size)
-    yield Cone(f"advice {i}", cone.terms(sizes), offset, size)
-
-
-def _offset(squares: FloatArray, size: int) -> FloatArray:
-    """Constants of cones: 1 + t and 1 - t with t = -squares / 4."""
-    offset = np.zeros((len(squares), size))
-    offset[:, 0] = 1.0 - squares / 4
-    offset[:, 1] = 1.0 + squares / 4
-    return offset.ravel()
+    cone.add_both("zeta", start, np.array([i]), 1.0)
+    cone.add_both("b", start, np.zeros(1, dtype=np.intp), z)
 
 
 def _read(problem: AdviceProblem, movable: Movable, solution: Solution) -> Iterate:
