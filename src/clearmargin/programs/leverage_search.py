@@ -1,0 +1,392 @@
+r"""All conjunctions of properties that set the top of a ranking apart from its bottom, or the best of them, exactly.
+
+Data: T top rows and B bottom rows, N = T + B; p items (properties), each with an attribute. A conjunction that t top
+rows and b bottom rows have has the leverage (Salleb-Aouissi, Huang and Waltz 2009), also known as weighted relative
+accuracy::
+
+    lev  =  t / N - (t + b) / N * T / N  =  L / N^2,      L = t B - b T
+
+positive for the top, negative for the bottom. L is a whole number: thresholds are compared in whole numbers,
+``|L| >= ceil(min_leverage N^2)``, never in floats. No two items of one attribute are joined.
+
+Leverage is not monotone, but a bound on it is: whatever is added to a conjunction can at best keep all of one side and
+lose all of the other, so that no specialisation has more than ``max(t B, b T)``. Conjunctions are built level by level
+from two that differ in their last item, and most are discarded before anything is counted:
+
+* by the bound at the smaller counts of the two parents;
+* on the last level, where nothing is to follow, by ``L <= B min(t_i, t_j) - T max(0, b_i + b_j - b_P)`` for parents
+  P + i and P + j, and its mirror image.
+
+Rows are bits; a conjunction is counted by and-ing words of 64 rows. Only indices and counts are kept from level to
+level, never bits, so that memory is bounded by the number of conjunctions alone, which `limit` bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.exceptions import InvalidValueError
+
+__all__ = ["Contrast", "Found", "least_product", "search_above", "search_best"]
+
+IntArray = NDArray[np.intp]
+Counts = NDArray[np.int64]
+Words = NDArray[np.uint64]
+BoolArray = NDArray[np.bool_]
+
+# Pairs that are looked at together before anything is counted.
+_PAIRS = 1 << 20
+# Words that are and-ed together: what stays in cache.
+_WORDS = 1 << 16
+# Up to so many words a row, pairs of any parents are counted together; beyond it, those of one parent.
+_NARROW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Items as bits over the top and the bottom rows.
+
+    Parameters
+    ----------
+    bits : ndarray of uint64 of shape (p, w)
+        For each item, words of top rows and after them words of bottom rows.
+    split : int
+        Number of words of top rows.
+    n_top, n_bottom : int
+        Numbers of rows.
+    attribute : ndarray of int of shape (p,)
+        The attribute of each item.
+
+    Examples
+    --------
+    >>> masks = np.array([[True, True, False], [False, True, True]])
+    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2]), np.array([0, 1]))
+    >>> contrast.n_top, contrast.n_bottom, contrast.bits.tolist()
+    (2, 1, [[3, 0], [2, 1]])
+    """
+
+    bits: Words
+    split: int
+    n_top: int
+    n_bottom: int
+    attribute: IntArray
+
+    @classmethod
+    def of(cls, masks: BoolArray, top: IntArray, bottom: IntArray, attribute: IntArray) -> Contrast:
+        """Pack items, one row of `masks` each, over some top and bottom rows."""
+        sides = [_pack(masks[:, rows]) for rows in (top, bottom)]
+        return cls(np.hstack(sides), sides[0].shape[1], len(top), len(bottom), attribute)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def product(self, top: Counts, bottom: Counts) -> Counts:
+        """L of counts."""
+        return top * self.n_bottom - bottom * self.n_top
+
+    def bound(self, top: Counts, bottom: Counts) -> Counts:
+        """The most that L or -L of any specialisation can be."""
+        return np.maximum(top * self.n_bottom, bottom * self.n_top)
+
+
+def _pack(masks: BoolArray) -> Words:
+    packed = np.packbits(masks, axis=1, bitorder="little")
+    words = -(-max(packed.shape[1], 1) // 8)
+    padded = np.zeros((len(masks), words * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Conjunctions with their counts, the largest leverage first.
+
+    Parameters
+    ----------
+    items : ndarray of int of shape (r, max_size)
+        Items of each conjunction in rising order, -1 where it has fewer.
+    top, bottom : ndarray of int of shape (r,)
+        Numbers of top and bottom rows that have it.
+    evaluated : int
+        How many conjunctions were counted to find them.
+    """
+
+    items: IntArray
+    top: Counts
+    bottom: Counts
+    evaluated: int
+
+    def __len__(self) -> int:
+        return len(self.top)
+
+
+def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
+    """The least |L| of conjunctions that reach a leverage, taking it as the decimal that it reads as.
+
+    Examples
+    --------
+    >>> least_product(0.1, 5, 5), least_product(0.08, 50, 50)
+    (10, 800)
+    """
+    exact = Fraction(repr(float(min_leverage))) * (n_top + n_bottom) ** 2
+    return -(-exact.numerator // exact.denominator)
+
+
+def search_above(
+    contrast: Contrast, threshold: int, max_size: int, *, limit: int = 1_000_000
+) -> Found:
+    """Find all conjunctions with |L| of at least a threshold.
+
+    Parameters
+    ----------
+    contrast : Contrast
+        The items.
+    threshold : int
+        At least 1; see `least_product`.
+    max_size : int
+        Most items in a conjunction.
+    limit : int, default 1,000,000
+        Most conjunctions to keep; more are an error.
+
+    Returns
+    -------
+    Found
+        All of them.
+
+    Examples
+    --------
+    >>> masks = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], dtype=bool)
+    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2, 3]), np.array([0, 1]))
+    >>> search_above(contrast, 4, 2).items.tolist()
+    [[0, -1], [0, 1]]
+    """
+    return _Search(contrast, max_size, limit, threshold=threshold).run()
+
+
+def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000_000) -> Found:
+    """Find the k conjunctions with the largest |L|.
+
+    Parameters
+    ----------
+    contrast : Contrast
+        The items.
+    k : int
+        How many; fewer come back if there are fewer with L other than zero. Of equal ones those with fewer items come
+        first, then those with the first items.
+    max_size : int
+        Most items in a conjunction.
+    limit : int, default 1,000,000
+        Most conjunctions to keep on the way; more are an error.
+
+    Returns
+    -------
+    Found
+        The best.
+
+    Examples
+    --------
+    >>> masks = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], dtype=bool)
+    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2, 3]), np.array([0, 1]))
+    >>> search_best(contrast, 1, 2).items.tolist()
+    [[0, -1]]
+    """
+    return _Search(contrast, max_size, limit, k=k).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Conjunctions of one size that may have specialisations; those with the same first items stand together."""
+
+    items: IntArray
+    top: Counts
+    bottom: Counts
+    parent_top: Counts
+    parent_bottom: Counts
+
+
+class _Search:
+    def __init__(
+        self,
+        contrast: Contrast,
+        max_size: int,
+        limit: int,
+        threshold: int = 1,
+        k: int | None = None,
+    ):
+        # Strong items first: their conjunctions raise the threshold of a search for the best early.
+        top, bottom = _count(contrast.bits, contrast.split)
+        self._order = np.argsort(-contrast.bound(top, bottom), kind="stable")
+        bits = contrast.bits[self._order]
+        self._contrast = contrast
+        self._rows = bits
+        self._columns = np.ascontiguousarray(bits.T) if bits.shape[1] <= _NARROW else None
+        self._attribute = contrast.attribute[self._order]
+        self._singles = top[self._order], bottom[self._order]
+        self._max_size, self._limit, self._k = max_size, limit, k
+        self._threshold = max(1, threshold)
+        self._kept: list[tuple[IntArray, Counts, Counts]] = []
+        self._count_kept = 0
+        self._evaluated = len(contrast)
+
+    def run(self) -> Found:
+        top, bottom = self._singles
+        p, contrast = len(top), self._contrast
+        items = np.arange(p)[:, None]
+        self._keep(items, top, bottom)
+        whole = np.full(p, contrast.n_top), np.full(p, contrast.n_bottom)
+        level = self._alive(_Level(items, top, bottom, *whole))
+        for size in range(2, self._max_size + 1):
+            if len(level.top) < 2:
+                break
+            level = self._specialise(level, is_last=size == self._max_size)
+        return self._collect()
+
+    def _alive(self, level: _Level) -> _Level:
+        """Those with a specialisation that may reach the threshold."""
+        alive = self._contrast.bound(level.top, level.bottom) >= self._threshold
+        return _Level(*(getattr(level, name)[alive] for name in _Level.__slots__))
+
+    def _specialise(self, level: _Level, *, is_last: bool) -> _Level:
+        """Count the conjunctions of pairs that have all but their last items in common."""
+        parts: list[_Level] = []
+        size = 0
+        for left, right in self._pairs(level, is_last=is_last):
+            items = np.column_stack([level.items[left], level.items[right, -1]])
+            top, bottom = self._count_pairs(level, left, items)
+            self._evaluated += len(left)
+            self._keep(items, top, bottom)
+            if is_last:
+                continue
+            found = _Level(items, top, bottom, level.top[left], level.bottom[left])
+            parts.append(self._alive(found))
+            size += len(parts[-1].top)
+            if size > 20 * self._limit:
+                self._too_many()
+        if not parts:
+            return _Level(level.items[:0], *(np.zeros(0, dtype=np.int64),) * 4)
+        merged = [
+            np.concatenate([getattr(part, name) for part in parts]) for name in _Level.__slots__
+        ]
+        return self._alive(_Level(*merged))
+
+    def _pairs(self, level: _Level, *, is_last: bool) -> Iterator[tuple[IntArray, IntArray]]:
+        """Pairs of the same parent that may reach the threshold, in blocks."""
+        same = (level.items[1:, :-1] == level.items[:-1, :-1]).all(axis=1)
+        ends = np.append(np.flatnonzero(~same) + 1, len(level.items))
+        end = ends[np.searchsorted(ends, np.arange(len(level.items)), side="right")]
+        partners = end - np.arange(len(level.items)) - 1
+        total = np.cumsum(partners)
+        first = 0
+        while first < len(partners):
+            before = total[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(total, before + _PAIRS, side="right")))
+            count = partners[first:last]
+            left = np.repeat(np.arange(first, last), count)
+            starts = np.cumsum(count) - count
+            right = left + 1 + np.arange(len(left)) - np.repeat(starts, count)
+            good = self._may_reach(level, left, right, is_last=is_last)
+            if good.any():
+                yield left[good], right[good]
+            first = last
+
+    def _may_reach(
+        self, level: _Level, left: IntArray, right: IntArray, *, is_last: bool
+    ) -> BoolArray:
+        contrast = self._contrast
+        other = self._attribute[level.items[left, -1]] != self._attribute[level.items[right, -1]]
+        top = np.minimum(level.top[left], level.top[right])
+        bottom = np.minimum(level.bottom[left], level.bottom[right])
+        if not is_last:
+            return np.asarray(other & (contrast.bound(top, bottom) >= self._threshold))
+        # Of two sets within a third at least so many are in both.
+        least_top = level.top[left] + level.top[right] - level.parent_top[left]
+        least_bottom = level.bottom[left] + level.bottom[right] - level.parent_bottom[left]
+        for_top = contrast.product(top, np.maximum(0, least_bottom))
+        for_bottom = -contrast.product(np.maximum(0, least_top), bottom)
+        return np.asarray(other & (np.maximum(for_top, for_bottom) >= self._threshold))
+
+    def _count_pairs(self, level: _Level, left: IntArray, items: IntArray) -> tuple[Counts, Counts]:
+        top, bottom = np.empty((2, len(left)), dtype=np.int64)
+        split, width = self._contrast.split, self._rows.shape[1]
+        step = max(1, _WORDS // width)
+        if self._columns is not None:
+            for first in range(0, len(left), step):
+                chosen = items[first : first + step]
+                words = self._columns[:, chosen[:, 0]]
+                for j in range(1, chosen.shape[1]):
+                    words &= self._columns[:, chosen[:, j]]
+                ones = np.bitwise_count(words)
+                top[first : first + step] = ones[:split].sum(axis=0, dtype=np.uint32)
+                bottom[first : first + step] = ones[split:].sum(axis=0, dtype=np.uint32)
+            return top, bottom
+        starts = np.append(np.flatnonzero(np.diff(left, prepend=-1)), len(left))
+        for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            parent = np.bitwise_and.reduce(self._rows[items[begin, :-1]], axis=0)
+            for first in range(begin, end, step):
+                last = min(first + step, end)
+                words = self._rows[items[first:last, -1]]
+                words &= parent
+                top[first:last], bottom[first:last] = _count(words, split)
+        return top, bottom
+
+    def _keep(self, items: IntArray, top: Counts, bottom: Counts) -> None:
+        size = np.abs(self._contrast.product(top, bottom))
+        good = size >= self._threshold
+        if good.any():
+            wide = np.full((int(good.sum()), self._max_size), -1)
+            wide[:, : items.shape[1]] = items[good]
+            self._kept.append((wide, top[good], bottom[good]))
+            self._count_kept += len(wide)
+        if self._count_kept > self._limit:
+            self._raise_threshold()
+            if self._count_kept > self._limit:
+                self._too_many()
+        elif self._k is not None:
+            self._raise_threshold()
+
+    def _raise_threshold(self) -> None:
+        """In a search for the best k, forget what is below the k-th, and never look at its like again."""
+        if self._k is None or self._count_kept <= self._k:
+            return
+        items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
+        size = np.abs(self._contrast.product(top, bottom))
+        at = len(size) - self._k
+        self._threshold = max(self._threshold, int(np.partition(size, at)[at]))
+        good = size >= self._threshold
+        self._kept = [(items[good], top[good], bottom[good])]
+        self._count_kept = int(good.sum())
+
+    def _too_many(self) -> None:
+        raise InvalidValueError(
+            f"more than {self._limit:,} properties reach the threshold; raise min_leverage, lower max_size, "
+            "or ask for the best k"
+        )
+
+    def _collect(self) -> Found:
+        if not self._kept:
+            nothing = np.zeros(0, dtype=np.int64)
+            return Found(
+                np.zeros((0, self._max_size), dtype=np.intp), nothing, nothing, self._evaluated
+            )
+        items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
+        named = np.where(items >= 0, self._order[items], len(self._order))
+        named.sort(axis=1)  # those that are not there go last
+        count = (named < len(self._order)).sum(axis=1)
+        keys = (*named.T[::-1], count, -np.abs(self._contrast.product(top, bottom)))
+        order = np.lexsort(keys)[: self._k]
+        named = np.where(named < len(self._order), named, -1)[order]
+        return Found(named, top[order], bottom[order], self._evaluated)
+
+
+def _count(words: Words, split: int) -> tuple[Counts, Counts]:
+    """Ones among the words of the top and of the bottom, row by row."""
+    ones = np.bitwise_count(words)
+    return (
+        ones[:, :split].sum(axis=1, dtype=np.int64),
+        ones[:, split:].sum(axis=1, dtype=np.int64),
+    )

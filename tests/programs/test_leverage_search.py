@@ -1,0 +1,136 @@
+"""The exact miner against brute force."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.programs import leverage_search
+from clearmargin.programs.leverage_search import (
+    Contrast,
+    least_product,
+    search_above,
+    search_best,
+)
+
+
+@st.composite
+def tables(draw):
+    """A small table with attributes, two ends, and a size of conjunctions."""
+    p, m = draw(st.integers(1, 8)), draw(st.integers(2, 24))
+    cells = draw(st.lists(st.booleans(), min_size=p * m, max_size=p * m))
+    masks = np.array(cells).reshape(p, m)
+    attribute = np.array(draw(st.lists(st.integers(0, 4), min_size=p, max_size=p)))
+    n_top = draw(st.integers(1, m - 1))
+    n_bottom = draw(st.integers(1, m - n_top))
+    rows = np.array(draw(st.permutations(range(m))))
+    ends = rows[:n_top], rows[n_top : n_top + n_bottom]
+    return masks, *ends, attribute, draw(st.integers(1, 4))
+
+
+def every_conjunction(masks, top, bottom, attribute, max_size):
+    """Counts of all conjunctions, one after the other."""
+    found = {}
+    for size in range(1, max_size + 1):
+        for items in combinations(range(len(masks)), size):
+            if len({int(attribute[i]) for i in items}) == size:
+                has = masks[list(items)].all(axis=0)
+                found[items] = int(has[top].sum()), int(has[bottom].sum())
+    return found
+
+
+def as_dict(found):
+    return {
+        tuple(int(i) for i in items if i >= 0): (int(t), int(b))
+        for items, t, b in zip(found.items, found.top, found.bottom, strict=True)
+    }
+
+
+@settings(max_examples=300)
+@given(tables(), st.integers(1, 150))
+def test_all_conjunctions_above_a_threshold_are_found_and_no_others(table, threshold):
+    masks, top, bottom, attribute, max_size = table
+    found = search_above(Contrast.of(masks, top, bottom, attribute), threshold, max_size)
+    expected = {
+        items: (t, b)
+        for items, (t, b) in every_conjunction(*table).items()
+        if abs(t * len(bottom) - b * len(top)) >= threshold
+    }
+    assert as_dict(found) == expected
+
+
+@settings(max_examples=300)
+@given(tables(), st.integers(1, 12))
+def test_the_best_are_the_best_in_their_order(table, k):
+    masks, top, bottom, attribute, max_size = table
+    found = search_best(Contrast.of(masks, top, bottom, attribute), k, max_size)
+    ranked = sorted(
+        (-abs(t * len(bottom) - b * len(top)), len(items), items)
+        for items, (t, b) in every_conjunction(*table).items()
+        if t * len(bottom) != b * len(top)
+    )
+    assert list(as_dict(found)) == [items for _, _, items in ranked[:k]]
+
+
+@pytest.mark.parametrize("narrow", [0, 64])
+@pytest.mark.parametrize("pairs", [1, 1 << 20])
+def test_blocks_and_layouts_do_not_matter(narrow, pairs, monkeypatch):
+    rng = np.random.default_rng(0)
+    masks = rng.random((12, 400)) < 0.6
+    rows = rng.permutation(400)
+    table = masks, rows[:150], rows[150:350], np.arange(12) // 2, 3
+    expected = as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3))
+    monkeypatch.setattr(leverage_search, "_NARROW", narrow)
+    monkeypatch.setattr(leverage_search, "_PAIRS", pairs)
+    monkeypatch.setattr(leverage_search, "_WORDS", 8)
+    assert as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3)) == expected
+    assert len(expected) > 20
+
+
+def test_thresholds_are_whole_numbers_of_the_decimal_as_it_reads():
+    # 0.3 - 0.4 * 0.5 is below 0.1 in floats; in whole numbers 3 * 5 - 1 * 5 = 10 reaches it.
+    assert least_product(0.1, 5, 5) == 10
+    assert least_product(0.07, 50, 50) == 700  # 0.07 * 10000 > 700 in floats
+    assert least_product(1e-9, 3, 4) == 1
+    for lev in (0.013, 0.08, 0.2499):
+        exact = Fraction(repr(lev)) * 137**2
+        assert least_product(lev, 100, 37) == -(-exact.numerator // exact.denominator)
+
+
+def test_two_values_of_one_attribute_are_never_joined():
+    masks = np.ones((3, 10), dtype=bool)
+    masks[:, 5:] = False
+    contrast = Contrast.of(masks, np.arange(5), np.arange(5, 10), np.array([0, 0, 1]))
+    assert set(as_dict(search_above(contrast, 1, 3))) == {(0,), (1,), (2,), (0, 2), (1, 2)}
+
+
+def test_more_results_than_the_limit_are_an_error_and_the_best_are_not():
+    rng = np.random.default_rng(1)
+    masks = rng.random((40, 60)) < 0.5
+    contrast = Contrast.of(masks, np.arange(30), np.arange(30, 60), np.arange(40))
+    with pytest.raises(InvalidValueError, match=r"more than 100 properties.*ask for the best k"):
+        search_above(contrast, 1, 3, limit=100)
+    assert len(search_best(contrast, 50, 3, limit=100_000)) == 50
+
+
+def test_large_counts_do_not_overflow():
+    m = 200_000
+    masks = np.zeros((2, m), dtype=bool)
+    masks[0, : m // 2] = True
+    contrast = Contrast.of(masks, np.arange(m // 2), np.arange(m // 2, m), np.array([0, 1]))
+    found = search_above(contrast, least_product(0.25, m // 2, m // 2), 2)
+    assert as_dict(found) == {(0,): (m // 2, 0)}
+
+
+def test_far_fewer_are_counted_than_there_are():
+    rng = np.random.default_rng(2)
+    masks = rng.random((100, 400)) < 0.4
+    contrast = Contrast.of(masks, np.arange(200), np.arange(200, 400), np.arange(100))
+    found = search_above(contrast, least_product(0.08, 200, 200), 3)
+    assert found.evaluated < 0.05 * 166_750
