@@ -13,7 +13,7 @@ help:
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure speed against peers and write benchmarks/RESULTS.md"
-	@echo "make reproduce    recompute the published numbers that this version covers"
+	@echo "make reproduce    recompute the published numbers that this version covers (half an hour on 2 cores)"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"
 

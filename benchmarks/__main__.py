@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.page import write_page
-from benchmarks.speed import covers, extraction, foundation, lpsvm
+from benchmarks.speed import advice, covers, extraction, foundation, lpsvm
 
 
 def main() -> None:
@@ -16,6 +16,10 @@ def main() -> None:
         extraction.fit_section,
         extraction.coverage_section,
         covers.section,
+        advice.kbsvm_section,
+        advice.slp_section,
+        advice.sqp_section,
+        advice.forms_section,
         foundation.section,
     ):
         print(f"measuring {measure.__module__}.{measure.__name__} ...", flush=True)

@@ -57,14 +57,20 @@ def best_time(run: Callable[[], object], repeat: int = 3) -> float:
     return min(times)
 
 
-def write_page(sections: list[Section], path: Path) -> None:
+MEASURED = (
+    "Written by `make bench`; times are the shortest of some runs on one machine and mean little elsewhere, "
+    "ratios within a row mean more."
+)
+
+
+def write_page(
+    sections: list[Section], path: Path, title: str = "Measured", intro: str = MEASURED
+) -> None:
     """Write all sections to a file, with what is needed to judge them."""
     packages = ["numpy", "scipy", "scikit-learn", "highspy", "clarabel", "pandas"]
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     head = (
-        "# Measured\n\n"
-        "Written by `make bench`; times are the shortest of some runs on one machine and mean little elsewhere, "
-        "ratios within a row mean more.\n\n"
+        f"# {title}\n\n{intro}\n\n"
         f"Python {platform.python_version()} on {platform.system()} {platform.machine()}; {versions}.\n"
     )
     path.write_text("\n".join([head, *(s.to_markdown() for s in sections)]), encoding="utf-8")

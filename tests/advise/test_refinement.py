@@ -72,7 +72,7 @@ def test_what_is_said_to_hold_holds(method, diabetes, pima):
     for k, outcome in enumerate(outcomes):
         assert (score[covered[:, k], k] >= outcome.margin - 1e-6).all()
         assert outcome.holds == (outcome.margin > 0)
-        assert (outcome.after.proof == "proved") == outcome.holds
+        assert outcome.holds or outcome.after.proof is None
 
 
 def test_the_outcome_reads_as_text_with_the_change_of_each_bound(toy):

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from clearmargin import LPSVC, AdviceSVC, RuleExtractor, RuleSet, parse_rules
 from clearmargin.datasets import load_wbc
+from clearmargin.exceptions import ClearmarginWarning
 
 # Much of the advice here clashes, or speaks of what the few cases do not have, on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
@@ -108,8 +109,10 @@ def test_sample_weights_are_repetitions():
 def test_the_weight_of_a_rule_multiplies_mu():
     X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
     y = ["n", "n", "p", "p"]
-    by_weight = AdviceSVC("a <= 2.2 => n [weight 3]\na >= 1 => p", mu=0.5).fit(X, y)
-    doubled = AdviceSVC("a <= 2.2 => n [weight 6]\na >= 1 => p [weight 2]", mu=0.25).fit(X, y)
+    by_weight = AdviceSVC("a <= 2.2 => n [weight 3]\na >= 1 => p", mu=0.5, lam=5.0).fit(X, y)
+    doubled = AdviceSVC("a <= 2.2 => n [weight 6]\na >= 1 => p [weight 2]", mu=0.25, lam=5.0).fit(
+        X, y
+    )
     assert by_weight.objective_ == pytest.approx(doubled.objective_, rel=1e-9)
     assert by_weight.coef_ == pytest.approx(doubled.coef_, abs=1e-8)
 
@@ -189,7 +192,8 @@ def test_a_column_that_only_begins_like_a_category_is_none():
     X = pd.DataFrame(
         {"smoker_yes": [0, 1, 0, 1], "smoker_no": [1, 0, 1, 0], "smoker_years": [0, 9, 0, 30]}
     )
-    model = AdviceSVC("smoker = no => well", mu=100.0).fit(X, ["well", "well", "well", "ill"])
+    y = ["well", "well", "well", "ill"]
+    model = AdviceSVC("smoker = no => well", mu=100.0, lam=10.0).fit(X, y)
     assert model.outcome_[0].holds
     assert model.outcome_[0].witness is not None
     assert model.predict(X.assign(smoker_years=30)).tolist()[0] == "well"
@@ -236,3 +240,23 @@ def test_a_fitted_model_can_be_copied_and_pickled(toy):
     assert (again.decision_function(X) == model.decision_function(X)).all()
     assert str(again.outcome_) == str(model.outcome_)
     assert clone(model).fit(X, y).refined_ == model.refined_
+
+
+def test_a_plane_that_says_the_same_of_everybody_is_warned_about():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
+    with pytest.warns(ClearmarginWarning, match="the plane is constant: every case gets 'n'"):
+        AdviceSVC("a <= 2.9 => n [weight 3]\na >= 1 => p", mu=0.5, lam=0.1).fit(
+            X, ["n", "n", "n", "p"]
+        )
+
+
+def test_what_holds_only_within_the_range_of_the_data_is_not_called_proved():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(0, 1, (60, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + 0.3 * X["b"] > 0.6, "p", "n")
+    model = AdviceSVC("a >= 0.9 => p", mu=np.inf, lam=10.0).fit(X, y)
+    assert model.coef_[0, 1] != 0
+    assert model.outcome_[0].holds
+    assert model.refined_[0].proof is None
+    far = pd.DataFrame({"a": [0.9], "b": [-1000.0]})
+    assert model.predict(far).tolist() == ["n"]

@@ -15,6 +15,7 @@ from clearmargin.programs.premise_margin import is_void, worst_margin
 __all__ = ["Assessment", "assess", "tight_intervals"]
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,15 @@ class Assessment:
     witness : ndarray of shape (n,) or None
         Where it is taken, in the user's units.
     holds : bool
-        Whether the plane gives the class all over the premise.
+        Whether the plane gives the class all over the premise, within the domain.
+    is_proved : bool
+        Whether it does so beyond the domain, too.
     """
 
     margin: float
     witness: FloatArray | None
     holds: bool
+    is_proved: bool
 
 
 def assess(premise: Premise, frame: Frame, w: FloatArray, b: float, sign: float) -> Assessment:
@@ -55,12 +59,25 @@ def assess(premise: Premise, frame: Frame, w: FloatArray, b: float, sign: float)
     Returns
     -------
     Assessment
-        `holds` is decided in rational arithmetic for the plane and the bounds as they are, tolerance none.
+        What holds is decided in rational arithmetic for the plane and the bounds as they are, tolerance none.
     """
     rows = _within_domain(premise, frame)
     margin, x = worst_margin(*frame.scaled_rows(*rows), *frame.scaled_plane(w, b), sign)
     witness = None if x is None else x * frame.unit + frame.center
-    return Assessment(margin, witness, _holds(*rows, w, b, sign))
+    holds = _holds(*rows, w, b, sign)
+    return Assessment(
+        float(margin), witness, holds, holds and _holds(*_of_categories(premise, frame), w, b, sign)
+    )
+
+
+def _of_categories(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]:
+    """The premise wherever there may be cases: beyond the domain, but with one category for each feature of those."""
+    D, d = frame.domain_rows()
+    grouped = [j for group in frame.groups for j in group]
+    free = np.ones(D.shape[1], dtype=np.bool_)
+    free[grouped] = False
+    kept = ~(D[:, free] != 0).any(axis=1)
+    return np.concatenate([premise.D, D[kept]]), np.concatenate([premise.d, d[kept]])
 
 
 def _within_domain(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]:
@@ -74,6 +91,7 @@ def _holds(D: FloatArray, d: FloatArray, w: FloatArray, b: float, sign: float) -
     if not w.any():
         return (b > 0) == (sign > 0)
     used = w != 0
+    touching: BoolArray = np.zeros(len(d), dtype=np.bool_)
     while True:  # columns that are tied to the plane by some row, directly or through others
         touching = (D[:, used] != 0).any(axis=1)
         more = used | (D[touching] != 0).any(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from clearmargin.advise.outcome import AdviceOutcome
 from clearmargin.advise.reading import Advice
 from clearmargin.advise.train import judge_plane
 from clearmargin.advise.verdict import judge
-from clearmargin.advise.vote import Standard, vote_plane
+from clearmargin.advise.vote import Standard, rule_votes, vote_plane
 from clearmargin.core import RuleSet
 from clearmargin.linear.plane import PlaneClassifier
 from clearmargin.linear.progress import Progress, progress_bar
@@ -37,12 +38,29 @@ _EXCUSE = 4.0
 _MANY = 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Planes of the rules' vote, and how the trust in them is shared.
+
+    Parameters
+    ----------
+    planes : ndarray of shape (k, n + 1)
+        Weights and, last, intercept of each; the first is of what the rules speak of alone.
+    share : ndarray of shape (k,)
+        Their shares, which add up to 1.
+    """
+
+    planes: FloatArray
+    share: FloatArray
+
+
 class AdviceBlendSVC(PlaneClassifier):
     r"""Linear classifier from advice and data that trusts each as far as the data bear it out.
 
     With few points, a model trained under advice as constraints may be worse than the rules alone, and cross-validation
     cannot tell how much to trust them. This classifier averages planes instead of choosing one: the plane of the rules'
-    vote, planes that leave it for the data (1-norm SVMs whose weights are drawn towards it), and plain 1-norm SVMs.
+    vote (where they are silent, also with the commoner class), planes that leave it for the data (1-norm SVMs whose
+    weights are drawn towards it), and plain 1-norm SVMs.
     Each has a weight: what it is worth beforehand, times ``exp(-errors / 4)`` for its errors in cross-validation.
     Beforehand, the advice is taken to be worth `worth` cases. Advice that is wrong on more cases than it is right on,
     by more than four, is set aside. The average is one plane.
@@ -79,6 +97,8 @@ class AdviceBlendSVC(PlaneClassifier):
         The advice as it was read.
     outcome_ : AdviceOutcome
         What the plane makes of each rule: kept where it gives its class all over its premise, else ignored.
+    refined_ : RuleSet
+        The rules, unchanged; those that the plane respects everywhere are marked as proved.
     classes_ : ndarray of shape (2,)
         The classes; `classes_[1]` is the positive side.
     n_features_in_ : int
@@ -144,7 +164,7 @@ class AdviceBlendSVC(PlaneClassifier):
         self.advice_ = case.rules
         training = judge_plane(case.counting(), self.coef_[0], float(self.intercept_[0]))
         warn_about(case, training.framed, stacklevel=2)
-        self.outcome_, _ = judge(case.counting(), training)
+        self.outcome_, self.refined_ = judge(case.counting(), training)
         return self
 
     def _check_parameters(self) -> None:
@@ -154,55 +174,70 @@ class AdviceBlendSVC(PlaneClassifier):
             check_whole("cv", self.cv, 2)
 
     def _blend(self, case: AdviceCase, standard: Standard, seed: int) -> FloatArray:
-        vote = None
-        if len(case.rules):
-            vote = vote_plane(case, standard, np.random.default_rng(seed))
-        Z, y = standard.scaled(case.points), case.y
-        self.is_set_aside_ = vote is not None and _is_mostly_wrong(vote, Z, y, case.weight)
+        Z, y, weight = standard.scaled(case.points), case.y, case.weight
+        votes = self._votes(case, standard, seed)
+        self.is_set_aside_ = votes is not None and _is_mostly_wrong(votes.planes[0], Z, y, weight)
         if self.is_set_aside_:
-            vote = None
-        if len(np.unique(y[case.weight > 0])) < 2:
-            return self._without_choice(vote, y[case.weight > 0], Z.shape[1])
-        kinds, lams = _kinds(vote)
-        errors = self._errors(Z, y, case.weight, vote, seed)
-        prior = _prior(kinds, float(case.weight.sum()), self.worth)
-        weight = prior * np.exp(-_RATE * (errors - errors.min()))
-        weight /= weight.sum()
+            votes = None
+        if len(np.unique(y[weight > 0])) < 2:
+            return self._without_choice(votes, y[weight > 0], Z.shape[1])
+        kinds, lams = _kinds(votes)
+        errors = self._errors(Z, y, weight, votes, seed)
+        prior = _prior(kinds, votes, float(weight.sum()) / self.worth)
+        share = prior * np.exp(-_RATE * (errors - errors.min()))
+        share /= share.sum()
         self.candidates_ = {
             "kind": kinds,
             "lam": lams,
             "errors": errors,
             "prior": prior,
-            "weight": weight,
+            "weight": share,
         }
         self.trust_ = {
-            kind: float(weight[kinds == kind].sum()) for kind in ("advice", "between", "data")
+            kind: float(share[kinds == kind].sum()) for kind in ("advice", "between", "data")
         }
-        planes = _planes(Z, y, case.weight, vote)
+        planes = _planes(Z, y, weight, votes)
         # Each in the scale in which its scores on the data have a root mean square of 1.
         scores = Z @ planes[:, :-1].T + planes[:, -1]
-        size = np.sqrt(np.average(scores**2, axis=0, weights=case.weight))
-        return np.asarray(weight @ (planes / np.maximum(size, 1e-12)[:, None]))
+        size = np.sqrt(np.average(scores**2, axis=0, weights=weight))
+        return np.asarray(share @ (planes / np.maximum(size, 1e-12)[:, None]))
 
-    def _without_choice(self, vote: FloatArray | None, y: FloatArray, n: int) -> FloatArray:
+    def _votes(self, case: AdviceCase, standard: Standard, seed: int) -> Votes | None:
+        """The planes of the rules' vote: of what they speak of, and with the commoner class where they are silent."""
+        if not len(case.rules):
+            return None
+        vote = vote_plane(case, standard, np.random.default_rng(seed))
+        if vote is None:
+            return None
+        decided = rule_votes(case, case.points, silence=False) != 0
+        if not case.weight.sum() or decided.all():
+            return Votes(vote[None], np.ones(1))
+        common = 1.0 if case.weight @ case.y > 0 else -1.0
+        filled = vote_plane(case, standard, np.random.default_rng(seed), default=common)
+        if filled is None:
+            return Votes(vote[None], np.ones(1))
+        spoken = float(case.weight @ decided / case.weight.sum())
+        return Votes(np.stack([vote, filled]), np.array([spoken, 1.0 - spoken]))
+
+    def _without_choice(self, votes: Votes | None, y: FloatArray, n: int) -> FloatArray:
         """No data, or those of one class: nothing to weigh the advice against."""
-        self.trust_ = {"advice": float(vote is not None), "between": 0.0, "data": 0.0}
+        self.trust_ = {"advice": float(votes is not None), "between": 0.0, "data": 0.0}
         self.candidates_ = {}
-        if vote is not None:
-            return vote
+        if votes is not None:
+            return np.asarray(votes.planes[0])
         self.trust_["data"] = 1.0
         return np.append(np.zeros(n), y[0] if len(y) else -1.0)
 
     def _errors(
-        self, Z: FloatArray, y: FloatArray, weight: FloatArray, vote: FloatArray | None, seed: int
+        self, Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | None, seed: int
     ) -> FloatArray:
         """Mean number of errors of each plane on points it was not trained with; a score of zero is half an error."""
         rounds = self._rounds(Z, y, np.random.default_rng(seed))
-        total = np.zeros(len(_kinds(vote)[0]))
+        total = np.zeros(len(_kinds(votes)[0]))
         splits = [split for one in rounds for split in one]
         with progress_bar("cross-validation", len(splits), self.progress) as advance:
             for train, test in splits:
-                planes = _planes(Z[train], y[train], weight[train], vote)
+                planes = _planes(Z[train], y[train], weight[train], votes)
                 score = y[test][:, None] * (Z[test] @ planes[:, :-1].T + planes[:, -1])
                 total += weight[test] @ ((score < 0) + 0.5 * (score == 0))
                 advance()
@@ -222,6 +257,7 @@ class AdviceBlendSVC(PlaneClassifier):
 
     outcome_: AdviceOutcome
     advice_: RuleSet
+    refined_: RuleSet
 
 
 def _stratified(y: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -239,27 +275,26 @@ def _is_mostly_wrong(vote: FloatArray, Z: FloatArray, y: FloatArray, weight: Flo
     return bool(lead > _EXCUSE)
 
 
-def _kinds(vote: FloatArray | None) -> tuple[NDArray[np.str_], FloatArray]:
-    """What each plane is, and its cost of a loss; the vote's plane has none."""
+def _kinds(votes: Votes | None) -> tuple[NDArray[np.str_], FloatArray]:
+    """What each plane is, and its cost of a loss; planes of the vote have none."""
     lams = np.array(_LAMS)
-    if vote is None:
+    if votes is None:
         return np.full(len(lams), "data"), lams
-    kinds = np.repeat(["advice", "between", "data"], [1, len(lams), len(lams)])
-    return kinds, np.concatenate([[0.0], lams, lams])
+    count = len(votes.planes)
+    kinds = np.repeat(["advice", "between", "data"], [count, len(lams), len(lams)])
+    return kinds, np.concatenate([np.zeros(count), lams, lams])
 
 
-def _prior(kinds: NDArray[np.str_], m: float, worth: float) -> FloatArray:
-    """The weight of each plane before any error was counted."""
-    if not (kinds == "advice").any():
+def _prior(kinds: NDArray[np.str_], votes: Votes | None, cases: float) -> FloatArray:
+    """The weight of each plane before any error was counted; `cases` in units of what the advice is worth."""
+    if votes is None:
         return np.full(len(kinds), 1.0 / len(kinds))
-    advice = 1.0 / (1.0 + (m / worth) ** 2)
-    share = {"advice": advice, "between": (1.0 - advice) / 2, "data": (1.0 - advice) / 2}
-    return np.array([share[kind] / (kinds == kind).sum() for kind in kinds])
+    advice = 1.0 / (1.0 + cases**2)
+    rest = (kinds != "advice").sum()
+    return np.concatenate([advice * votes.share, np.full(rest, (1.0 - advice) / rest)])
 
 
-def _planes(
-    Z: FloatArray, y: FloatArray, weight: FloatArray, vote: FloatArray | None
-) -> FloatArray:
+def _planes(Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | None) -> FloatArray:
     """All planes, in the order of `_kinds`."""
     counts = weight > 0
     Z, y, weight = Z[counts], y[counts], weight[counts]
@@ -268,6 +303,7 @@ def _planes(
         plain = np.tile(constant, (len(_LAMS), 1))
     else:
         plain = centred_path(Z, y, weight, _LAMS)
-    if vote is None:
+    if votes is None:
         return plain
-    return np.concatenate([vote[None], centred_path(Z, y, weight, _LAMS, vote), plain])
+    between = centred_path(Z, y, weight, _LAMS, votes.planes[0])
+    return np.concatenate([votes.planes, between, plain])

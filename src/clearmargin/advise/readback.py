@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from clearmargin.advise.encoding import Columns, Premise
 from clearmargin.advise.frame import Frame
+from clearmargin.advise.reading import column_of
 from clearmargin.core import Box, CategorySets, FeatureSpace, Polyhedron, Rule
 from clearmargin.core.rounding import round_down, round_up
 from clearmargin.core.rule import Region
@@ -115,8 +116,9 @@ def _read(
         found, bound = row[0] * factor, float(limit[0] * factor)
         if not turned[r]:
             found = A[r]
-        A[r], b[r] = _few_digits(found, bound, frame, expert, digits, inwards=inwards)
-        strict[r] = False
+        short, b[r] = _few_digits(found, bound, frame, expert, digits, inwards=inwards)
+        turned[r] = not np.array_equal(short, A[r])
+        A[r], strict[r] = short, False
     return ReadRows(A, b, strict, changed, turned)
 
 
@@ -157,7 +159,15 @@ def extended_space(columns: Columns, touched: BoolArray) -> FeatureSpace:
         The same space where nothing new came in.
     """
     space = columns.space
-    new = [columns.names[j] for j in np.flatnonzero(touched) if j not in columns.numbers.values()]
+    names = [columns.names[j] for j in np.flatnonzero(touched) if j not in columns.numbers.values()]
+    # The prefix of a step says nothing to people, as long as the name alone is clear.
+    bare = [name.partition("__")[2] for name in names]
+    new = [
+        short
+        if short and short not in space.names and column_of(short, columns.names) is not None
+        else name
+        for short, name in zip(bare, names, strict=True)
+    ]
     if not new:
         return space
     more = len(new)

@@ -15,6 +15,7 @@ from clearmargin.advise.reading import Advice
 from clearmargin.advise.train import REFINERS, Training, train
 from clearmargin.advise.verdict import judge
 from clearmargin.core import RuleSet
+from clearmargin.core.rule import as_label
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.linear.plane import PlaneClassifier
 from clearmargin.linear.validation import check_choice, check_positive, check_whole
@@ -77,8 +78,8 @@ class AdviceSVC(PlaneClassifier):
     advice_ : RuleSet
         The advice as it was read.
     refined_ : RuleSet
-        The rules that the model was trained with in the end, in the units of the data. Rules that hold everywhere are
-        marked as proved.
+        The rules that the model was trained with in the end, in the units of the data. Rules whose class the model
+        gives everywhere, beyond the range of the data too, are marked as proved.
     outcome_ : AdviceOutcome
         What became of each rule; print it.
     classes_ : ndarray of shape (2,)
@@ -161,6 +162,14 @@ class AdviceSVC(PlaneClassifier):
         self.n_iter_ = training.n_iter
         self.advice_ = case.rules
         self.outcome_, self.refined_ = judge(case, training)
+        if len(case.rules) and not training.w.any():
+            said = as_label(self.classes_[int(training.b > 0)])
+            warnings.warn(
+                f"the plane is constant: every case gets {said!r}. Data and advice pull in different directions, or "
+                "their costs are too small against the weights; raise lam or mu, or refine the advice",
+                ClearmarginWarning,
+                stacklevel=3,
+            )
         if not training.converged:
             warnings.warn(
                 f"refinement was still improving after max_iter={self.max_iter} steps; raise max_iter or tol",

@@ -124,7 +124,7 @@ def _with_stats(
         stats = RuleStats(
             len(covered), int(covered.sum()), int((covered & (case.y == case.sign[i])).sum())
         )
-    proved = found is not None and found.holds and verdict not in ("rejected", "empty")
+    proved = found is not None and found.is_proved and verdict not in ("rejected", "empty")
     return Rule(
         rule.region,
         rule.label,

@@ -168,7 +168,7 @@ def _beyond(bounds: list[float], met: Values) -> list[float]:
     return [low - step, high + step]
 
 
-def rule_votes(case: AdviceCase, X: FloatArray) -> FloatArray:
+def rule_votes(case: AdviceCase, X: FloatArray, *, silence: bool = True) -> FloatArray:
     """Add up the votes of the rules for each row, each with its weight and the sign of its class.
 
     Parameters
@@ -177,12 +177,13 @@ def rule_votes(case: AdviceCase, X: FloatArray) -> FloatArray:
         The advice.
     X : ndarray of shape (m, n)
         Rows.
+    silence : bool, default True
+        Whether, where all rules speak for the same class, rows that none covers are votes for the other.
 
     Returns
     -------
     ndarray of shape (m,)
-        Positive for the second class; zero where no rule speaks or they cancel. Where all rules speak for the same
-        class, rows that none covers are votes for the other.
+        Positive for the second class; zero where no rule speaks or they cancel.
     """
     votes = np.zeros(len(X))
     spoken = np.zeros(len(X), dtype=np.bool_)
@@ -190,12 +191,14 @@ def rule_votes(case: AdviceCase, X: FloatArray) -> FloatArray:
         covered = premise.covers(X)
         votes[covered] += sign * rule.weight
         spoken |= covered
-    if len(case.sign) and (case.sign == case.sign[0]).all():
+    if silence and len(case.sign) and (case.sign == case.sign[0]).all():
         votes[~spoken] = -case.sign[0]
     return votes
 
 
-def vote_plane(case: AdviceCase, standard: Standard, rng: np.random.Generator) -> FloatArray | None:
+def vote_plane(
+    case: AdviceCase, standard: Standard, rng: np.random.Generator, default: float = 0.0
+) -> FloatArray | None:
     """Find the plane that says, on the average, what the rules vote.
 
     Parameters
@@ -206,6 +209,8 @@ def vote_plane(case: AdviceCase, standard: Standard, rng: np.random.Generator) -
         The values of each column.
     rng : Generator
         For the reference points.
+    default : float, default 0.0
+        The sign of the class of points for which the rules have no verdict; with 0 these are left out.
 
     Returns
     -------
@@ -215,6 +220,7 @@ def vote_plane(case: AdviceCase, standard: Standard, rng: np.random.Generator) -
     """
     points = standard.draw(rng, _REFERENCES)
     votes = np.sign(rule_votes(case, points))
+    votes[votes == 0] = default
     decided = votes != 0
     used = np.zeros(points.shape[1], dtype=np.bool_)
     for premise in case.premises:

@@ -163,7 +163,7 @@ class Premises:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Premises that are boxes inside |x_j| <= 1.
+    """Premises that are boxes inside ``|x_j| <= 1``.
 
     Parameters
     ----------

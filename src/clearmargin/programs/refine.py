@@ -7,8 +7,8 @@ alone suggest and its certificate in each premise::
     minimise    M |D_i'u + z_i w|_1 + d^i'u    subject to  u >= 0,     M = 1000
 
 which says by how much each row has to move for the premise to fit that plane. Where the data speak for a premise, in
-that a point of its class is in it and on its side of that plane, the farthest of them is its anchor, which refinement
-must not lose. Without an anchor, a premise that a step leaves without any point has been rejected: it is taken out, and
+that points of its class are in it, the one farthest on its side of that plane is its anchor, which refinement must not
+lose. Without an anchor, a premise that a step leaves without any point has been rejected: it is taken out, and
 the others go on without it. In the end the rows stay as they are and the
 plane is estimated once more; if the advice as it was given has a lower objective with no change at all, that is the
 answer.
@@ -125,9 +125,8 @@ def find_anchors(problem: AdviceProblem, w: FloatArray, b: float) -> FloatArray:
     Returns
     -------
     ndarray of shape (r, n)
-        NaN where no point of the class in the premise is on its side. Where the premise has no point of any class, what
-        speaks for it is the plane: then the anchor lies halfway between its centre and its farthest corner, if that is
-        on its side.
+        NaN where the premise has points, but none of its class. Where it has no point of any class, what speaks for it
+        is the plane: then the anchor lies halfway between its centre and its farthest corner, if that is on its side.
     """
     premises = problem.premises
     anchors = np.full((len(premises), problem.n_features), np.nan)
@@ -136,7 +135,7 @@ def find_anchors(problem: AdviceProblem, w: FloatArray, b: float) -> FloatArray:
         D, d = premises.D[premises.rule == i], premises.d[premises.rule == i]
         left = problem.X @ D.T
         inside = np.all(left <= d + 1e-9, axis=1)
-        speaks = inside & (problem.y == z) & (z * scores > 0)
+        speaks = inside & (problem.y == z)
         if speaks.any():
             anchors[i] = problem.X[np.argmax(np.where(speaks, z * scores, -np.inf))]
         elif not inside.any():

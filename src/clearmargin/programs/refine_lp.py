@@ -149,9 +149,11 @@ class Iterate:
         f: FloatArray,
     ) -> Iterate:
         """Evaluate a point, every error as small as it can be."""
-        moved = problem.premises.moved(F, f)
-        eta, zeta = moved.errors(w, b, u)
-        errors = float(moved.cost @ (eta.sum(axis=1) + zeta))
+        # As `errors` of the moved premises, without making them.
+        premises = problem.premises
+        pull = premises.totals(u[:, None] * (premises.D - F)) + premises.sign[:, None] * w
+        short = 1.0 + premises.totals(u * (premises.d - f)) - premises.sign * b
+        errors = float(premises.cost @ (np.abs(pull).sum(axis=1) + np.maximum(0.0, short)))
         boxes = float(problem.boxes.cost @ problem.boxes.errors(w, b))
         value = problem.data_loss(w, b) + errors + boxes + movable.price(F, f)
         return cls(w, b, u, F, f, value)
@@ -176,6 +178,9 @@ class JointProgram:
         self._problem = problem
         self._movable = movable
         self._session = Session(_program(problem, movable), method="dual")
+        premises = problem.premises
+        self._F, self._f = np.zeros_like(premises.D), np.zeros_like(premises.d)
+        self._u = np.zeros_like(premises.d)
         # Steps with multipliers fixed and steps with rows fixed take turns and end in quite different bases: each kind
         # goes on from the last basis of its own.
         self._bases: dict[tuple[bool, bool], Any] = {}
@@ -224,19 +229,29 @@ class JointProgram:
     def _move_to(self, at: Iterate, u_radius: float, row_radius: float) -> None:
         """Linearise around a point, and keep within the radii of it."""
         premises, move = self._problem.premises, self._movable
+        pull: dict[str, Any] = {}
+        price: dict[str, Any] = {}
+        # Where rows are fixed the linearisation is exact whatever u^ is, and where multipliers are, whatever F^ and f^
+        # are: then those stay, and half of the coefficients with them.
+        if u_radius > 0 or row_radius == 0:
+            self._F, self._f = at.F, at.f
+            pull["u"] = _pull_matrix(premises, premises.D - at.F)
+            price["u"] = _prices(premises, premises.d - at.f)
+        if row_radius > 0:
+            self._u = at.u
+            if move.row.size:
+                turn = _turn_matrix(move, at.u)
+                pull |= {"F_up": -turn, "F_down": turn}
+            if move.shift.size:
+                shift = _shift_matrix(move, at.u)
+                price |= {"f_up": shift, "f_down": -shift}
         # F^'u^ of each premise is what the linearisation counts twice.
-        twice = -premises.totals(at.u[:, None] * at.F).ravel()
-        beyond = 1.0 + premises.totals(at.f * at.u)
-        pull: dict[str, Any] = {"u": _pull_matrix(premises, premises.D - at.F)}
-        price: dict[str, Any] = {"u": _prices(premises, premises.d - at.f)}
+        twice = -premises.totals(self._u[:, None] * self._F).ravel()
+        beyond = 1.0 + premises.totals(self._f * self._u)
         bounds: dict[str, Any] = {"u": (np.maximum(0.0, at.u - u_radius), at.u + u_radius)}
         if move.row.size:
-            turn = _turn_matrix(move, at.u)
-            pull |= {"F_up": -turn, "F_down": turn}
             bounds |= _split_bounds("F", at.F[move.row, move.column], row_radius)
         if move.shift.size:
-            shift = _shift_matrix(move, at.u)
-            price |= {"f_up": shift, "f_down": -shift}
             bounds |= _split_bounds("f", at.f[move.shift], row_radius)
         self._session.update(
             bounds=bounds,

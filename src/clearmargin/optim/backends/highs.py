@@ -48,6 +48,8 @@ _ERRORS: dict[Any, tuple[type[SolverError], str]] = {
     _Status.kTimeLimit: (TimeLimitError, "HiGHS ran out of time"),
     _Status.kIterationLimit: (TimeLimitError, "HiGHS ran out of iterations"),
 }
+# Option large_matrix_value of HiGHS.
+_LARGEST_COEFFICIENT = 1e15
 _BREAKDOWNS = {_Status.kUnknown, _Status.kSolveError, _Status.kPostsolveError}
 
 
@@ -93,7 +95,7 @@ class Engine:
 
     def load(self, data: Compiled) -> None:
         """Take over a whole program; a basis of the same shape is kept."""
-        basis = self.basis
+        place = self.basis
         rows, columns = data.A.shape
         status = self._highs.passModel(
             columns,
@@ -113,16 +115,17 @@ class Engine:
             data.is_integer.astype(np.int32),
         )
         self._check(status, "the program")
-        self.use_basis(basis)
+        self.use_basis(place)
 
     @property
-    def basis(self) -> Any:
-        """Which unknowns and rows the last solve ended on; not valid where there was none."""
-        return self._highs.getBasis()
+    def basis(self) -> tuple[Any, tuple[int, int]]:
+        """Where the last solve ended, and the shape of the program then."""
+        # Asking HiGHS for the shape is quick; the length of the basis itself takes a Python object for each entry.
+        return self._highs.getBasis(), (self._highs.getNumCol(), self._highs.getNumRow())
 
-    def use_basis(self, basis: Any) -> None:
-        """Start the next solve from a basis, if it is of the shape of the program."""
-        shape = len(basis.col_status), len(basis.row_status)
+    def use_basis(self, place: tuple[Any, tuple[int, int]]) -> None:
+        """Start the next solve from a basis, if there was one and it is of the shape of the program."""
+        basis, shape = place
         if basis.valid and shape == (self._highs.getNumCol(), self._highs.getNumRow()):
             self._highs.setBasis(basis)
 
@@ -145,7 +148,12 @@ class Engine:
 
     def set_entry(self, row: int, column: int, value: float) -> None:
         """Change one coefficient."""
-        self._check(self._highs.changeCoeff(row, column, value), "a coefficient")
+        # Of a single coefficient HiGHS takes what it refuses as part of a program.
+        is_large = abs(value) >= _LARGEST_COEFFICIENT
+        status = (
+            highspy.HighsStatus.kError if is_large else self._highs.changeCoeff(row, column, value)
+        )
+        self._check(status, "a coefficient")
 
     def add_columns(self, block: Variables, A: sparse.csc_array[np.float64]) -> None:
         """Append unknowns; `A` has the rows of the program."""

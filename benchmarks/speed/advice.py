@@ -1,0 +1,362 @@
+"""Training with advice: the dual beside the printed program, and refinement beside its parts built anew each time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from benchmarks.page import Section, Table
+from benchmarks.speed.advice_cvxpy import by_components, by_matrices
+from clearmargin.optim import Linear, Program, Variables, solve
+from clearmargin.programs.advice_dual import data_plane, solve_advice
+from clearmargin.programs.advice_path import AdvicePath, scaled_costs
+from clearmargin.programs.advice_svm import (
+    AdviceProblem,
+    Boxes,
+    Premises,
+    advice_program,
+    error_variables,
+    plane_blocks,
+)
+from clearmargin.programs.refine import find_anchors, support_multipliers
+from clearmargin.programs.refine_lp import Iterate, JointProgram, Movable, limits_of_change
+from clearmargin.programs.refine_slp import alternate
+from clearmargin.programs.refine_sqp import convexified_program
+
+Array = NDArray[np.float64]
+RULES, CONDITIONS = 6, 3
+# Cost of all points together and of each rule, and of a change relative to that of a rule.
+LAM, MU, NU = 100.0, 1.0, 0.1
+WAYS = ("up", "down")
+
+
+def race(*runs: Callable[[], Any], repeat: int = 3) -> list[float]:
+    """The shortest processor time of each, taken in turns so that other load meets all of them alike."""
+    times = [np.inf] * len(runs)
+    for _ in range(repeat):
+        for k, run in enumerate(runs):
+            start = time.process_time()
+            run()
+            times[k] = min(times[k], time.process_time() - start)
+    return times
+
+
+def advised(m: int, n: int, seed: int = 0) -> AdviceProblem:
+    """Points in [-1, 1]^n with noise, and rules of the right direction whose bounds are more or less wrong."""
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.normal(scale=0.4, size=(m, n)), -1.0, 1.0)
+    slope = np.zeros(n)
+    slope[:5] = rng.normal(size=5)
+    slope /= np.linalg.norm(slope)
+    y = np.where(X @ slope + 0.1 * rng.normal(size=m) > 0, 1.0, -1.0)
+    domain = np.vstack([np.eye(n), -np.eye(n)])
+    sign = np.where(np.arange(RULES) % 2, -1.0, 1.0)
+    rows = []
+    for z in sign:
+        D = np.zeros((CONDITIONS, n))
+        chosen = rng.permutation(n)[:CONDITIONS]
+        D[np.arange(CONDITIONS), chosen] = -z * np.where(slope[chosen] >= 0, 1.0, -1.0)
+        d = rng.uniform(-0.2, 0.3, size=CONDITIONS)
+        rows.append((np.vstack([D, domain]), np.append(d, np.ones(2 * n))))
+    own = [np.arange(CONDITIONS + 2 * n) < CONDITIONS] * RULES
+    premises = Premises.stack(rows, sign, np.full(RULES, MU), own)
+    return AdviceProblem(X, y, np.full(m, LAM / m), premises, Boxes.none(n))
+
+
+def beginning(problem: AdviceProblem, *, anchored: bool) -> tuple[Movable, Iterate]:
+    """What may move, and where `refine_advice` starts."""
+    w, b = data_plane(problem)
+    k, n = problem.premises.D.shape
+    anchors = find_anchors(problem, w, b) if anchored else None
+    movable = Movable(problem.premises, NU, np.ones((k, n), dtype=np.bool_), anchors)
+    u = support_multipliers(problem, w)
+    return movable, Iterate.at(problem, movable, w, b, u, np.zeros((k, n)), np.zeros(k))
+
+
+# Successive linear programming.
+
+
+def visited(problem: AdviceProblem, movable: Movable, start: Iterate) -> list[Iterate]:
+    """The points at which `alternate` linearises, until the defaults of `AdviceSVC` stop it."""
+    points = [start]
+    for found in alternate(problem, movable, start):
+        points.append(found)
+        values = [point.objective for point in points[-3:]]
+        is_still = len(values) == 3 and values[0] - values[2] <= 1e-4 * values[2]
+        if is_still or len(points) > 50:
+            break
+    return points[:-1]
+
+
+def in_place(problem: AdviceProblem, movable: Movable, points: list[Iterate]) -> list[float]:
+    """The optimum of each half-step, as `alternate` finds it."""
+    program = JointProgram(problem, movable)
+    values = [
+        program.step(at, row_radius=0.0)[1] if k % 2 else program.step(at, u_radius=0.0)[1]
+        for k, at in enumerate(points)
+    ]
+    program.close()
+    return values
+
+
+def built_anew(problem: AdviceProblem, movable: Movable, points: list[Iterate]) -> list[float]:
+    """The optimum of each half-step, the program printed for it built and solved from nothing."""
+    values = []
+    for k, at in enumerate(points):
+        if k % 2:
+            moved = replace(problem, premises=problem.premises.moved(at.F, at.f))
+            solution = solve(advice_program(moved), method="simplex", explain=False)
+            values.append(solution.objective + movable.price(at.F, at.f))
+        else:
+            program = refinement_program(problem, movable, at.u)
+            values.append(solve(program, method="simplex", explain=False).objective)
+    return values
+
+
+def refinement_program(problem: AdviceProblem, movable: Movable, u: Array) -> Program:
+    """Eq. (2) of Kunapuli, Maclin and Shavlik with u given, with the limits of change that `refine_lp` adds."""
+    premises, n = problem.premises, problem.n_features
+    r = len(premises)
+    weights = sparse.kron(premises.sign[:, None], sparse.eye_array(n), format="csc")
+    eye = sparse.eye_array(r * n, format="csc")
+    row, shift = movable.row, movable.shift
+    turned = premises.rule[row] * n + movable.column, np.arange(row.size)
+    turn = sparse.csc_array((u[row], turned), shape=(r * n, row.size))
+    shifted = premises.rule[shift], np.arange(shift.size)
+    move = sparse.csc_array((u[shift], shifted), shape=(r, shift.size))
+    around: dict[str, Any] = {"p": weights, "q": -weights, "F_up": -turn, "F_down": turn}
+    advice: dict[str, Any] = {"b": premises.sign[:, None], "f_up": move, "f_down": -move}
+    fixed = premises.totals(u[:, None] * premises.D).ravel()
+    return Program(
+        [
+            *plane_blocks(problem),
+            error_variables("eta", np.repeat(premises.cost, n)),
+            error_variables("zeta", premises.cost),
+            *(Variables(f"F_{way}", row.size, 0.0, cost=movable.turn_cost()) for way in WAYS),
+            *(Variables(f"f_{way}", shift.size, 0.0, cost=movable.shift_cost()) for way in WAYS),
+            Linear("above", {**around, "eta": eye}, lower=-fixed),
+            Linear("below", {**around, "eta": -eye}, upper=-fixed),
+            Linear(
+                "advice",
+                {**advice, "zeta": sparse.eye_array(r, format="csc")},
+                lower=1.0 + premises.totals(premises.d * u),
+            ),
+            *limits_of_change(movable),
+        ]
+    )
+
+
+def measure_slp(m: int, n: int, seeds: int, repeat: int) -> list[str]:
+    """One row of the table: some problems of one size, their times added up."""
+    steps, ours, theirs, apart = 0, 0.0, 0.0, 0.0
+    for seed in range(seeds):
+        problem = advised(m, n, seed)
+        movable, start = beginning(problem, anchored=True)
+        points = visited(problem, movable, start)
+        task = problem, movable, points
+        values: dict[str, Any] = {}
+        warm, cold = race(
+            lambda: values.update(ours=np.array(in_place(*task))),  # noqa: B023
+            lambda: values.update(theirs=np.array(built_anew(*task))),  # noqa: B023
+            repeat=repeat,
+        )
+        apart = max(apart, float(np.abs(values["ours"] / values["theirs"] - 1.0).max()))
+        steps, ours, theirs = steps + len(points), ours + warm, theirs + cold
+    assert apart <= 1e-6, (m, n, apart)
+    return [
+        f"{m:,} x {n}",
+        str(seeds),
+        str(steps),
+        f"{1e3 * ours / steps:.1f}",
+        f"{1e3 * theirs / steps:.1f}",
+        f"**{theirs / ours:.1f}**",
+        f"{apart:.0e}",
+    ]
+
+
+def slp_section() -> Section:
+    """Half-steps of refinement changed in place, beside half-steps built anew."""
+    sizes = [(300, 8, 5, 5), (1_000, 10, 5, 3), (5_000, 10, 2, 1)]
+    header = [
+        "points x features",
+        "problems",
+        "half-steps",
+        "in place ms",
+        "anew ms",
+        "anew / in place",
+        "objectives differ by",
+    ]
+    return Section(
+        "Refining advice by linear programs",
+        f"`refine='slp'` with {RULES} rules: each half-step changes one program inside HiGHS and goes on from a basis "
+        "of its own kind, beside the printed linear program of each half-step built anew and solved by the simplex "
+        "method of HiGHS. Both take the same points, and building is counted for both; milliseconds of processor "
+        "time for each half-step.",
+        Table(header, [measure_slp(*size) for size in sizes]),
+        "The first half-steps of each problem have nothing to go on from and cost as much as anew; the gain is in "
+        "those that follow.",
+    )
+
+
+# The convex-concave procedure.
+
+
+def measure_sqp(m: int, n: int) -> list[str]:
+    """One row of the table."""
+    problem = advised(m, n)
+    movable, start = beginning(problem, anchored=False)
+
+    def direct() -> float:
+        return solve(convexified_program(problem, movable, start), explain=False).objective
+
+    at = problem, movable, start
+    values = np.array([by_matrices(*at), by_components(*at)])
+    apart = float(np.abs(values / direct() - 1.0).max())
+    assert apart <= 1e-5, (m, n, apart)
+    ours, build, whole, single = race(
+        direct,
+        lambda: convexified_program(*at),
+        lambda: by_matrices(*at),
+        lambda: by_components(*at),
+        repeat=3,
+    )
+    return [
+        f"{m:,} x {n}",
+        f"{1e3 * ours:.0f}",
+        f"{1e3 * build:.0f}",
+        f"{1e3 * whole:.0f}",
+        f"{1e3 * single:.0f}",
+        f"**{whole / ours:.1f}**",
+        f"**{single / ours:.1f}**",
+        f"{apart:.0e}",
+    ]
+
+
+def sqp_section() -> Section:
+    """One step of the convex-concave procedure, beside CVXPY."""
+    header = [
+        "points x features",
+        "direct ms",
+        "of it building",
+        "CVXPY, matrices ms",
+        "CVXPY, components ms",
+        "matrices / direct",
+        "components / direct",
+        "objectives differ by",
+    ]
+    return Section(
+        "Refining advice by cone programs",
+        f"One step of `refine='sqp'` with {RULES} rules, built and solved: given to Clarabel directly, beside the same "
+        "program stated in CVXPY and solved by Clarabel, over whole matrices and with one constraint for each premise, "
+        "feature and side, as it is printed; milliseconds of processor time.",
+        Table(header, [measure_sqp(m, n) for m, n in [(300, 8), (1_000, 10), (5_000, 10)]]),
+        "All of them end in the same solver, whose time bounds what stating the program directly can save.",
+    )
+
+
+# The knowledge-based SVM.
+
+
+def measure_kbsvm(m: int, *, printed: bool) -> tuple[list[str], float]:
+    """One row of the table, and the seconds of the dual."""
+    problem = advised(m, 10)
+    seconds = race(lambda: solve_advice(problem), repeat=3)[0]
+    row = [f"{m:,} x 10", f"{seconds:.3f}"]
+    if not printed:
+        return [*row, "-", "-"], seconds
+    found: dict[str, float] = {}
+
+    def whole() -> None:
+        solution = solve(advice_program(problem), method="simplex", explain=False)
+        found["value"] = solution.objective
+
+    theirs = race(whole, repeat=1)[0]
+    value = solve_advice(problem).objective
+    assert abs(found["value"] - value) <= 1e-6 * value, (m, found, value)
+    return [*row, f"{theirs:.2f}", f"**{theirs / seconds:.1f}**"], seconds
+
+
+def kbsvm_section() -> Section:
+    """The dual beside the printed program, and its growth with the points."""
+    sizes = [5_000, 10_000, 20_000, 40_000]
+    measured = [measure_kbsvm(m, printed=m <= 20_000) for m in sizes]
+    growth = np.polyfit(np.log(sizes), np.log([seconds for _, seconds in measured]), 1)[0]
+    return Section(
+        "Training with advice",
+        f"`AdviceSVC` with {RULES} rules, each within the domain: its dual, which has no row for a point, beside the "
+        "printed linear program, both by the simplex method of HiGHS; objectives agree to 1e-6, seconds of processor "
+        "time.",
+        Table(
+            ["points x features", "dual s", "printed LP s", "printed / dual"],
+            [row for row, _ in measured],
+        ),
+        f"From 5,000 to 40,000 points the time of the dual grows like points^{growth:.2f}.",
+    )
+
+
+def boxed(n: int) -> tuple[AdviceProblem, AdviceProblem]:
+    """Rules that are boxes inside |x| <= 1, in compact and in general form."""
+    problem = advised(1_000, n)
+    rng = np.random.default_rng(1)
+    half = rng.uniform(0.05, 0.4, size=(RULES, n))
+    center = rng.uniform(-0.6, 0.6, size=(RULES, n))
+    w, b = data_plane(problem)
+    sign = np.where(center @ w + b > 0, 1.0, -1.0)
+    cost = np.full(RULES, MU)
+    D = np.vstack([np.eye(n), -np.eye(n)])
+    rows = [(D, np.append(c + h, h - c)) for c, h in zip(center, half, strict=True)]
+    none = Premises.stack([], [], [], None, n)
+    return (
+        replace(problem, premises=none, boxes=Boxes(center, half, sign, cost)),
+        replace(problem, premises=Premises.stack(rows, sign, cost)),
+    )
+
+
+def measure_boxes(n: int) -> list[str]:
+    """Compact against general form."""
+    compact, general = boxed(n)
+    value, expected = solve_advice(compact).objective, solve_advice(general).objective
+    assert abs(value - expected) <= 1e-6 * expected, (n, value, expected)
+    ours, theirs = race(lambda: solve_advice(compact), lambda: solve_advice(general), repeat=5)
+    what = f"{RULES} boxes over {n} features in compact form, beside general form"
+    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{theirs / ours:.1f}**"]
+
+
+def measure_path() -> list[str]:
+    """A grid of costs from one to the next against each on its own."""
+    problem = advised(1_000, 10)
+    grid = [(lam, mu) for mu in np.geomspace(0.1, 10.0, 5) for lam in np.geomspace(0.01, 100.0, 9)]
+
+    def along() -> list[float]:
+        path = AdvicePath(problem)
+        values = [path.solve(lam, mu).objective for lam, mu in grid]
+        path.close()
+        return values
+
+    def afresh() -> list[float]:
+        return [solve_advice(scaled_costs(problem, lam, mu)).objective for lam, mu in grid]
+
+    np.testing.assert_allclose(along(), afresh(), rtol=1e-6)
+    ours, theirs = race(along, afresh, repeat=3)
+    what = f"a grid of {len(grid)} costs along a path, beside each afresh"
+    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{theirs / ours:.1f}**"]
+
+
+def forms_section() -> Section:
+    """What compact boxes and paths save."""
+    return Section(
+        "Boxes and grids",
+        "What do the compact form of boxes and the path over costs save? 1,000 points; 10 features for the path; "
+        "seconds of processor time.",
+        Table(
+            ["what", "seconds", "beside it", "ratio"],
+            [*(measure_boxes(n) for n in (5, 10, 20)), measure_path()],
+        ),
+        "Objectives agree to 1e-6 in every row.",
+    )
