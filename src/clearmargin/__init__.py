@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from clearmargin.extract import Explanation, RuleExtractor
     from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
+    from clearmargin.rank import RankContrast, recourse, search_properties
     from clearmargin.text import format_rules, parse_rules
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "Interval",
     "Polyhedron",
     "ProximalSVC",
+    "RankContrast",
     "Rule",
     "RuleExtractor",
     "RuleScores",
@@ -59,6 +61,9 @@ __all__ = [
     "optim",
     "parse_rules",
     "plot",
+    "rank",
+    "recourse",
+    "search_properties",
     "text",
 ]
 
@@ -79,6 +84,7 @@ _HOMES = {
     ],
     "extract": ["Explanation", "RuleExtractor"],
     "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
+    "rank": ["RankContrast", "recourse", "search_properties"],
     "text": ["format_rules", "parse_rules"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -91,6 +97,7 @@ _PACKAGES = (
     "linear",
     "optim",
     "plot",
+    "rank",
     "text",
 )
 

@@ -20,9 +20,10 @@ If no change is enough, the proof is the smallest q such that gains of D_r - q c
 
     minimise    q    subject to    sum_m g_mr t_m + q >= D_r,  q >= 0,  and the rows about moves above
 
-Inside, continuous amounts count in units of most_m, rows in units of their largest term, and costs in units of the
-bound max_r D_r min_m c_m / g_mr on the optimum, because tolerances of solvers are absolute. Where there is one row,
-what goes beyond its need is cut off, which changes no optimum.
+Inside, a continuous amount counts in units of what one row may need of it, rows in units of their largest term, and
+costs in units of the bound max_r D_r min_m c_m / g_mr on the optimum, because tolerances of solvers are absolute. Where
+there is one row, what goes beyond its need is cut off, which changes no optimum; z is left out where nobody asks for
+it. The continuous part of an answer is found anew beside its whole numbers, by a linear program.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import InfeasibleError, InvalidValueError
@@ -41,6 +43,10 @@ __all__ = ["Moves", "cheapest_change", "smallest_shortfall"]
 
 # Rows are scaled to entries of about one, and this is close to the least that HiGHS accepts.
 _TOLERANCE = 1e-9
+# HiGHS takes 2.000001 for a whole number, and within 1e-6 of a tie its answers cannot be relied on. So a little less is
+# asked for at first: what costs least then and is enough in truth is the optimum. Only if it is not enough, a tie
+# or next to one, a little more is asked for.
+_SLACKS = (-1e-5, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,21 +144,62 @@ def cheapest_change(
     useful = _useful(moves)
     if not useful.any():
         return None
-    kept = _cut(moves.take(useful), need)
+    some = moves.take(useful)
+    sets = [sorted(set(features)) for features in barred]
+    amounts = np.zeros(len(moves))
+    form = _Form.of(some, need, sets)
+    for slack in _SLACKS if form.has_integers else (0.0,):
+        found = _attempt(some, need + slack * form.scale, sets)
+        if found is None:
+            return None
+        amounts[useful] = found
+        if form.has_integers:
+            found = _polished(some, found, need, form.tied)
+        if found is not None and (found @ some.gain >= need - 2 * _TOLERANCE * form.scale).all():
+            amounts[useful] = found
+            break
+    return amounts
+
+
+def _polished(
+    moves: Moves, amounts: FloatArray, need: FloatArray, tied: BoolArray
+) -> FloatArray | None:
+    """Find continuous amounts anew, beside the whole ones and the moves that were found."""
+    loose = ~moves.integer
+    lower = np.where(tied & (amounts > 0), moves.least, 0.0)
+    upper = np.where(tied & (amounts == 0), 0.0, moves.most)
+    settled = np.where(loose, lower, amounts)
+    rest = need - settled @ moves.gain
+    # What lacks a hair of whole numbers alone is enough, up to the tolerance.
+    if (rest <= 0).all() or not loose.any():
+        return settled
+    room = Moves(
+        moves.feature, moves.gain, moves.cost, np.zeros(len(moves)), upper - lower, moves.integer
+    )
+    useful = loose & _useful(room)
+    if not useful.any():
+        return settled
+    more = _attempt(room.take(useful), rest, [])
+    if more is None:
+        return None
+    settled[useful] += more
+    return settled
+
+
+def _attempt(moves: Moves, need: FloatArray, barred: list[list[int]]) -> FloatArray | None:
+    form = _Form.of(moves, need, barred)
+    cut = form.moves
     with np.errstate(divide="ignore"):
-        rates = np.where(kept.gain > 0, kept.cost[:, None] / np.maximum(kept.gain, 0.0), np.inf)
-    bounds = need[need > 0] * rates[:, need > 0].min(axis=0)
+        rates = np.where(cut.gain > 0, cut.cost[:, None] / np.maximum(cut.gain, 0.0), np.inf)
+    bounds = need[need > 0] * rates[:, need > 0].min(axis=0, initial=np.inf)
     if not np.isfinite(bounds).all():
         return None  # nothing adds to a row that needs something
-    unit = _units(kept)
-    blocks = _blocks(kept, unit, kept.cost * unit / bounds.max())
-    blocks += _bars(kept, barred)
-    blocks.append(Linear("enough", _gains(kept, unit, need), lower=need / _row_scale(kept, need)))
+    blocks = form.blocks(cut.cost / (bounds.max() if len(bounds) else 1.0), barred)
+    blocks.append(Linear("enough", form.gains(), lower=need / form.scale))
     try:
-        answer = solve(Program(blocks), tol=_TOLERANCE, explain=False)
+        return form.amounts(solve(Program(blocks), tol=_TOLERANCE, explain=False))
     except InfeasibleError:
         return None
-    return _amounts(answer, kept, unit, useful)
 
 
 def smallest_shortfall(moves: Moves, need: FloatArray) -> tuple[float, FloatArray]:
@@ -182,17 +229,19 @@ def smallest_shortfall(moves: Moves, need: FloatArray) -> tuple[float, FloatArra
     useful = _useful(moves)
     if not useful.any() or need.max() <= 0:
         return max(0.0, float(need.max())), np.zeros(len(moves))
-    kept = _cut(moves.take(useful), need)
-    unit, scale = _units(kept), _row_scale(kept, need)
-    terms = {**_gains(kept, unit, need), "q": (1.0 / scale)[:, None] * scale.max()}
-    program = Program(
-        [
-            *_blocks(kept, unit, np.zeros(len(kept))),
-            Variables("q", 1, lower=0.0, cost=1.0),
-            Linear("enough", terms, lower=need / scale),
-        ]
-    )
-    amounts = _amounts(solve(program, tol=_TOLERANCE), kept, unit, useful)
+    form = _Form.of(moves.take(useful), need, [])
+    largest = float(form.scale.max())
+    blocks = [
+        *form.blocks(np.zeros(int(useful.sum())), []),
+        Variables("q", 1, lower=0.0, cost=1.0),
+        Linear(
+            "enough",
+            {**form.gains(), "q": (largest / form.scale)[:, None]},
+            lower=need / form.scale,
+        ),
+    ]
+    amounts = np.zeros(len(moves))
+    amounts[useful] = form.amounts(solve(Program(blocks), tol=_TOLERANCE))
     return max(0.0, float((need - amounts @ moves.gain).max())), amounts
 
 
@@ -216,53 +265,91 @@ def _cut(moves: Moves, need: FloatArray) -> Moves:
     return Moves(moves.feature, gain, moves.cost, moves.least, most, moves.integer)
 
 
-def _units(moves: Moves) -> FloatArray:
-    return np.where(moves.integer, 1.0, moves.most)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """The program in its own units: t are amounts that are any numbers, k whole ones, z says whether a move is made.
+
+    Only moves that are `tied` need a z: options, amounts with a least one, and features of barred sets. Of the others
+    nobody asks whether they are made, and up and down at once is never cheapest.
+    """
+
+    moves: Moves
+    unit: FloatArray
+    scale: FloatArray
+    tied: BoolArray
+
+    @classmethod
+    def of(cls, moves: Moves, need: FloatArray, barred: list[list[int]]) -> _Form:
+        moves = _cut(moves, need)
+        size = np.abs(moves.gain)
+        with np.errstate(divide="ignore"):
+            enough = np.where(size > 0, np.abs(need) / size, 0.0).max(axis=1)
+        unit = np.where(
+            moves.integer, 1.0, np.where(enough > 0, np.minimum(enough, moves.most), 1.0)
+        )
+        scale = np.maximum((size * unit[:, None]).max(axis=0), np.abs(need))
+        named = np.isin(moves.feature, [feature for features in barred for feature in features])
+        tied = named | (moves.least > 0) | ~_is_alone(moves)
+        return cls(moves, unit, np.where(scale > 0, scale, 1.0), tied)
+
+    @property
+    def has_integers(self) -> bool:
+        return bool(self.moves.integer.any() or self.tied.any())
+
+    def gains(self) -> dict[str, FloatArray]:
+        scaled = (self.moves.gain * self.unit[:, None]).T / self.scale[:, None]
+        whole = self.moves.integer
+        parts = {"t": scaled[:, ~whole], "k": scaled[:, whole]}
+        return {name: part for name, part in parts.items() if part.shape[1]}
+
+    def blocks(self, cost: FloatArray, barred: list[list[int]]) -> list[Variables | Linear]:
+        """Unknowns, and rows about moves; `cost` is that of one unit of the user."""
+        moves, tied, whole = self.moves, self.tied, self.moves.integer
+        most, least, cost = moves.most / self.unit, moves.least / self.unit, cost * self.unit
+        kinds = [("t", ~whole, False), ("k", whole, True)]
+        blocks: list[Variables | Linear] = [
+            Variables(name, int(mine.sum()), 0.0, most[mine], cost[mine], integer=integer)
+            for name, mine, integer in kinds
+            if mine.any()
+        ]
+        if not tied.any():
+            return blocks
+        n = int(tied.sum())
+        feature = moves.feature[tied]
+        same = feature[None, :] == np.unique(feature)[:, None]
+        rows = sparse.eye_array(len(moves), format="csr")[np.flatnonzero(tied)].tocsc()
+        pick = {name: rows[:, np.flatnonzero(mine)] for name, mine, _ in kinds if mine.any()}
+        at_most = sparse.diags_array(-most[tied], format="csc")
+        at_least = sparse.diags_array(-least[tied], format="csc")
+        blocks += [
+            Variables("z", n, 0.0, 1.0, integer=True),
+            Linear("most", {**pick, "z": at_most}, upper=np.zeros(n)),
+            Linear("least", {**pick, "z": at_least}, lower=np.zeros(n)),
+            Linear("one value", {"z": same.astype(np.float64)}, upper=np.ones(len(same))),
+        ]
+        if barred:
+            members = np.array([np.isin(feature, features) for features in barred])
+            counts = np.array([len(features) - 1.0 for features in barred])
+            blocks.append(Linear("barred", {"z": members.astype(np.float64)}, upper=counts))
+        return blocks
+
+    def amounts(self, answer: Solution) -> FloatArray:
+        """The amounts of moves, whole where they have to be, and 0 where the move is not made."""
+        whole = self.moves.integer
+        found = np.zeros(len(self.moves))
+        if not whole.all():
+            found[~whole] = answer.values["t"]
+        if whole.any():
+            found[whole] = np.round(answer.values["k"])
+        found = np.clip(found * self.unit, self.moves.least, self.moves.most)
+        if self.tied.any():
+            found[self.tied] = np.where(answer.values["z"] > 0.5, found[self.tied], 0.0)
+        return found
 
 
-def _row_scale(moves: Moves, need: FloatArray) -> FloatArray:
-    largest = np.abs(moves.gain * moves.most[:, None]).max(axis=0)
-    scale: FloatArray = np.maximum(largest, np.abs(need))
-    return np.where(scale > 0, scale, 1.0)
-
-
-def _gains(moves: Moves, unit: FloatArray, need: FloatArray) -> dict[str, FloatArray]:
-    scaled = (moves.gain * unit[:, None]).T / _row_scale(moves, need)[:, None]
-    return {"t": scaled[:, ~moves.integer], "k": scaled[:, moves.integer]}
-
-
-def _blocks(moves: Moves, unit: FloatArray, cost: FloatArray) -> list[Variables | Linear]:
-    """Amounts in their units (t for those that are any numbers, k for whole ones), and the rows about moves."""
-    n, whole = len(moves), moves.integer
-    most, least = moves.most / unit, moves.least / unit
-    same = moves.feature[None, :] == np.unique(moves.feature)[:, None]
-    pick = {"t": np.eye(n)[:, ~whole], "k": np.eye(n)[:, whole]}
-    blocks: list[Variables | Linear] = [
-        Variables("t", int((~whole).sum()), 0.0, most[~whole], cost[~whole]),
-        Variables("k", int(whole.sum()), 0.0, most[whole], cost[whole], integer=True),
-        Variables("z", n, 0.0, 1.0, integer=True),
-        Linear("most", {**pick, "z": np.diag(-most)}, upper=np.zeros(n)),
-        Linear("one value", {"z": same.astype(np.float64)}, upper=np.ones(len(same))),
-    ]
-    if (least > 0).any():
-        blocks.append(Linear("least", {**pick, "z": np.diag(-least)}, lower=np.zeros(n)))
-    return blocks
-
-
-def _bars(moves: Moves, barred: Iterable[Iterable[int]]) -> list[Variables | Linear]:
-    sets = [sorted(set(features)) for features in barred]
-    if not sets:
-        return []
-    rows = np.array([np.isin(moves.feature, features) for features in sets], dtype=np.float64)
-    return [Linear("barred", {"z": rows}, upper=np.array([len(s) - 1.0 for s in sets]))]
-
-
-def _amounts(answer: Solution, moves: Moves, unit: FloatArray, useful: BoolArray) -> FloatArray:
-    """The amounts of all moves, whole where they have to be, and 0 where the move is not made."""
-    found = np.zeros(len(moves))
-    found[~moves.integer] = answer.values["t"]
-    found[moves.integer] = np.round(answer.values["k"])
-    found = np.clip(found * unit, moves.least, moves.most)
-    amounts = np.zeros(len(useful))
-    amounts[useful] = np.where(answer.values["z"] > 0.5, found, 0.0)
-    return amounts
+def _is_alone(moves: Moves) -> BoolArray:
+    """Tell which moves are all that may happen to their feature, or one of two opposite ones."""
+    _, code, count = np.unique(moves.feature, return_inverse=True, return_counts=True)
+    balance = np.zeros((len(count), moves.gain.shape[1]))
+    np.add.at(balance, code, moves.gain)
+    return np.asarray((count == 1) | ((count == 2) & (balance == 0).all(axis=1)))[code]

@@ -1,0 +1,329 @@
+"""RankContrast: what sets the top of a ranking apart from its bottom."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+from clearmargin.core import RuleSet
+from clearmargin.core.rule import as_label
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.linear.validation import check_whole
+from clearmargin.programs.leverage_search import (
+    Contrast,
+    Found,
+    least_product,
+    search_above,
+    search_best,
+)
+from clearmargin.rank.discretise import make_properties
+from clearmargin.rank.ends import Ends, find_ends
+from clearmargin.rank.evidence import shuffled_threshold
+from clearmargin.rank.held_out import held_out_p
+from clearmargin.rank.histograms import make_histograms
+from clearmargin.rank.listing import LEVEL, list_properties, n_tests
+from clearmargin.rank.properties import PropertyTable
+from clearmargin.rank.reading import describe_contrast
+from clearmargin.rank.scoring import fit_ranker, rank_scores
+from clearmargin.rank.significance import fisher, holm
+from clearmargin.rank.sizes import AUTO_SIZES, choose_size
+
+__all__ = ["RankContrast"]
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class RankContrast(BaseEstimator):  # type: ignore[misc]
+    """Properties in which the top and the bottom of a ranking differ.
+
+    Rows are ranked by a linear SVM whose positive class counts n-/n+ times (or by any classifier, or by given scores),
+    and properties *attribute = value*, *attribute in [low, high)* and their conjunctions are searched, exactly, for
+    those that are common at one end and rare at the other: their leverage ``P(p, top) - P(p) P(top)`` among the rows of
+    both ends is at least `min_leverage`. After YSVM (Salleb-Aouissi, Huang and Waltz, 2009).
+
+    Two questions are kept apart. Columns `p_value`, `holm` and `q_value` ask whether a property separates the ends of
+    *this ranking*; on any ranking made from the attributes, even one of pure noise, some do. Column `confirmed` asks
+    whether it has to do with the *label*: it was found on one half of the rows and passed a test on the labels of the
+    other.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Ranks the rows by its decision function or probabilities.
+    top, bottom : float, int or "auto", default 0.05
+        Size of each end: a share (rounded down) or a number of rows. With "auto" both ends have the size with the most
+        properties that also pass Holm's test; corrections then count the sizes that were looked at.
+    min_leverage : float or "shuffled", default 0.08
+        Least leverage, between 0 and 0.25; "shuffled" takes what only one in twenty rankings at random would exceed.
+    max_size : int, default 2
+        Most properties in a conjunction.
+    bins, n_bins, features, exclude
+        How attributes become properties; see `make_properties`.
+    positive : label, optional
+        The class that belongs at the top; by default the second one.
+    limit : int, default 1,000,000
+        Most properties to find; more are an error.
+    random_state : int, RandomState or None, default 0
+        For halves and shuffles.
+
+    Attributes
+    ----------
+    properties_ : DataFrame
+        All properties found, the largest leverage first; see `describe` for what its columns mean.
+    rules_ : RuleSet
+        Those that a rule can say, for the classes "top" and "bottom", in the same order.
+    histograms_ : DataFrame
+        For each attribute and value, the share of the top and of the bottom rows.
+    top_index_, bottom_index_ : ndarray of int
+        The rows at each end, from the outside inwards.
+    top_ties_, bottom_ties_ : int
+        Rows left out with the same score as the last one taken in.
+    scores_ : ndarray of shape (m,)
+        The ranking.
+    min_leverage_ : float
+        The least leverage that was used.
+    sizes_ : DataFrame
+        With ``top="auto"``, what was found at each size.
+    auc_ : float
+        Area under the ROC curve of the ranking, where there are labels.
+    roc_ : tuple of ndarrays
+        False and true positive rates, where there are labels.
+    model_ : classifier
+        The fitted ranker.
+    table_ : PropertyTable
+        All properties of all rows.
+    classes_ : ndarray of shape (2,)
+        The classes, the positive one last.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import make_votes
+    >>> X, y = make_votes(random_state=0, return_X_y=True)
+    >>> contrast = RankContrast(max_size=1).fit(X, y)
+    >>> sorted(set(contrast.properties_["property"].str.split(" ").str[0]))[:3], len(contrast.properties_)
+    (['x0', 'x1', 'x10'], 22)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        top: Any = 0.05,
+        bottom: Any = 0.05,
+        min_leverage: Any = 0.08,
+        max_size: int = 2,
+        bins: Any = "quantile",
+        n_bins: int = 5,
+        features: Any = None,
+        exclude: Any = (),
+        positive: Any = None,
+        limit: int = 1_000_000,
+        random_state: Any = 0,
+    ):
+        self.estimator = estimator
+        self.top = top
+        self.bottom = bottom
+        self.min_leverage = min_leverage
+        self.max_size = max_size
+        self.bins = bins
+        self.n_bins = n_bins
+        self.features = features
+        self.exclude = exclude
+        self.positive = positive
+        self.limit = limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Rank the rows by their labels, and contrast the ends.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows; at least 20.
+        y : array-like of shape (m,)
+            Labels of two classes.
+
+        Returns
+        -------
+        RankContrast
+            Fitted.
+        """
+        is_positive = self._read_labels(y, len(X))
+        table = self._table(X, y)
+        self.model_ = fit_ranker(self.estimator, X, is_positive)
+        scores = rank_scores(self.model_, X)
+        rng = self._rng()
+        self._contrast(table, scores, rng, held_out=(X, is_positive))
+        self.auc_ = float(roc_auc_score(is_positive, scores))
+        self.roc_ = roc_curve(is_positive, scores)[:2]
+        return self
+
+    def fit_ranking(self, X: Any, scores: Any) -> Self:
+        """Contrast the ends of a given ranking.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows; at least 20.
+        scores : array-like of shape (m,)
+            A score for each row, the highest at the top.
+
+        Returns
+        -------
+        RankContrast
+            Fitted, without labels: nothing is confirmed.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        if values.ndim == 1 and len(values) != len(X):
+            raise DataError(f"X has {len(X)} rows and scores has {len(values)}; each row needs one")
+        self._contrast(self._table(X, None), values, self._rng(), held_out=None)
+        return self
+
+    def _rng(self) -> np.random.Generator:
+        random = check_random_state(self.random_state)
+        return np.random.default_rng(int(random.randint(np.iinfo(np.int32).max)))
+
+    def _read_labels(self, y: Any, rows: int) -> BoolArray:
+        check_classification_targets(y)
+        labels = np.asarray(y)
+        classes = np.unique(labels)
+        if len(labels) != rows:
+            raise DataError(f"X has {rows} rows but y has {len(labels)} labels; each row needs one")
+        if len(classes) != 2:
+            raise DataError(
+                f"y has {len(classes)} classes; ranking tells two apart, so give it two"
+            )
+        positive = classes[1] if self.positive is None else self.positive
+        if positive not in classes:
+            known = ", ".join(repr(as_label(c)) for c in classes)
+            raise InvalidValueError(f"positive={positive!r} is no class of y; known are {known}")
+        self.classes_ = np.array([classes[classes != positive][0], positive], dtype=classes.dtype)
+        return np.asarray(labels == positive)
+
+    def _table(self, X: Any, y: Any) -> PropertyTable:
+        check_whole("max_size", self.max_size, 1)
+        check_whole("limit", self.limit, 1)
+        if self.bins == "supervised" and y is None:
+            raise InvalidValueError("bins='supervised' needs labels; use fit(X, y) or other bins")
+        table = make_properties(
+            X,
+            bins=self.bins,
+            n_bins=self.n_bins,
+            features=self.features,
+            exclude=self.exclude,
+            y=y,
+        )
+        if not len(table):
+            raise DataError("no attribute has more than one value: there is nothing to contrast")
+        return table
+
+    def _contrast(
+        self,
+        table: PropertyTable,
+        scores: FloatArray,
+        rng: np.random.Generator,
+        held_out: tuple[Any, BoolArray] | None,
+    ) -> None:
+        top, bottom, looks = self.top, self.bottom, 1
+        if self.top == "auto" or self.bottom == "auto":
+            share, self.sizes_ = choose_size(scores, lambda q: self._count(table, scores, q))
+            top, bottom, looks = share, share, len(self.sizes_)
+        ends = find_ends(scores, top, bottom)
+        contrast = _packed(table, ends)
+        self.min_leverage_ = self._least_leverage(table, ends, rng)
+        found = self._search(contrast)
+        labels = None
+        if held_out is not None:
+            X, is_positive = held_out
+
+            def explore(rows: IntArray) -> tuple[Found, BoolArray]:
+                return self._explore(X, is_positive, table, rows, (top, bottom))
+
+            labels = held_out_p(table, is_positive, explore, rng)
+        tests = n_tests(table, int(self.max_size), looks)
+        self.properties_ = list_properties(
+            table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
+        )
+        self.table_, self.scores_ = table, scores
+        self.top_index_, self.bottom_index_ = ends.top, ends.bottom
+        self.top_ties_, self.bottom_ties_ = ends.top_ties, ends.bottom_ties
+        self.histograms_ = make_histograms(table, ends, self.properties_)
+        rules = (
+            table.rule(items, side)
+            for items, side in zip(self.properties_["items"], self.properties_["side"], strict=True)
+        )
+        self.rules_ = RuleSet([r for r in rules if r is not None], table.space, ["top", "bottom"])
+
+    def _least_leverage(self, table: PropertyTable, ends: Ends, rng: np.random.Generator) -> float:
+        given = self.min_leverage
+        if given == "shuffled":
+            rows = np.concatenate([ends.top, ends.bottom])
+            masks = table.masks[:, rows]
+
+            def best(in_top: BoolArray) -> float:
+                sides = np.flatnonzero(in_top), np.flatnonzero(~in_top)
+                contrast = Contrast.of(masks, *sides, table.attribute)
+                top = search_best(contrast, 1, int(self.max_size))
+                product = np.abs(contrast.product(top.top, top.bottom)).max(initial=0)
+                return float(product) / len(rows) ** 2
+
+            return shuffled_threshold(best, len(ends.top), len(ends.bottom), random_state=rng).value
+        if not isinstance(given, int | float | np.floating) or not 0 < given <= 0.25:
+            raise InvalidValueError(
+                f"min_leverage must be a number above 0 and at most 0.25, or 'shuffled', not {given!r}"
+            )
+        return float(given)
+
+    def _search(self, contrast: Contrast) -> Found:
+        threshold = least_product(self.min_leverage_, contrast.n_top, contrast.n_bottom)
+        return search_above(contrast, threshold, int(self.max_size), limit=int(self.limit))
+
+    def _count(self, table: PropertyTable, scores: FloatArray, share: float) -> tuple[int, int]:
+        """How many properties there are at a size, and how many of them pass Holm's test."""
+        ends = find_ends(scores, share, share)
+        self.min_leverage_ = 0.08 if self.min_leverage == "shuffled" else float(self.min_leverage)
+        found = self._search(_packed(table, ends))
+        p = fisher(found.top, found.bottom, len(ends.top), len(ends.bottom))
+        tests = n_tests(table, int(self.max_size), len(AUTO_SIZES))
+        return len(found), int((holm(p, tests) <= LEVEL).sum())
+
+    def _explore(
+        self, X: Any, is_positive: BoolArray, table: PropertyTable, rows: IntArray, sizes: Any
+    ) -> tuple[Found, BoolArray]:
+        """Rank some of the rows by themselves, and find the properties that set their ends apart."""
+        part = _safe_indexing(X, rows)
+        model = fit_ranker(self.estimator, part, is_positive[rows])
+        # A count of rows is one of all rows; half of them have half of it.
+        sizes = [size if isinstance(size, float) else max(1, size // 2) for size in sizes]
+        ends = find_ends(rank_scores(model, part), *sizes)
+        inner = Ends(rows[ends.top], rows[ends.bottom], 0, 0)
+        contrast = _packed(table, inner)
+        found = self._search(contrast)
+        return found, np.asarray(contrast.product(found.top, found.bottom) > 0)
+
+    def describe(self, most: int = 20) -> str:
+        """Say what was found, and what the columns mean and do not mean.
+
+        Parameters
+        ----------
+        most : int, default 20
+            Most properties to list.
+
+        Returns
+        -------
+        str
+            Text for people.
+        """
+        return describe_contrast(self, most)
+
+
+def _packed(table: PropertyTable, ends: Ends) -> Contrast:
+    return Contrast.of(table.masks, ends.top, ends.bottom, table.attribute)

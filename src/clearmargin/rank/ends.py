@@ -1,0 +1,116 @@
+"""The two ends of a ranking: who is at the top, who at the bottom, and who only just."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clearmargin.exceptions import DataError, InvalidValueError
+
+__all__ = ["Ends", "end_size", "find_ends"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# With fewer rows the ends of a ranking are one or two cases, and say nothing.
+_FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The first and the last rows of a ranking.
+
+    Parameters
+    ----------
+    top, bottom : ndarray of int
+        Row numbers; the top from the best down, the bottom from the worst up.
+    top_ties, bottom_ties : int
+        How many rows outside have the same score as the last one inside: the order of the table decided that those
+        are in and these are not.
+
+    Examples
+    --------
+    >>> ends = find_ends(np.array([3.0, 1.0, 2.0, 2.0] * 5), top=0.25, bottom=2)
+    >>> ends.top.tolist(), ends.bottom.tolist(), ends.bottom_ties
+    ([0, 4, 8, 12, 16], [17, 13], 3)
+    """
+
+    top: IntArray
+    bottom: IntArray
+    top_ties: int
+    bottom_ties: int
+
+
+def end_size(size: object, rows: int, name: str) -> int:
+    """Number of rows of an end: a share, rounded down exactly as the decimal that it reads as, or a count.
+
+    Examples
+    --------
+    >>> end_size(0.05, 1419, "top"), end_size(0.29, 100, "top"), end_size(7, 100, "top")
+    (70, 29, 7)
+    """
+    if isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1:
+        count = int(size)
+    elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < float(size) < 1:
+        count = int(Fraction(repr(float(size))) * rows)
+    else:
+        raise InvalidValueError(
+            f"{name} must be a share between 0 and 1 or a number of rows from 1, not {size!r}"
+        )
+    if count < 1:
+        raise InvalidValueError(
+            f"{name}={size!r} of {rows} rows is not even one row; give a larger share or a number of rows"
+        )
+    return count
+
+
+def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
+    """Find the rows at both ends of a ranking, the highest score first.
+
+    Parameters
+    ----------
+    scores : array-like of shape (m,)
+        One score a row, at least 20 of them.
+    top, bottom : float or int
+        Size of each end: a share of the rows, or their number.
+
+    Returns
+    -------
+    Ends
+        Rows with equal scores stand in the order of the table.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    _check_scores(values)
+    n_top, n_bottom = end_size(top, len(values), "top"), end_size(bottom, len(values), "bottom")
+    if n_top + n_bottom > len(values):
+        raise InvalidValueError(
+            f"top={top!r} and bottom={bottom!r} are {n_top} and {n_bottom} of {len(values)} rows: they overlap; "
+            "make one of them smaller"
+        )
+    order = np.argsort(-values, kind="stable")
+    first, last = order[:n_top], order[::-1][:n_bottom]
+    ties = (
+        int((values[order[n_top:]] == values[first[-1]]).sum()),
+        int((values[order[: len(values) - n_bottom]] == values[last[-1]]).sum()),
+    )
+    return Ends(first, last, *ties)
+
+
+def _check_scores(values: FloatArray) -> None:
+    if values.ndim != 1:
+        raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
+    if len(values) < _FEWEST_ROWS:
+        raise DataError(
+            f"{len(values)} rows are too few to contrast the ends of their ranking; at least {_FEWEST_ROWS} are needed"
+        )
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"the score of row {wrong[0]} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
+        )
+    if values.min() == values.max():
+        raise DataError("all rows have the same score: there is no ranking to contrast")

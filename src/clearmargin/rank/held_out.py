@@ -1,0 +1,86 @@
+"""Has a property to do with the label, or only with the ranking? Asked of labels that the ranking has not seen.
+
+A ranking is made of the same attributes as the properties, so that its top and its bottom differ in some of them
+whatever the labels are: on labels that are pure noise, a quarter of fifty attributes pass every test of top against
+bottom, and ranks of held-out rows are no better. Only labels can tell. So one half of the rows is ranked and searched
+for candidates, and each candidate is tested on the labels of the other half, in the direction that it announced; then
+the halves change places. Holm's correction counts all candidates of a half, and a factor of two that there are two
+halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.programs.leverage_search import Found
+from clearmargin.rank.evidence import held_out_test
+from clearmargin.rank.properties import PropertyTable
+from clearmargin.rank.significance import holm
+
+__all__ = ["Items", "cover", "halves", "held_out_p"]
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
+FloatArray = NDArray[np.float64]
+Items = tuple[int, ...]
+
+
+def halves(is_positive: BoolArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Split rows into two halves with the same share of positive ones."""
+    side = np.empty(len(is_positive), dtype=np.bool_)
+    for value in (False, True):
+        places = rng.permutation(np.flatnonzero(is_positive == value))
+        side[places] = np.arange(len(places)) % 2 == int(value)
+    return np.flatnonzero(side), np.flatnonzero(~side)
+
+
+def held_out_p(
+    table: PropertyTable,
+    is_positive: BoolArray,
+    explore: Callable[[IntArray], tuple[Found, BoolArray]],
+    rng: np.random.Generator,
+) -> dict[tuple[Items, bool], float]:
+    """Test the candidates of each half on the labels of the other.
+
+    Parameters
+    ----------
+    table : PropertyTable
+        The properties of all rows; their bins know no labels.
+    is_positive : ndarray of bool of shape (m,)
+        The labels.
+    explore : callable
+        Ranks some rows and gives the candidates that set their ends apart, and which end each speaks of.
+    rng : Generator
+        For the halves.
+
+    Returns
+    -------
+    dict
+        For each candidate, as its items and whether it speaks of the top, its corrected p-value.
+    """
+    first, second = halves(is_positive, rng)
+    best: dict[tuple[Items, bool], float] = {}
+    for train, test in ((first, second), (second, first)):
+        found, is_top = explore(train)
+        if not len(found):
+            continue
+        covered = cover(table, found, test)
+        p = holm(held_out_test(is_top, covered, is_positive[test]))
+        for items, side, value in zip(
+            found.items.tolist(), is_top.tolist(), p.tolist(), strict=True
+        ):
+            key = tuple(i for i in items if i >= 0), side
+            best[key] = min(best.get(key, 1.0), 2.0 * value)
+    return best
+
+
+def cover(table: PropertyTable, found: Found, rows: IntArray) -> BoolArray:
+    """Which of some rows have each conjunction, one row of the answer each."""
+    masks = np.vstack([table.masks[:, rows], np.ones((1, len(rows)), dtype=np.bool_)])
+    covered = masks[found.items[:, 0]]
+    for j in range(1, found.items.shape[1]):
+        covered &= masks[found.items[:, j]]  # -1 is the row of ones
+    return covered

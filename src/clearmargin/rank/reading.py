@@ -1,0 +1,56 @@
+"""What a contrast says, in words and numbers for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["describe_contrast"]
+
+_MEANING = """\
+leverage   share of the rows at both ends that have the property and are at the top, less what chance would give; from
+           -0.25 (bottom only) to 0.25 (top only). In brackets a 95 % interval.
+holm       whether the ends of this ranking differ in it by more than chance, all possible properties counted. It says
+           nothing about the label: a ranking of noise has such properties, too.
+confirmed  found on one half of the rows, and the labels of the other half agree. It says that property and label go
+           together, not that one brings about the other."""
+
+
+def describe_contrast(contrast: Any, most: int = 20) -> str:
+    """Say what a fitted contrast found.
+
+    Parameters
+    ----------
+    contrast : RankContrast
+        Fitted.
+    most : int, default 20
+        Most properties to list.
+
+    Returns
+    -------
+    str
+        A head, a table of the properties that are worth showing, and what its columns mean.
+    """
+    frame = contrast.properties_
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
+    shown = frame[frame["shown"]]
+    head = [
+        f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
+        f"{contrast.min_leverage_:.3g} in leverage in {len(frame)} properties; {min(most, len(shown))} of "
+        f"{len(shown)} worth showing are listed."
+    ]
+    for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
+        if ties:
+            head.append(f"{ties} more rows have the same score as the last one of the {side}.")
+    if hasattr(contrast, "sizes_") and contrast.top == "auto":
+        head.append(
+            f"The size was chosen among {len(contrast.sizes_)}; corrections count all of them."
+        )
+    lines = []
+    width = max((len(text) for text in shown["property"][:most]), default=8)
+    for row in shown[:most].itertuples():
+        mark = "confirmed" if row.confirmed else ""
+        lines.append(
+            f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
+            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
+        )
+    return "\n".join([*head, *lines, _MEANING])

@@ -1,0 +1,332 @@
+"""What may happen to the features of a case, as the user declares it: directions, limits, options, costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearmargin.core import FeatureSpace
+from clearmargin.core.columns import category_name
+from clearmargin.core.space import nearest_name
+from clearmargin.core.value import FloatArray, number
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.extract.domain import read_bounds
+from clearmargin.extract.surface import Source
+from clearmargin.programs.recourse_milp import Moves
+from clearmargin.rank.recourse_case import Case
+from clearmargin.rank.recourse_value import FeatureChange
+
+__all__ = ["Plan", "Step", "make_plan"]
+
+_DIRECTIONS = ("any", "increase", "decrease")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move in the user's words.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    cost : float
+        Cost per unit.
+    least, most : float
+        The amounts that are allowed.
+    integer : bool
+        Whether the amount is a whole number.
+    sign : {1, -1, 0}
+        Whether a number goes up or down by the amount; 0 for an option.
+    value : Any
+        The bound that the number must not pass, or the option.
+
+    Examples
+    --------
+    >>> Step("age", 1.0, 0.0, 5.0, True, 1, 40.0).after(35, 3.0)
+    38
+    """
+
+    name: str
+    cost: float
+    least: float
+    most: float
+    integer: bool
+    sign: int
+    value: Any
+
+    def after(self, before: Any, amount: float) -> Any:
+        """The new value."""
+        if self.sign == 0:
+            return self.value
+        limit = min if self.sign > 0 else max
+        moved = limit(float(before) + self.sign * amount, float(self.value))
+        return type(before)(moved) if self.integer and isinstance(before, int) else moved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """All moves that are allowed.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    steps : tuple of Step
+        The moves.
+    allowed : tuple of str
+        The features that were declared actionable.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin.rank.recourse_case import read_case
+    >>> X = [[0.0], [1.5], [4.0], [5.0]]
+    >>> case = read_case(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), [4.5], X)
+    >>> [(step.sign, step.most) for step in make_plan(case, ["x0"], None, None).steps]
+    [(1, 0.5), (-1, 4.5)]
+    """
+
+    case: Case
+    steps: tuple[Step, ...]
+    allowed: tuple[str, ...]
+
+    def moves(self, coef: FloatArray) -> Moves:
+        """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`."""
+        place = {source: k for k, source in enumerate(self.case.surface.sources)}
+        # A feature that the model drops, and a category that it does not know, have no column.
+        weights = np.column_stack([coef, np.zeros(len(coef))])
+        entries = []
+        for step in self.steps:
+            j = self.case.space.index(step.name)
+            kinds, before = self.case.space.categories[j], self.case.values[step.name]
+            if kinds is None:
+                amount = step.sign or float(step.value) - float(before)
+                gain = weights[:, place.get(Source(j, None), -1)] * amount
+            else:
+                code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(kinds)}
+                old, new = (code.get(category_name(v), -1) for v in (before, step.value))
+                gain = weights[:, new] - weights[:, old]
+            entries.append((j, gain, step.cost, step.least, step.most, step.integer))
+        return Moves.of(entries)
+
+    def changes(self, amounts: FloatArray) -> tuple[FeatureChange, ...]:
+        """What amounts of the moves come to."""
+        made = []
+        for step, amount in zip(self.steps, amounts.tolist(), strict=True):
+            before = self.case.values[step.name]
+            after = step.after(before, amount) if amount > 0 else before
+            if after != before:
+                made.append(FeatureChange(step.name, before, after, step.cost * amount))
+        return tuple(made)
+
+
+def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
+    """Read what may change, within which bounds and at what cost.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    actionable, costs, bounds
+        As in `recourse`.
+
+    Returns
+    -------
+    Plan
+        The moves.
+    """
+    wishes = _read_actionable(actionable, case.space)
+    prices = _read_costs(costs, case.space)
+    space, declared = _read_bounds(bounds, case.space)
+    steps: list[Step] = []
+    for name, wish in wishes.items():
+        j = space.index(name)
+        if space.categories[j] is not None:
+            steps += _category_steps(case, name, wish, prices.get(name, 1.0))
+            continue
+        before = float(case.values[name])
+        whole = bool(space.integer[j]) and before.is_integer()
+        if isinstance(wish, list | set | frozenset | np.ndarray):
+            values = [_allowed_number(value, name, whole) for value in wish]
+            ends = (min([*values, before]), max([*values, before]))
+            price = prices.get(name) or _default_cost(case.space, j, *ends)
+            steps += _value_steps(case, name, values, price)
+            continue
+        given = (float(space.lower[j]), float(space.upper[j]))
+        low, high = _limits(name, wish, before, given, bool(declared[j]))
+        price = prices.get(name) or _default_cost(case.space, j, low, high)
+        steps += _number_steps(name, before, low, high, whole, price)
+    return Plan(case, tuple(steps), tuple(wishes))
+
+
+def _read_actionable(actionable: Any, space: FeatureSpace) -> dict[str, Any]:
+    if isinstance(actionable, str) or not isinstance(actionable, Iterable):
+        raise InvalidValueError(
+            f"actionable must be a list of names or a mapping from names to what is allowed, not {actionable!r}"
+        )
+    wishes = (
+        dict(actionable) if isinstance(actionable, Mapping) else dict.fromkeys(actionable, "any")
+    )
+    if not wishes:
+        raise InvalidValueError("nothing is actionable; name at least one feature that may change")
+    _check_names(wishes, space, "actionable names")
+    return wishes
+
+
+def _check_names(names: Iterable[Any], space: FeatureSpace, what: str) -> None:
+    for name in names:
+        if name not in space.names:
+            hint = nearest_name(str(name), space.names)
+            raise InvalidValueError(f"{what} unknown feature {name!r}{hint}")
+
+
+def _read_costs(costs: Any, space: FeatureSpace) -> dict[str, float]:
+    if costs is None:
+        return {}
+    if not isinstance(costs, Mapping):
+        raise InvalidValueError(f"costs must map names to costs, not be {type(costs).__name__}")
+    _check_names(costs, space, "costs name")
+    prices = {name: number(cost, f"the cost of {name!r}") for name, cost in costs.items()}
+    for name, cost in prices.items():
+        if not 0 < cost < math.inf:
+            raise InvalidValueError(
+                f"the cost of {name!r} must be positive and finite, not {cost:g}; "
+                "to keep a feature as it is, leave it out of actionable"
+            )
+    return prices
+
+
+def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, Any]:
+    if bounds is None:
+        return known, np.zeros(len(known), dtype=np.bool_)
+    if isinstance(bounds, Mapping):
+        _check_names(bounds, known, "bounds name")
+        for name in bounds:
+            if known.categories[known.index(name)] is not None:
+                raise InvalidValueError(
+                    f"{name!r} names categories and has no bounds; list what is allowed: "
+                    f"actionable={{{name!r}: [...]}}"
+                )
+    space, declared = read_bounds(bounds, known)
+    if not isinstance(bounds, FeatureSpace):
+        return space, declared
+    integer = [bounds.integer[bounds.index(name)] for name in space.names]
+    return FeatureSpace(space.names, space.lower, space.upper, integer, space.categories), declared
+
+
+def _limits(
+    name: str, wish: Any, before: float, given: tuple[float, float], is_declared: bool
+) -> tuple[float, float]:
+    """The values that a number may take, besides staying where it is."""
+    if isinstance(wish, tuple) and len(wish) == 2:
+        low, high = (number(end, f"the limits of {name!r}") for end in wish)
+        if is_declared:
+            low, high = max(low, given[0]), min(high, given[1])
+        if low > high:
+            raise InvalidValueError(
+                f"the limits of {name!r} leave nothing: from {low:g} to {high:g}"
+            )
+        return low, high
+    if not isinstance(wish, str) or wish not in _DIRECTIONS:
+        hint = nearest_name(wish, _DIRECTIONS) if isinstance(wish, str) else ""
+        raise InvalidValueError(
+            f"what is allowed for {name!r} must be 'any', 'increase', 'decrease', a pair (low, high) or a list of "
+            f"values, not {wish!r}{hint}"
+        )
+    # What was declared is a limit; what was seen in the data only says how far it goes.
+    low, high = given if is_declared else (min(given[0], before), max(given[1], before))
+    if wish == "increase":
+        low = max(low, before)
+    if wish == "decrease":
+        high = min(high, before)
+    return low, high
+
+
+def _default_cost(space: FeatureSpace, j: int, low: float, high: float) -> float:
+    """The whole range costs 1: that seen in the data, else that which is allowed."""
+    for width in (space.upper[j] - space.lower[j], high - low):
+        if 0 < width < math.inf:
+            return 1.0 / float(width)
+    if low == high:
+        return 1.0  # there is nowhere to go
+    raise InvalidValueError(
+        f"nothing says how much a change of {space.names[j]!r} costs: give X, whose range is the unit, or bounds, or "
+        f"costs={{{space.names[j]!r}: ...}}"
+    )
+
+
+def _number_steps(
+    name: str, before: float, low: float, high: float, whole: bool, price: float
+) -> list[Step]:
+    if whole:
+        low, high = _inwards(low, high)
+    steps = []
+    if high > before:
+        steps.append(Step(name, price, max(0.0, low - before), high - before, whole, 1, high))
+    if low < before:
+        steps.append(Step(name, price, max(0.0, before - high), before - low, whole, -1, low))
+    return [step for step in steps if step.least <= step.most]
+
+
+def _inwards(low: float, high: float) -> tuple[float, float]:
+    return (
+        math.ceil(low) if math.isfinite(low) else low,
+        math.floor(high) if math.isfinite(high) else high,
+    )
+
+
+def _allowed_number(value: Any, name: str, whole: bool) -> float:
+    x = number(value, f"an allowed value of {name!r}")
+    if not math.isfinite(x) or (whole and not x.is_integer()):
+        kind = "a whole number" if whole else "finite"
+        raise InvalidValueError(f"an allowed value of {name!r} must be {kind}, not {value!r}")
+    return x
+
+
+def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -> list[Step]:
+    before = case.values[name]
+    is_whole = isinstance(before, int)
+    return [
+        Step(
+            name,
+            price * abs(value - float(before)),
+            1.0,
+            1.0,
+            True,
+            0,
+            type(before)(value) if is_whole and value.is_integer() else value,
+        )
+        for value in dict.fromkeys(values)
+        if value != float(before)
+    ]
+
+
+def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step]:
+    kinds = case.kinds[name]
+    if isinstance(wish, str):
+        if wish != "any":
+            raise InvalidValueError(
+                f"{name!r} names categories, which have no order; allow 'any' or a list of categories, not {wish!r}"
+            )
+        wanted = list(kinds)
+    elif isinstance(wish, Iterable):
+        wanted = [category_name(value) for value in wish]
+    else:
+        raise InvalidValueError(
+            f"{name!r} names categories; allow 'any' or a list of them, not {wish!r}"
+        )
+    for kind in wanted:
+        if kind not in kinds:
+            raise InvalidValueError(
+                f"{kind!r} is no category of {name!r} that the model knows{nearest_name(kind, kinds)}"
+            )
+    own = category_name(case.values[name])
+    return [
+        Step(name, price, 1.0, 1.0, True, 0, kinds[kind])
+        for kind in dict.fromkeys(wanted)
+        if kind != own
+    ]

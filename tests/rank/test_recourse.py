@@ -1,0 +1,782 @@
+"""The cheapest change: against brute force and other solvers, within what is allowed, confirmed by the model itself."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+from clearmargin import LPSVC, FeatureSpace
+from clearmargin.datasets import load_cleveland
+from clearmargin.exceptions import DataError, InvalidValueError, UncertifiedWarning
+from clearmargin.programs.recourse_milp import Moves, cheapest_change, smallest_shortfall
+from clearmargin.rank.recourse import FeatureChange, Rank, Recourse, recourse
+
+COLOURS = ["blue", "green", "red"]
+
+
+def linear(coef, intercept, names=None):
+    """A classifier with these weights."""
+    model = RidgeClassifier().fit(
+        np.vstack([np.eye(len(coef)), -np.eye(len(coef))]), [0, 1] * len(coef)
+    )
+    model.coef_, model.intercept_ = np.array([coef], dtype=float), np.array([float(intercept)])
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    return model
+
+
+def people(seed=0, m=120):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 70, m),
+            "bmi": rng.normal(27, 4, m).round(3),
+            "colour": rng.choice(COLOURS, m),
+            "visits": rng.integers(0, 6, m),
+        }
+    )
+    score = (
+        0.05 * X.age
+        + 0.2 * X.bmi
+        - 0.5 * X.visits
+        + X.colour.map({"blue": 0, "green": 1, "red": 2})
+    )
+    y = np.where(score + rng.normal(size=m) > score.median(), "ill", "healthy")
+    return X, y
+
+
+def piped(X, y):
+    encode = make_column_transformer(
+        (OneHotEncoder(drop="first"), ["colour"]), (StandardScaler(), ["age", "bmi", "visits"])
+    )
+    return make_pipeline(encode, LogisticRegression()).fit(X, y)
+
+
+def with_changes(row, changes):
+    """The changed row, made without the code under test."""
+    row = row.copy()
+    for change in changes:
+        assert row[change.feature].iloc[0] == change.before
+        row[change.feature] = [change.after]
+    return row
+
+
+def brute_force(score, options, crosses):
+    """All combinations of options (value, cost): the least cost of one that crosses, None if none does."""
+    best = None
+    for combination in itertools.product(*options):
+        cost = sum(price for _, price in combination)
+        if (best is None or cost < best) and crosses(score([value for value, _ in combination])):
+            best = cost
+    return best
+
+
+# The program
+
+
+def random_moves(rng, rows=1):
+    """Whole moves and options of a few features, with the list of all combinations."""
+    entries, options = [], []
+    for j in range(int(rng.integers(1, 5))):
+        mine = [(np.zeros(rows), 0.0)]
+        if rng.random() < 0.5:
+            gain, cost = rng.normal(size=rows), rng.uniform(0.1, 2)
+            least, most = int(rng.integers(0, 3)), int(rng.integers(2, 6))
+            entries.append((j, gain, cost, least, most, True))
+            mine += [(t * gain, t * cost) for t in range(max(least, 1), most + 1)]
+        else:
+            for _ in range(int(rng.integers(1, 5))):
+                gain, cost = rng.normal(size=rows), rng.uniform(0.1, 2)
+                entries.append((j, gain, cost, 1, 1, True))
+                mine.append((gain, cost))
+        options.append(mine)
+    return Moves.of(entries), options
+
+
+@given(st.integers(0, 10**9), st.integers(1, 3))
+def test_the_program_finds_what_brute_force_finds(seed, rows):
+    rng = np.random.default_rng(seed)
+    moves, options = random_moves(rng, rows)
+    scale = 10.0 ** rng.uniform(-4, 4)
+    moves = Moves(
+        moves.feature, moves.gain, moves.cost * scale, moves.least, moves.most, moves.integer
+    )
+    need = np.abs(rng.normal(size=rows)) + 0.1
+    sums = [
+        (sum(gain for gain, _ in combination), sum(cost for _, cost in combination))
+        for combination in itertools.product(*options)
+    ]
+    costs = [cost for gain, cost in sums if (gain >= need).all()]
+    amounts = cheapest_change(moves, need)
+    if not costs:
+        assert amounts is None
+        missing, closest = smallest_shortfall(moves, need)
+        assert missing == pytest.approx(min((need - gain).max() for gain, _ in sums), abs=1e-7)
+        assert (need - closest @ moves.gain).max() == pytest.approx(missing)
+        return
+    assert amounts @ moves.cost == pytest.approx(scale * min(costs), rel=1e-6)
+    assert (amounts @ moves.gain >= need - 1e-7).all()
+    assert (amounts == np.round(amounts)).all()
+    made = amounts > 0
+    assert ((amounts >= moves.least) & (amounts <= moves.most))[made].all()
+    assert len(set(moves.feature[made])) == made.sum()
+
+
+@given(st.integers(0, 10**9))
+def test_continuous_moves_agree_with_linprog(seed):
+    rng = np.random.default_rng(seed)
+    n, rows = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+    gain = rng.normal(size=(n, rows)) * 10.0 ** rng.uniform(-2, 2, (n, 1))
+    cost, most = rng.uniform(0.1, 3, n), 10.0 ** rng.uniform(-2, 2, n)
+    need = np.abs(rng.normal(size=rows)) * 10.0 ** rng.uniform(-3, 1)
+    moves = Moves(np.arange(n), gain, cost, np.zeros(n), most, np.zeros(n, dtype=bool))
+    other = linprog(
+        cost, A_ub=-gain.T, b_ub=-need, bounds=list(zip(np.zeros(n), most, strict=True))
+    )
+    amounts = cheapest_change(moves, need)
+    assert (amounts is not None) == other.success
+    if amounts is not None:
+        assert cost @ amounts == pytest.approx(other.fun, rel=1e-5, abs=1e-9)
+
+
+@given(st.integers(0, 10**9))
+def test_mixed_moves_agree_with_the_milp_of_scipy(seed):
+    """The second opinion has numbers and whole numbers, with the least amount by a binary."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    gain, cost = np.abs(rng.normal(size=n)) + 0.05, rng.uniform(0.1, 3, n)
+    integer = rng.random(n) < 0.5
+    most = np.where(integer, rng.integers(1, 6, n), rng.uniform(0.5, 5, n))
+    least = np.where(rng.random(n) < 0.5, 0.0, most / 2)
+    least = np.where(integer, np.ceil(least), least)
+    need = rng.uniform(0.1, 1.1) * float(gain @ most)
+    eye = np.eye(n)
+    other = milp(
+        np.concatenate([cost, np.zeros(n)]),
+        integrality=np.concatenate([integer, np.ones(n)]),
+        bounds=Bounds(np.zeros(2 * n), np.concatenate([most, np.ones(n)])),
+        constraints=[
+            LinearConstraint(np.concatenate([gain, np.zeros(n)])[None], need, np.inf),
+            LinearConstraint(np.hstack([eye, -np.diag(most)]), -np.inf, 0),
+            LinearConstraint(np.hstack([eye, -np.diag(least)]), 0, np.inf),
+        ],
+    )
+    moves = Moves(np.arange(n), gain[:, None], cost, least, most, integer)
+    amounts = cheapest_change(moves, np.array([need]))
+    assert (amounts is not None) == other.success
+    if amounts is not None:
+        assert cost @ amounts == pytest.approx(other.fun, rel=1e-5)
+
+
+@given(st.integers(0, 10**9), st.sampled_from([1e-7, 3e-8, 1.5e-8]))
+def test_a_tie_is_not_enough_even_if_a_solver_would_take_it(seed, beyond):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 5))
+    gain, most = rng.integers(1, 5, n).astype(float), rng.integers(1, 5, n).astype(float)
+    cost = rng.uniform(0.5, 1.5, n)
+    need = float(rng.integers(1, int(gain @ most) + 1))
+    moves = Moves(np.arange(n), gain[:, None], cost, np.zeros(n), most, np.ones(n, dtype=bool))
+    grid = np.array(list(itertools.product(*(np.arange(top + 1) for top in most))))
+    for enough in (need, need + 1.0):  # all gains are whole: a little more than need is need + 1
+        asked = need * (1 + beyond) if enough > need else need * (1 - beyond)
+        costs = (grid @ cost)[grid @ gain >= enough]
+        amounts = cheapest_change(moves, np.array([asked]))
+        assert (amounts is None) == (len(costs) == 0)
+        if amounts is not None:
+            assert amounts @ cost == pytest.approx(costs.min())
+
+
+def test_moves_without_a_bound_need_a_single_row():
+    moves = Moves.of([(0, [1.0, -1.0], 1.0, 0.0, np.inf, False)])
+    with pytest.raises(InvalidValueError, match="single row only"):
+        cheapest_change(moves, np.array([1.0, 1.0]))
+    endless = Moves.of([(0, [2.0], 3.0, 0.0, np.inf, False)])
+    assert cheapest_change(endless, np.array([5.0])) == pytest.approx([2.5])
+
+
+# The optimum for a case
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_whole_numbers_and_categories_are_changed_as_brute_force_would(seed):
+    rng = np.random.default_rng(seed)
+    X, y = people(seed % 5)
+    X = X.drop(columns="bmi")
+    encode = make_column_transformer((OneHotEncoder(), ["colour"]), remainder=StandardScaler())
+    model = make_pipeline(encode, LogisticRegression()).fit(X, y)
+    row = X.iloc[[int(rng.integers(len(X)))]]
+    actionable = {
+        "age": (int(row.age.iloc[0]) - 6, int(row.age.iloc[0]) + 4),
+        "visits": ["any", [0, 2, 5], "increase"][seed % 3],
+        "colour": ["any", ["blue", "red"]][seed % 2],
+    }
+    costs = {name: float(rng.uniform(0.1, 2)) for name in actionable}
+    answer = recourse(model, row, actionable=actionable, X=X, costs=costs)
+
+    now = row.iloc[0]
+    visits = {"any": range(6), "increase": range(now.visits, 6)}.get(
+        str(actionable["visits"]), [0, 2, 5]
+    )
+    grids = [
+        ("age", range(now.age - 6, now.age + 5), costs["age"]),
+        ("visits", {*visits, now.visits}, costs["visits"]),
+    ]
+    options = [[(v, price * abs(v - now[name])) for v in values] for name, values, price in grids]
+    colours = {now.colour, *(COLOURS if actionable["colour"] == "any" else actionable["colour"])}
+    options.append([(v, costs["colour"] * (v != now.colour)) for v in colours])
+    every = pd.DataFrame(
+        [[v for v, _ in combination] for combination in itertools.product(*options)],
+        columns=["age", "visits", "colour"],
+    )[["age", "colour", "visits"]]
+    prices = np.array(
+        [sum(p for _, p in combination) for combination in itertools.product(*options)]
+    )
+    crossed = model.predict(every) != model.predict(row)[0]
+    if not crossed.any():
+        assert not answer.feasible
+        scores = model.decision_function(every)
+        best = scores.min() if answer.label_before == "ill" else scores.max()
+        assert answer.best_score == pytest.approx(best)
+        assert answer.shortfall == pytest.approx(abs(best))
+        assert answer.verified
+        return
+    assert answer.feasible
+    assert answer.verified
+    assert answer.cost == pytest.approx(prices[crossed].min(), rel=1e-6)
+    changed = with_changes(row, answer.changes)
+    assert model.predict(changed)[0] == answer.label_after != answer.label_before
+    assert model.decision_function(changed)[0] == pytest.approx(answer.score_after)
+    assert sum(change.cost for change in answer.changes) == pytest.approx(answer.cost)
+
+
+@given(st.integers(0, 10**9))
+def test_numbers_are_moved_as_linprog_would(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    X = rng.normal(size=(30, n)) * 10.0 ** rng.uniform(-2, 3, n)
+    coef = rng.normal(size=n) / X.std(axis=0)
+    model = linear(coef, rng.normal())
+    x = X[0]
+    answer = recourse(model, x, actionable=[f"x{j}" for j in range(n)], X=X)
+    f = float(coef @ x + model.intercept_[0])
+    toward = -np.sign(f) * np.concatenate([coef, -coef])
+    low, high = X.min(axis=0), X.max(axis=0)
+    cost = np.tile(1 / (high - low), 2)
+    room = np.concatenate([high - x, x - low])
+    other = linprog(cost, A_ub=-toward[None], b_ub=[-abs(f)], bounds=[(0, r) for r in room])
+    assert answer.feasible == other.success
+    assert answer.verified
+    if answer.feasible:
+        assert answer.cost == pytest.approx(other.fun, rel=1e-4, abs=1e-6)
+        assert np.sign(answer.score_after) == -np.sign(f)
+        for change in answer.changes:
+            j = int(change.feature[1:])
+            assert low[j] <= change.after <= high[j]
+    else:
+        assert answer.shortfall == pytest.approx(
+            abs(f) - np.maximum(toward * room, 0).sum(), rel=1e-6
+        )
+
+
+@given(st.integers(0, 10**9), st.sampled_from(["any", "increase", "decrease"]))
+def test_directions_and_bounds_are_kept(seed, direction):
+    rng = np.random.default_rng(seed)
+    X, y = people(seed % 3)
+    model = piped(X, y)
+    row = X.iloc[[int(rng.integers(len(X)))]]
+    reach = (float(rng.uniform(15, 25)), float(rng.uniform(28, 45)))
+    answer = recourse(
+        model,
+        row,
+        actionable={"bmi": direction, "age": direction},
+        X=X,
+        bounds={"bmi": reach},
+        n_alternatives=3,
+    )
+    for way in (answer, *answer.alternatives):
+        assert way.verified
+        for change in way.changes:
+            step = change.after - change.before
+            assert direction == "any" or (step > 0) == (direction == "increase")
+            if change.feature == "bmi":
+                assert reach[0] - 1e-9 <= change.after <= reach[1] + 1e-9
+            else:
+                assert isinstance(change.after, int)
+                assert X.age.min() <= change.after <= X.age.max()
+
+
+def test_a_case_outside_of_its_limits_may_stay_or_move_into_them():
+    model = linear([1.0, 1.0], -10.0)
+    stay = recourse(
+        model,
+        [12.0, 0.5],
+        actionable={"x0": (0.0, 5.0), "x1": (-9.0, 9.0)},
+        costs={"x0": 1, "x1": 1},
+    )
+    assert [change.feature for change in stay.changes] == ["x1"]
+    move = recourse(model, [12.0, 0.5], actionable={"x0": (0.0, 5.0)})
+    assert move.changes[0].after == 5.0
+    assert move.score_after == pytest.approx(-4.5)
+    low = recourse(model, [-3.0, 12.5], actionable={"x0": (-1.0, 4.0)}, target=1)
+    assert low.changes[0].after == -1.0
+    down = recourse(model, [12.0, 0.5], actionable=["x0"], X=[[1.0, 1.0], [8.5, 2.0]])
+    assert down.changes[0].after == pytest.approx(9.5)
+
+
+def test_further_ways_leave_something_alone_that_each_earlier_one_changes():
+    rng = np.random.default_rng(4)
+    X, y = people()
+    model = piped(X, y)
+    for row in (X.iloc[[k]] for k in rng.choice(len(X), 12, replace=False)):
+        answer = recourse(model, row, actionable=list(X), X=X, n_alternatives=4)
+        ways = [answer, *answer.alternatives]
+        assert len(ways) <= 4
+        sets = [{change.feature for change in way.changes} for way in ways]
+        assert all(not a <= b for a, b in itertools.combinations(sets, 2))
+        assert [way.cost for way in ways] == sorted(way.cost for way in ways)
+        for way in ways:
+            assert way.alternatives == () or way is answer
+            assert model.predict(with_changes(row, way.changes))[0] == way.label_after == way.target
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_alternatives_are_the_cheapest_that_are_left(seed):
+    rng = np.random.default_rng(seed)
+    n = 4
+    X = rng.integers(0, 4, (40, n)).astype(float)
+    X[:2] = [[0.0] * n, [3.0] * n]
+    coef, x = rng.normal(size=n), X[5]
+    model = linear(coef, -float(coef @ x) - rng.uniform(0.3, 3))
+    costs = {f"x{j}": float(rng.uniform(0.5, 2)) for j in range(n)}
+    answer = recourse(model, x, actionable=list(costs), X=X, costs=costs, n_alternatives=4)
+    ways = [answer, *answer.alternatives] if answer.feasible else []
+    seen = []
+    for k in range(4):
+        best = None
+        for point in itertools.product(range(4), repeat=n):
+            moved = {j for j in range(n) if point[j] != x[j]}
+            price = sum(costs[f"x{j}"] * abs(point[j] - x[j]) for j in moved)
+            is_new = all(not old <= moved for old in seen)
+            if is_new and coef @ point + model.intercept_[0] > 0 and (best is None or price < best):
+                best = price
+        if best is None:
+            assert len(ways) == k
+            return
+        assert ways[k].cost == pytest.approx(best)
+        seen.append({int(change.feature[1:]) for change in ways[k].changes})
+
+
+# Ranks
+
+
+@given(st.integers(0, 10**9))
+def test_a_case_leaves_the_top_where_brute_force_says(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (12, 3)).astype(float)
+    coef = rng.normal(size=3)
+    model, k, n = linear(coef, 0.3), int(rng.integers(12)), int(rng.integers(1, 9))
+    x, others = X[k], np.delete(X, k, axis=0) @ coef + 0.3
+    costs = {f"x{j}": float(rng.uniform(0.5, 2)) for j in range(3)}
+    answer = recourse(model, x, actionable=["x0", "x2"], X=X, costs=costs, target=("rank", n))
+    limit = np.sort(others)[::-1][n - 1]
+    low, high = X.min(axis=0), X.max(axis=0)
+    options = [
+        [(v, costs[f"x{j}"] * abs(v - x[j])) for v in np.arange(low[j], high[j] + 1)]
+        for j in (0, 2)
+    ]
+    best = brute_force(
+        lambda v: coef @ [v[0], x[1], v[1]] + 0.3, options, lambda s: s < limit - 1e-6
+    )
+    assert answer.n_others == 11
+    if answer.rank_before > n:
+        assert answer.changes == ()
+        assert "not in the top" in str(answer)
+    elif best is None:
+        assert not answer.feasible
+    else:
+        assert answer.verified
+        assert answer.cost == pytest.approx(best)
+        assert answer.rank_after == 1 + (others > answer.score_after).sum() > n
+        assert answer.score_after < limit
+
+
+def test_the_rank_counts_the_others_only():
+    """In a full list the case falls below what is at place n + 1, not n; a tie is not below."""
+    X = [[5.0], [4.0], [3.0], [2.0], [1.5]]
+    model = linear([1.0], 0.0)
+    listed = recourse(model, [5.0], actionable=["x0"], X=X, target=Rank(2))
+    assert listed.changes[0].after == pytest.approx(3.0)
+    assert listed.changes[0].after < 3.0
+    assert (listed.rank_before, listed.rank_after, listed.n_others) == (1, 3, 4)
+    apart = recourse(model, [5.0], actionable=["x0"], X=X, target=Rank(2, listed=False))
+    assert apart.changes[0].after == pytest.approx(4.0)
+    assert apart.n_others == 5
+    tied = recourse(model, [4.0], actionable={"x0": [3, 2]}, X=X[1:], target=("rank", 1))
+    assert tied.changes[0].after == 2
+    assert recourse(model, [4.5], actionable=["x0"], X=X, target=Rank(1)).changes == ()
+    with pytest.raises(DataError, match=r"no row of X is equal .* listed=False"):
+        recourse(model, [4.5], actionable=["x0"], X=X, target=Rank(1, listed=True))
+
+
+def test_the_heart_patients_of_the_top_are_moved_out_of_it_and_confirmed():
+    X, y = load_cleveland(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LPSVC()).fit(X, y)
+    scores = model.decision_function(X)
+    top = np.argsort(-scores)[:8]
+    names = [name for name in X if name in {"trestbps", "chol", "thalach", "oldpeak"}] or list(X)[
+        :4
+    ]
+    for k in top:
+        answer = recourse(model, X.iloc[[k]], actionable=names, X=X, target=Rank(27))
+        assert answer.verified
+        if answer.feasible:
+            moved = model.decision_function(with_changes(X.iloc[[k]], answer.changes))[0]
+            assert (np.delete(scores, k) > moved).sum() >= 27
+
+
+# Models and tables
+
+
+def test_all_ways_to_give_a_case_come_to_the_same():
+    X, y = people()
+    model = piped(X, y)
+    row = X.iloc[[3]]
+    kind = {"actionable": ["age", "bmi", "colour"], "X": X}
+    answer = recourse(model, row, **kind)
+    for given_case in (row.iloc[0], row.iloc[0].to_dict(), list(row.iloc[0]), row.assign(more=1)):
+        assert recourse(model, given_case, **kind) == answer
+    shuffled = recourse(
+        model,
+        row[["visits", "colour", "bmi", "age"]],
+        **{**kind, "X": X[["bmi", "visits", "age", "colour"]]},
+    )
+    assert shuffled.cost == pytest.approx(answer.cost)
+    categorical = X.assign(colour=X.colour.astype("category"))
+    assert recourse(model, row, **{**kind, "X": categorical}) == answer
+    few = pl.DataFrame({name: X[name].tolist() for name in ("age", "bmi")})
+    bare = LogisticRegression().fit(few, y)
+    pandas = recourse(bare, X[["age", "bmi"]].iloc[[3]], actionable=["bmi"], X=X[["age", "bmi"]])
+    polars = recourse(bare, few[3], actionable=["bmi"], X=few)
+    assert polars == pandas
+
+
+def test_without_a_list_the_case_alone_tells_what_is_whole():
+    X, y = people()
+    model = piped(X, y)
+    case = X.iloc[3].to_dict()
+    answer = recourse(
+        model, case, actionable={"age": (18, 90), "bmi": (15.0, 50.0)}, n_alternatives=3
+    )
+    ages = [
+        c.after for w in (answer, *answer.alternatives) for c in w.changes if c.feature == "age"
+    ]
+    assert all(isinstance(age, int) for age in ages)
+    bare = linear([1.0], -2.5)
+    assert recourse(bare, [4.0], actionable=["x0"], costs={"x0": 1.0}).changes[
+        0
+    ].after == pytest.approx(2.5)
+    assert recourse(bare, [4], actionable=["x0"], costs={"x0": 1.0}).changes[0].after == 2
+    space = FeatureSpace(["x0"], [0.0], [9.0], integer=[True])
+    assert recourse(bare, [4.0], actionable=["x0"], bounds=space).changes[0].after == 2.0
+    free = FeatureSpace(["x0"], [0.0], [9.0])
+    X = [[0.0], [4.0], [6.0]]
+    assert recourse(bare, [4.0], actionable=["x0"], X=X, bounds=free).changes[
+        0
+    ].after == pytest.approx(2.5)
+
+
+def test_categories_that_are_numbers_or_truths_keep_their_kind():
+    X = pd.DataFrame({"ward": [1, 2, 3] * 8, "old": [True, False] * 12, "size": np.arange(24.0)})
+    y = (X.ward == 3) | (X["size"] > 20)
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["ward"]), remainder="passthrough"),
+        LogisticRegression(C=100),
+    ).fit(X, y)
+    row = X.iloc[[2]]
+    answer = recourse(model, row, actionable=["ward"], X=X)
+    assert answer.changes[0].before == 3
+    assert answer.changes[0].after in (1, 2)
+    assert isinstance(answer.changes[0].after, int)
+    only = recourse(model, row, actionable={"ward": [1.0]})
+    assert only.changes == (FeatureChange("ward", 3, 1, 1.0),)
+    truth = linear([4.0, 0.0], -2.0, ["old", "more"])
+    flipped = recourse(truth, {"old": True, "more": 0.5}, actionable={"old": (0, 1)})
+    assert flipped.changes[0].after is False
+
+
+def test_three_classes_are_reached_by_their_planes():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    for k, label in itertools.product((0, 60, 120), (0, 1, 2)):
+        row = X.iloc[[k]]
+        answer = recourse(model, row, actionable=list(X), X=X, target=label)
+        assert answer.verified
+        if answer.changes:
+            scores = model.decision_function(with_changes(row, answer.changes))[0]
+            lead = scores[label] - np.delete(scores, label).max()
+            assert answer.score_after == pytest.approx(lead, abs=1e-6)
+            assert answer.score_before < 0 < answer.score_after
+            assert lead == pytest.approx(0, abs=1e-4)  # no further than needed
+        else:
+            assert answer.label_before == label
+    stuck = recourse(model, X.iloc[[0]], actionable={"sepal width (cm)": "decrease"}, X=X, target=2)
+    assert not stuck.feasible
+    assert stuck.verified
+    assert stuck.shortfall == pytest.approx(-stuck.best_score)
+    with pytest.raises(
+        InvalidValueError, match="3 classes has more than one boundary; name a class"
+    ):
+        recourse(model, X.iloc[[0]], actionable=list(X), X=X)
+    with pytest.raises(InvalidValueError, match="no one score to rank by"):
+        recourse(model, X.iloc[[0]], actionable=list(X), X=X, target=Rank(3))
+    plain = RidgeClassifier().fit(X.to_numpy(), y)
+    with pytest.raises(InvalidValueError, match="needs bounds, and 'x0' has none"):
+        recourse(plain, X.iloc[0].tolist(), actionable=["x0"], costs={"x0": 1}, target=2)
+    vote = SVC(kernel="linear").fit(X, y)
+    with pytest.raises(InvalidValueError, match="by a vote of pairs"):
+        recourse(vote, X.iloc[[0]], actionable=list(X), X=X, target=2)
+
+
+@pytest.mark.parametrize("kind", [SVC(kernel="linear"), Perceptron(), LPSVC()])
+def test_every_linear_classifier_will_do(kind):
+    X, y = people()
+    X = X.drop(columns="colour")
+    model = make_pipeline(StandardScaler(), kind).fit(X, y)
+    for k in range(5):
+        answer = recourse(model, X.iloc[[k]], actionable=list(X), X=X)
+        assert answer.verified
+        assert model.predict(with_changes(X.iloc[[k]], answer.changes))[0] == answer.target
+
+
+def test_single_precision_inside_the_model_is_answered_by_a_larger_margin():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3)) * 100 + 5000
+    y = X[:, 0] + X[:, 1] > 10000
+    model = make_pipeline(_Single(), StandardScaler(), LogisticRegression(C=100)).fit(X, y)
+    for k in range(20):
+        answer = recourse(model, X[k], actionable=["x0", "x1"], X=X)
+        assert answer.verified
+
+
+class _Single(FunctionTransformer):
+    """Leaves all columns as they are, but for their digits."""
+
+    def transform(self, X):
+        return np.asarray(X, dtype=np.float32)
+
+
+class _Stubborn(RidgeClassifier):
+    """Says what it always said, except far away from the boundary."""
+
+    def predict(self, X):
+        return np.where(self.decision_function(X) > -0.2, 1, 0)
+
+
+def test_a_change_that_the_model_does_not_confirm_says_so():
+    X = np.array([[0.0], [0.5], [2.0], [3.0]])
+    model = _Stubborn().fit(X, [0, 0, 1, 1])
+    with pytest.warns(UncertifiedWarning, match="did not confirm"):
+        answer = recourse(model, [3.0], actionable=["x0"], X=X)
+    assert not answer.verified
+    assert "did NOT confirm" in str(answer)
+
+
+# What it says
+
+
+def test_what_cannot_be_reached_is_said_with_the_best_score():
+    X, y = people()
+    model = piped(X, y)
+    row = X.iloc[[int(np.argmax(model.decision_function(X)))]]
+    answer = recourse(model, row, actionable={"visits": (0, 5)}, X=X)
+    assert not answer.feasible
+    assert answer.changes == ()
+    assert answer.cost is None
+    best = max(model.decision_function(row.assign(visits=v))[0] * -1 for v in range(6)) * -1
+    assert answer.best_score == pytest.approx(best)
+    assert answer.shortfall == pytest.approx(best)
+    text = str(answer)
+    assert "No allowed change of visits would change the model's answer from ill to healthy" in text
+    assert f"{answer.shortfall:.4g} would still be missing" in text
+    json.dumps(answer.to_dict())
+    nowhere = recourse(model, row, actionable={"visits": (int(row.visits.iloc[0]),) * 2}, X=X)
+    assert nowhere.best_score == nowhere.score_before == pytest.approx(nowhere.shortfall)
+    edge = recourse(linear([1.0], -2.0), [3], actionable={"x0": [2]})
+    assert not edge.feasible
+    assert edge.shortfall == 0
+    assert "reaches the boundary, but does not cross it" in str(edge)
+
+
+def test_the_text_speaks_of_the_model_and_never_of_causes():
+    X, y = people()
+    model = piped(X, y)
+    answer = recourse(model, X.iloc[[3]], actionable=list(X), X=X, n_alternatives=2)
+    ranked = recourse(
+        model,
+        X.iloc[[int(np.argmax(model.decision_function(X)))]],
+        actionable=list(X),
+        X=X,
+        target=Rank(5),
+    )
+    assert "this would change the model's answer from" in str(answer)
+    assert "\nOr: If " in str(answer)
+    assert (
+        f"this would change the rank from 1 to {ranked.rank_after} of {len(X)}, out of the top 5"
+        in str(ranked)
+    )
+    for text in (str(answer), str(ranked)):
+        assert "not known from data" in text
+        assert not any(
+            word in text for word in ("because", "cause", "leads to", "effect", "reduce")
+        )
+
+
+def test_printed_numbers_are_rounded_so_that_they_still_suffice():
+    assert str(FeatureChange("bmi", 31.2, 27.12345678, 1.0)) == "bmi were 27.1234 instead of 31.2"
+    assert str(FeatureChange("bmi", 21.2, 27.12345678, 1.0)) == "bmi were 27.1235 instead of 21.2"
+    assert str(FeatureChange("colour", "red", "blue", 1.0)) == "colour were blue instead of red"
+
+
+def test_answers_are_values():
+    X, y = people()
+    model = piped(X, y)
+    answer = recourse(model, X.iloc[[3]], actionable=list(X), X=X, n_alternatives=3)
+    assert isinstance(answer, Recourse)
+    assert pickle.loads(pickle.dumps(answer)) == answer
+    plain = json.loads(json.dumps(answer.to_dict()))
+    assert plain["text"] == str(answer)
+    assert plain["cost"] == answer.cost
+    assert len(plain["alternatives"]) == len(answer.alternatives) == 2
+    ranked = recourse(model, X.iloc[[3]], actionable=list(X), X=X, target=Rank(100))
+    assert ranked.to_dict()["target"] == {"rank": 100}
+    with pytest.raises(AttributeError):
+        answer.cost = 3.0
+
+
+def test_a_case_that_is_there_already_has_nothing_to_change():
+    X, y = people()
+    model = piped(X, y)
+    said = model.predict(X.iloc[[3]])[0]
+    answer = recourse(model, X.iloc[[3]], actionable=["age"], X=X, target=said)
+    assert (answer.changes, answer.cost, answer.feasible, answer.verified) == ((), 0.0, True, True)
+    assert str(answer) == f"Nothing has to change: the model's answer is {said} already."
+
+
+# Bad input
+
+DATA, LABELS = people()
+MODEL = piped(DATA, LABELS)
+ROW = DATA.iloc[[3]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"actionable": ["bmy"]}, r"unknown feature 'bmy'; did you mean 'bmi'\?"),
+        ({"actionable": {"colur": "any"}}, r"unknown feature 'colur'; did you mean 'colour'\?"),
+        ({"actionable": []}, "nothing is actionable; name at least one feature"),
+        ({"actionable": "bmi"}, "must be a list of names or a mapping .* not 'bmi'"),
+        ({"actionable": None}, "must be a list of names or a mapping"),
+        ({"actionable": {"bmi": "incraese"}}, r"'incraese'; did you mean 'increase'\?"),
+        ({"actionable": {"bmi": 3}}, r"a pair \(low, high\) or a list of values, not 3"),
+        ({"actionable": {"bmi": (1, 2, 3)}}, r"a pair \(low, high\)"),
+        ({"actionable": {"bmi": (30, 20)}}, "limits of 'bmi' leave nothing: from 30 to 20"),
+        ({"actionable": {"bmi": (20, np.nan)}}, "limits of 'bmi' must not be NaN"),
+        ({"actionable": {"bmi": ["low"]}}, "an allowed value of 'bmi' must be a number, not 'low'"),
+        ({"actionable": {"bmi": [np.inf]}}, "an allowed value of 'bmi' must be finite"),
+        ({"actionable": {"age": [30, 40.5]}}, "value of 'age' must be a whole number, not 40.5"),
+        ({"actionable": {"colour": "increase"}}, "'colour' names categories, which have no order"),
+        ({"actionable": {"colour": 3}}, "allow 'any' or a list of them, not 3"),
+        (
+            {"actionable": {"colour": ["grean"]}},
+            r"no category of 'colour' .*did you mean 'green'\?",
+        ),
+        (
+            {"costs": {"bmi": 0}},
+            "cost of 'bmi' must be positive and finite, not 0; to keep a feature",
+        ),
+        ({"costs": {"bmi": -1}}, "must be positive and finite, not -1"),
+        ({"costs": {"bmi": "much"}}, "cost of 'bmi' must be a number, not 'much'"),
+        ({"costs": {"bmy": 1}}, r"costs name unknown feature 'bmy'; did you mean 'bmi'\?"),
+        ({"costs": [1, 2]}, "costs must map names to costs, not be list"),
+        ({"bounds": {"bmy": (1, 2)}}, r"bounds name unknown feature 'bmy'; did you mean 'bmi'\?"),
+        ({"bounds": {"colour": (1, 2)}}, "'colour' names categories and has no bounds; list what"),
+        ({"bounds": {"bmi": (50, 20)}}, "feature 'bmi' has no range"),
+        ({"X": None}, "how much a change of 'bmi' costs: give X, .* or bounds, or costs="),
+        ({"target": "hea"}, r"target must be 'boundary', a class, .* not 'hea'"),
+        ({"target": "helthy"}, r"did you mean 'healthy'\?"),
+        ({"target": ("top", 3)}, r"target must be 'boundary', a class, \('rank', n\) or Rank\(n\)"),
+        ({"target": ("rank", 0)}, "the rank must be a whole number from 1, not 0"),
+        (
+            {"target": ("rank", 120)},
+            "there are 119 others, so that a case is always in the top 120",
+        ),
+        (
+            {"target": Rank(2), "X": None, "costs": {"bmi": 1}},
+            "a rank needs the list .* pass it as X",
+        ),
+        ({"n_alternatives": 0}, "n_alternatives must be at least 1, not 0"),
+        ({"n_alternatives": 1.5}, "n_alternatives must be a whole number, not 1.5"),
+    ],
+)
+def test_bad_requests_are_refused_with_what_to_do(change, message):
+    request = {"actionable": ["bmi"], "X": DATA, **change}
+    with pytest.raises(InvalidValueError, match=message):
+        recourse(MODEL, ROW, **request)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (DATA.iloc[:2], "x must be one case, not a table of 2 rows"),
+        (DATA.iloc[:0], "x must be one case, not a table of 0 rows"),
+        (DATA.iloc[:2].to_numpy(), r"x must be one case .* not of shape \(2, 4\)"),
+        (ROW.assign(bmi=np.nan), "the value of 'bmi' is nan, .*missing or infinite"),
+        (ROW.assign(bmi=np.inf), "the value of 'bmi' is inf"),
+        (ROW.assign(colour=None), "the value of 'colour' is .*missing"),
+        (ROW.assign(bmi="high"), "column 'bmi', row 0: 'high' is not a number"),
+        (ROW.drop(columns="bmi"), "the case has no value for 'bmi'"),
+        ({"age": 30}, "the case has no value for 'bmi'"),
+        ({"age": [30, 40], "bmi": 3.0}, "the value of 'age' must be a single one"),
+        ([1.0, 2.0], "x has 2 values, but the table has 4 columns"),
+    ],
+)
+def test_bad_cases_are_refused_with_the_reason(x, message):
+    with pytest.raises(DataError, match=message):
+        recourse(MODEL, x, actionable=["bmi"], X=DATA)
+
+
+def test_models_that_are_not_linear_or_not_fitted_are_refused():
+    X = DATA[["age", "bmi"]]
+    forest = RandomForestClassifier(n_estimators=2).fit(X, LABELS)
+    with pytest.raises(InvalidValueError, match="RandomForestClassifier is not linear"):
+        recourse(forest, X.iloc[[0]], actionable=["bmi"], X=X)
+    with pytest.raises(InvalidValueError, match="kernel 'rbf' is not linear"):
+        recourse(SVC().fit(X, LABELS), X.iloc[[0]], actionable=["bmi"], X=X)
+    with pytest.raises(NotFittedError):
+        recourse(LogisticRegression(), X.iloc[[0]], actionable=["bmi"], X=X)
+    with pytest.raises(DataError, match="x has 1 values, but the model was fitted to 2 columns"):
+        recourse(linear([1.0, 1.0], 0.0), [3.0], actionable=["x0"])
+
+
+@pytest.mark.parametrize("wrong", [0, 2.5, True, "3"])
+def test_a_rank_is_a_whole_number(wrong):
+    with pytest.raises(InvalidValueError, match="the rank must be a whole number from 1"):
+        Rank(wrong)
