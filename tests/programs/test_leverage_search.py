@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs import leverage_search
+from clearmargin.programs import leverage_bits, leverage_search
 from clearmargin.programs.leverage_search import (
     Contrast,
     least_product,
@@ -80,15 +80,19 @@ def test_the_best_are_the_best_in_their_order(table, k):
 
 @pytest.mark.parametrize("narrow", [0, 64])
 @pytest.mark.parametrize("pairs", [1, 1 << 20])
-def test_blocks_and_layouts_do_not_matter(narrow, pairs, monkeypatch):
+@pytest.mark.parametrize("few", [0, 48])
+@pytest.mark.parametrize("table_size", [0, 8_000])
+def test_blocks_and_layouts_do_not_matter(narrow, pairs, few, table_size, monkeypatch):
     rng = np.random.default_rng(0)
     masks = rng.random((12, 400)) < 0.6
     rows = rng.permutation(400)
     table = masks, rows[:150], rows[150:350], np.arange(12) // 2, 3
     expected = as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3))
-    monkeypatch.setattr(leverage_search, "_NARROW", narrow)
+    monkeypatch.setattr(leverage_bits, "_NARROW", narrow)
+    monkeypatch.setattr(leverage_bits, "_WORDS", 8)
+    monkeypatch.setattr(leverage_bits, "_FEW", few)
     monkeypatch.setattr(leverage_search, "_PAIRS", pairs)
-    monkeypatch.setattr(leverage_search, "_WORDS", 8)
+    monkeypatch.setattr(leverage_search, "_TABLE", table_size)
     assert as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3)) == expected
     assert len(expected) > 20
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import pickle
@@ -62,11 +63,23 @@ def people(seed=0, m=120):
     return X, y
 
 
-def piped(X, y):
+@functools.cache
+def fitted(seed=0):
+    """People, and a pipeline of all kinds of columns that was fitted to them."""
+    X, y = people(seed)
     encode = make_column_transformer(
         (OneHotEncoder(drop="first"), ["colour"]), (StandardScaler(), ["age", "bmi", "visits"])
     )
-    return make_pipeline(encode, LogisticRegression()).fit(X, y)
+    return X, y, make_pipeline(encode, LogisticRegression()).fit(X, y)
+
+
+@functools.cache
+def fitted_whole(seed):
+    """The same without the column of broken numbers."""
+    X, y = people(seed)
+    X = X.drop(columns="bmi")
+    encode = make_column_transformer((OneHotEncoder(), ["colour"]), remainder=StandardScaler())
+    return X, make_pipeline(encode, LogisticRegression()).fit(X, y)
 
 
 def with_changes(row, changes):
@@ -217,10 +230,7 @@ def test_moves_without_a_bound_need_a_single_row():
 @pytest.mark.parametrize("seed", range(150))
 def test_whole_numbers_and_categories_are_changed_as_brute_force_would(seed):
     rng = np.random.default_rng(seed)
-    X, y = people(seed % 5)
-    X = X.drop(columns="bmi")
-    encode = make_column_transformer((OneHotEncoder(), ["colour"]), remainder=StandardScaler())
-    model = make_pipeline(encode, LogisticRegression()).fit(X, y)
+    X, model = fitted_whole(seed % 5)
     row = X.iloc[[int(rng.integers(len(X)))]]
     actionable = {
         "age": (int(row.age.iloc[0]) - 6, int(row.age.iloc[0]) + 4),
@@ -298,8 +308,7 @@ def test_numbers_are_moved_as_linprog_would(seed):
 @given(st.integers(0, 10**9), st.sampled_from(["any", "increase", "decrease"]))
 def test_directions_and_bounds_are_kept(seed, direction):
     rng = np.random.default_rng(seed)
-    X, y = people(seed % 3)
-    model = piped(X, y)
+    X, _, model = fitted(seed % 3)
     row = X.iloc[[int(rng.integers(len(X)))]]
     reach = (float(rng.uniform(15, 25)), float(rng.uniform(28, 45)))
     answer = recourse(
@@ -342,8 +351,7 @@ def test_a_case_outside_of_its_limits_may_stay_or_move_into_them():
 
 def test_further_ways_leave_something_alone_that_each_earlier_one_changes():
     rng = np.random.default_rng(4)
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     for row in (X.iloc[[k]] for k in rng.choice(len(X), 12, replace=False)):
         answer = recourse(model, row, actionable=list(X), X=X, n_alternatives=4)
         ways = [answer, *answer.alternatives]
@@ -455,8 +463,7 @@ def test_the_heart_patients_of_the_top_are_moved_out_of_it_and_confirmed():
 
 
 def test_all_ways_to_give_a_case_come_to_the_same():
-    X, y = people()
-    model = piped(X, y)
+    X, y, model = fitted()
     row = X.iloc[[3]]
     kind = {"actionable": ["age", "bmi", "colour"], "X": X}
     answer = recourse(model, row, **kind)
@@ -478,8 +485,7 @@ def test_all_ways_to_give_a_case_come_to_the_same():
 
 
 def test_without_a_list_the_case_alone_tells_what_is_whole():
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     case = X.iloc[3].to_dict()
     answer = recourse(
         model, case, actionable={"age": (18, 90), "bmi": (15.0, 50.0)}, n_alternatives=3
@@ -602,8 +608,7 @@ def test_a_change_that_the_model_does_not_confirm_says_so():
 
 
 def test_what_cannot_be_reached_is_said_with_the_best_score():
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     row = X.iloc[[int(np.argmax(model.decision_function(X)))]]
     answer = recourse(model, row, actionable={"visits": (0, 5)}, X=X)
     assert not answer.feasible
@@ -625,8 +630,7 @@ def test_what_cannot_be_reached_is_said_with_the_best_score():
 
 
 def test_the_text_speaks_of_the_model_and_never_of_causes():
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     answer = recourse(model, X.iloc[[3]], actionable=list(X), X=X, n_alternatives=2)
     ranked = recourse(
         model,
@@ -655,8 +659,7 @@ def test_printed_numbers_are_rounded_so_that_they_still_suffice():
 
 
 def test_answers_are_values():
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     answer = recourse(model, X.iloc[[3]], actionable=list(X), X=X, n_alternatives=3)
     assert isinstance(answer, Recourse)
     assert pickle.loads(pickle.dumps(answer)) == answer
@@ -671,8 +674,7 @@ def test_answers_are_values():
 
 
 def test_a_case_that_is_there_already_has_nothing_to_change():
-    X, y = people()
-    model = piped(X, y)
+    X, _, model = fitted()
     said = model.predict(X.iloc[[3]])[0]
     answer = recourse(model, X.iloc[[3]], actionable=["age"], X=X, target=said)
     assert (answer.changes, answer.cost, answer.feasible, answer.verified) == ((), 0.0, True, True)
@@ -681,8 +683,7 @@ def test_a_case_that_is_there_already_has_nothing_to_change():
 
 # Bad input
 
-DATA, LABELS = people()
-MODEL = piped(DATA, LABELS)
+DATA, LABELS, MODEL = fitted()
 ROW = DATA.iloc[[3]]
 
 

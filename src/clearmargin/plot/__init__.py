@@ -1,11 +1,16 @@
 """Figures of rules: regions over two features, tables of intervals, curves of coverage, advice before and after.
 
+And of rankings: the properties in which their ends differ, histograms, ROC curves.
+
 Displays follow the conventions of scikit-learn: `from_estimator` draws, the display keeps what was computed, and `plot`
 draws it again. matplotlib is imported when something is drawn.
 """
 
 from clearmargin.plot.advice import AdviceDisplay, plot_advice
 from clearmargin.plot.coverage import CoverageDisplay, plot_coverage
+from clearmargin.plot.leverage import LeverageDisplay, plot_leverage
+from clearmargin.plot.rank_histograms import RankHistogramsDisplay, plot_rank_histograms
+from clearmargin.plot.rank_roc import RankRocDisplay, plot_rank_roc
 from clearmargin.plot.regions import RegionsDisplay, plot_regions
 from clearmargin.plot.rule_trees import RuleTreesDisplay, plot_rule_trees
 from clearmargin.plot.rules import RulesDisplay, plot_rules
@@ -13,11 +18,17 @@ from clearmargin.plot.rules import RulesDisplay, plot_rules
 __all__ = [
     "AdviceDisplay",
     "CoverageDisplay",
+    "LeverageDisplay",
+    "RankHistogramsDisplay",
+    "RankRocDisplay",
     "RegionsDisplay",
     "RuleTreesDisplay",
     "RulesDisplay",
     "plot_advice",
     "plot_coverage",
+    "plot_leverage",
+    "plot_rank_histograms",
+    "plot_rank_roc",
     "plot_regions",
     "plot_rule_trees",
     "plot_rules",

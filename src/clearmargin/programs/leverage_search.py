@@ -13,11 +13,15 @@ Leverage is not monotone, but a bound on it is: whatever is added to a conjuncti
 lose all of the other, so that no specialisation has more than ``max(t B, b T)``. Conjunctions are built level by level
 from two that differ in their last item, and most are discarded before anything is counted:
 
+* if the pair of their last items is itself below the bound;
 * by the bound at the smaller counts of the two parents;
 * on the last level, where nothing is to follow, by ``L <= B min(t_i, t_j) - T max(0, b_i + b_j - b_P)`` for parents
   P + i and P + j, and its mirror image.
 
-Rows are bits; a conjunction is counted by and-ing words of 64 rows. Only indices and counts are kept from level to
+Weak items come first, so that few conjunctions share all but their last items and few pairs are formed at all; in a
+search for the best strong items come first, because their conjunctions raise the threshold.
+
+Rows are bits (`leverage_bits`). Only indices and counts are kept from level to
 level, never bits, so that memory is bounded by the number of conjunctions alone, which `limit` bounds.
 """
 
@@ -28,78 +32,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.programs.leverage_bits import BoolArray, Contrast, Counter, Counts, IntArray
 
 __all__ = ["Contrast", "Found", "least_product", "search_above", "search_best"]
 
-IntArray = NDArray[np.intp]
-Counts = NDArray[np.int64]
-Words = NDArray[np.uint64]
-BoolArray = NDArray[np.bool_]
-
 # Pairs that are looked at together before anything is counted.
 _PAIRS = 1 << 20
-# Words that are and-ed together: what stays in cache.
-_WORDS = 1 << 16
-# Up to so many words a row, pairs of any parents are counted together; beyond it, those of one parent.
-_NARROW = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """Items as bits over the top and the bottom rows.
-
-    Parameters
-    ----------
-    bits : ndarray of uint64 of shape (p, w)
-        For each item, words of top rows and after them words of bottom rows.
-    split : int
-        Number of words of top rows.
-    n_top, n_bottom : int
-        Numbers of rows.
-    attribute : ndarray of int of shape (p,)
-        The attribute of each item.
-
-    Examples
-    --------
-    >>> masks = np.array([[True, True, False], [False, True, True]])
-    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2]), np.array([0, 1]))
-    >>> contrast.n_top, contrast.n_bottom, contrast.bits.tolist()
-    (2, 1, [[3, 0], [2, 1]])
-    """
-
-    bits: Words
-    split: int
-    n_top: int
-    n_bottom: int
-    attribute: IntArray
-
-    @classmethod
-    def of(cls, masks: BoolArray, top: IntArray, bottom: IntArray, attribute: IntArray) -> Contrast:
-        """Pack items, one row of `masks` each, over some top and bottom rows."""
-        sides = [_pack(masks[:, rows]) for rows in (top, bottom)]
-        return cls(np.hstack(sides), sides[0].shape[1], len(top), len(bottom), attribute)
-
-    def __len__(self) -> int:
-        return len(self.bits)
-
-    def product(self, top: Counts, bottom: Counts) -> Counts:
-        """L of counts."""
-        return top * self.n_bottom - bottom * self.n_top
-
-    def bound(self, top: Counts, bottom: Counts) -> Counts:
-        """The most that L or -L of any specialisation can be."""
-        return np.maximum(top * self.n_bottom, bottom * self.n_top)
-
-
-def _pack(masks: BoolArray) -> Words:
-    packed = np.packbits(masks, axis=1, bitorder="little")
-    words = -(-max(packed.shape[1], 1) // 8)
-    padded = np.zeros((len(masks), words * 8), dtype=np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    return padded.view("<u8").astype(np.uint64, copy=False)
+# Items up to which a table of all their pairs is kept: 64 MB.
+_TABLE = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +160,11 @@ class _Search:
         threshold: int = 1,
         k: int | None = None,
     ):
-        # Strong items first: their conjunctions raise the threshold of a search for the best early.
-        top, bottom = _count(contrast.bits, contrast.split)
-        self._order = np.argsort(-contrast.bound(top, bottom), kind="stable")
-        bits = contrast.bits[self._order]
-        self._contrast = contrast
-        self._rows = bits
-        self._columns = np.ascontiguousarray(bits.T) if bits.shape[1] <= _NARROW else None
+        top, bottom = contrast.singles()
+        bound = contrast.bound(top, bottom)
+        self._order = np.argsort(bound if k is None else -bound, kind="stable")
+        self._contrast, self._counter = contrast, Counter(contrast, self._order)
+        self._joint: BoolArray | None = None
         self._attribute = contrast.attribute[self._order]
         self._singles = top[self._order], bottom[self._order]
         self._max_size, self._limit, self._k = max_size, limit, k
@@ -244,6 +184,9 @@ class _Search:
             if len(level.top) < 2:
                 break
             level = self._specialise(level, is_last=size == self._max_size)
+            if size == 2 < self._max_size and p <= _TABLE:
+                self._joint = np.zeros((p, p), dtype=bool)
+                self._joint[level.items[:, 0], level.items[:, 1]] = True
         return self._collect()
 
     def _alive(self, level: _Level) -> _Level:
@@ -257,7 +200,7 @@ class _Search:
         size = 0
         for left, right in self._pairs(level, is_last=is_last):
             items = np.column_stack([level.items[left], level.items[right, -1]])
-            top, bottom = self._count_pairs(level, left, items)
+            top, bottom = self._counter.count(items, left)
             self._evaluated += len(left)
             self._keep(items, top, bottom)
             if is_last:
@@ -268,7 +211,8 @@ class _Search:
             if size > 20 * self._limit:
                 self._too_many()
         if not parts:
-            return _Level(level.items[:0], *(np.zeros(0, dtype=np.int64),) * 4)
+            nothing = np.zeros((0, level.items.shape[1] + 1), dtype=np.intp)
+            return _Level(nothing, *(np.zeros(0, dtype=np.int64),) * 4)
         merged = [
             np.concatenate([getattr(part, name) for part in parts]) for name in _Level.__slots__
         ]
@@ -289,50 +233,31 @@ class _Search:
             left = np.repeat(np.arange(first, last), count)
             starts = np.cumsum(count) - count
             right = left + 1 + np.arange(len(left)) - np.repeat(starts, count)
+            first = last
+            last_left, last_right = level.items[left, -1], level.items[right, -1]
+            if self._joint is not None:
+                other = self._joint[last_left, last_right]
+            else:
+                other = self._attribute[last_left] != self._attribute[last_right]
+            left, right = left[other], right[other]
             good = self._may_reach(level, left, right, is_last=is_last)
             if good.any():
                 yield left[good], right[good]
-            first = last
 
     def _may_reach(
         self, level: _Level, left: IntArray, right: IntArray, *, is_last: bool
     ) -> BoolArray:
         contrast = self._contrast
-        other = self._attribute[level.items[left, -1]] != self._attribute[level.items[right, -1]]
         top = np.minimum(level.top[left], level.top[right])
         bottom = np.minimum(level.bottom[left], level.bottom[right])
         if not is_last:
-            return np.asarray(other & (contrast.bound(top, bottom) >= self._threshold))
+            return np.asarray(contrast.bound(top, bottom) >= self._threshold)
         # Of two sets within a third at least so many are in both.
         least_top = level.top[left] + level.top[right] - level.parent_top[left]
         least_bottom = level.bottom[left] + level.bottom[right] - level.parent_bottom[left]
         for_top = contrast.product(top, np.maximum(0, least_bottom))
         for_bottom = -contrast.product(np.maximum(0, least_top), bottom)
-        return np.asarray(other & (np.maximum(for_top, for_bottom) >= self._threshold))
-
-    def _count_pairs(self, level: _Level, left: IntArray, items: IntArray) -> tuple[Counts, Counts]:
-        top, bottom = np.empty((2, len(left)), dtype=np.int64)
-        split, width = self._contrast.split, self._rows.shape[1]
-        step = max(1, _WORDS // width)
-        if self._columns is not None:
-            for first in range(0, len(left), step):
-                chosen = items[first : first + step]
-                words = self._columns[:, chosen[:, 0]]
-                for j in range(1, chosen.shape[1]):
-                    words &= self._columns[:, chosen[:, j]]
-                ones = np.bitwise_count(words)
-                top[first : first + step] = ones[:split].sum(axis=0, dtype=np.uint32)
-                bottom[first : first + step] = ones[split:].sum(axis=0, dtype=np.uint32)
-            return top, bottom
-        starts = np.append(np.flatnonzero(np.diff(left, prepend=-1)), len(left))
-        for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-            parent = np.bitwise_and.reduce(self._rows[items[begin, :-1]], axis=0)
-            for first in range(begin, end, step):
-                last = min(first + step, end)
-                words = self._rows[items[first:last, -1]]
-                words &= parent
-                top[first:last], bottom[first:last] = _count(words, split)
-        return top, bottom
+        return np.asarray(np.maximum(for_top, for_bottom) >= self._threshold)
 
     def _keep(self, items: IntArray, top: Counts, bottom: Counts) -> None:
         size = np.abs(self._contrast.product(top, bottom))
@@ -381,12 +306,3 @@ class _Search:
         order = np.lexsort(keys)[: self._k]
         named = np.where(named < len(self._order), named, -1)[order]
         return Found(named, top[order], bottom[order], self._evaluated)
-
-
-def _count(words: Words, split: int) -> tuple[Counts, Counts]:
-    """Ones among the words of the top and of the bottom, row by row."""
-    ones = np.bitwise_count(words)
-    return (
-        ones[:, :split].sum(axis=1, dtype=np.int64),
-        ones[:, split:].sum(axis=1, dtype=np.int64),
-    )

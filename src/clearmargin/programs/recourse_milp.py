@@ -170,7 +170,6 @@ def _polished(
     upper = np.where(tied & (amounts == 0), 0.0, moves.most)
     settled = np.where(loose, lower, amounts)
     rest = need - settled @ moves.gain
-    # What lacks a hair of whole numbers alone is enough, up to the tolerance.
     if (rest <= 0).all() or not loose.any():
         return settled
     room = Moves(

@@ -3,12 +3,15 @@
 from clearmargin.rank.contrast import RankContrast
 from clearmargin.rank.discretise import make_properties
 from clearmargin.rank.properties import Property, PropertyTable
-from clearmargin.rank.recourse import Recourse, recourse
+from clearmargin.rank.recourse import recourse
+from clearmargin.rank.recourse_value import FeatureChange, Rank, Recourse
 from clearmargin.rank.search import search_properties
 
 __all__ = [
+    "FeatureChange",
     "Property",
     "PropertyTable",
+    "Rank",
     "RankContrast",
     "Recourse",
     "make_properties",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from clearmargin.rank.reading import describe_contrast
 from clearmargin.rank.scoring import fit_ranker, rank_scores
 from clearmargin.rank.significance import fisher, holm
 from clearmargin.rank.sizes import AUTO_SIZES, choose_size
+
+if TYPE_CHECKING:
+    from clearmargin.plot import LeverageDisplay, RankHistogramsDisplay, RankRocDisplay
 
 __all__ = ["RankContrast"]
 
@@ -323,6 +326,24 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             Text for people.
         """
         return describe_contrast(self, most)
+
+    def plot_leverage(self, *, most: int = 20, ax: Any = None) -> LeverageDisplay:
+        """Draw the properties as bars; see `clearmargin.plot.plot_leverage`."""
+        from clearmargin.plot import plot_leverage
+
+        return plot_leverage(self, most=most, ax=ax)
+
+    def plot_histograms(self, *, most: int = 6, axes: Any = None) -> RankHistogramsDisplay:
+        """Draw the values of attributes at both ends; see `clearmargin.plot.plot_rank_histograms`."""
+        from clearmargin.plot import plot_rank_histograms
+
+        return plot_rank_histograms(self, most=most, axes=axes)
+
+    def plot_roc(self, *, ax: Any = None) -> RankRocDisplay:
+        """Draw the ROC curve with both ends, where there are labels; see `clearmargin.plot.plot_rank_roc`."""
+        from clearmargin.plot import plot_rank_roc
+
+        return plot_rank_roc(self, ax=ax)
 
 
 def _packed(table: PropertyTable, ends: Ends) -> Contrast:

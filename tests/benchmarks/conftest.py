@@ -1,0 +1,10 @@
+"""The benchmarks are no part of the installed package: they are found beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).parents[2])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
