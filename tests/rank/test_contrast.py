@@ -10,10 +10,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin import AdviceSVC, RankContrast, RuleSet, parse_rules
 from clearmargin.datasets import load_pima, load_wbc, make_votes
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rank import ends
 
 
 def votes(seed, labels="true"):
@@ -244,3 +246,26 @@ def test_bad_data_are_named():
 def test_it_can_be_cloned():
     contrast = RankContrast(top=0.1, max_size=1)
     assert clone(contrast).get_params() == contrast.get_params()
+
+
+def test_bins_that_have_seen_the_labels_confirm_nothing():
+    X, y = load_pima(return_X_y=True)
+    contrast = RankContrast(bins="supervised", max_size=1).fit(X, y)
+    assert len(contrast.properties_)
+    assert not contrast.properties_["confirmed"].any()
+    assert "no labels are left to confirm anything" in contrast.describe()
+
+
+@parametrize_with_checks([RankContrast(top=0.3, bottom=0.3, max_size=1)])
+def test_the_contract_of_scikit_learn_is_kept(estimator, check, monkeypatch):
+    # Most checks have some ten rows, which would be too few to mean anything.
+    monkeypatch.setattr(ends, "FEWEST_ROWS", 2)
+    check(estimator)
+
+
+def test_few_rows_are_contrasted_and_nothing_is_confirmed():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=30), "b": rng.normal(size=30)})
+    contrast = RankContrast(top=0.3, bottom=0.3).fit(X, np.where(X["a"] > 0, 1, 0))
+    assert len(contrast.properties_)
+    assert not contrast.properties_["confirmed"].any()

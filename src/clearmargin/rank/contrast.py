@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import ClassifierTags, _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from clearmargin.core import RuleSet
 from clearmargin.core.rule import as_label
@@ -23,7 +25,7 @@ from clearmargin.programs.leverage_search import (
     search_best,
 )
 from clearmargin.rank.discretise import make_properties
-from clearmargin.rank.ends import Ends, find_ends
+from clearmargin.rank.ends import FEWEST_ROWS, Ends, find_ends
 from clearmargin.rank.evidence import shuffled_threshold
 from clearmargin.rank.held_out import held_out_p
 from clearmargin.rank.histograms import make_histograms
@@ -159,7 +161,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         RankContrast
             Fitted.
         """
-        is_positive = self._read_labels(y, len(X))
+        self._note_columns(X, y)
+        is_positive = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
         table = self._table(X, y)
         self.model_ = fit_ranker(self.estimator, X, is_positive)
         scores = rank_scores(self.model_, X)
@@ -184,11 +187,33 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         RankContrast
             Fitted, without labels: nothing is confirmed.
         """
+        self._note_columns(X)
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim == 1 and len(values) != len(X):
             raise DataError(f"X has {len(X)} rows and scores has {len(values)}; each row needs one")
         self._contrast(self._table(X, None), values, self._rng(), held_out=None)
         return self
+
+    def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
+        if sparse.issparse(X):
+            raise DataError(
+                "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
+            )
+        validate_data(self, X, y, skip_check_array=True)
+        if not self.n_features_in_:
+            shape = np.shape(X)
+            raise DataError(
+                f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        # Not a classifier, but it learns from labels like one.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
 
     def _rng(self) -> np.random.Generator:
         random = check_random_state(self.random_state)
@@ -244,7 +269,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.min_leverage_ = self._least_leverage(table, ends, rng)
         found = self._search(contrast)
         labels = None
-        if held_out is not None:
+        # Supervised bins have seen all labels: none is left that could confirm anything. Nor can few rows be halved.
+        can_halve = len(scores) >= 2 * FEWEST_ROWS and self.bins != "supervised"
+        if held_out is not None and can_halve:
             X, is_positive = held_out
 
             def explore(rows: IntArray) -> tuple[Found, BoolArray]:

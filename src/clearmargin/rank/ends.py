@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 
-__all__ = ["Ends", "end_size", "find_ends"]
+__all__ = ["FEWEST_ROWS", "Ends", "end_size", "find_ends"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 # With fewer rows the ends of a ranking are one or two cases, and say nothing.
-_FEWEST_ROWS = 20
+FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
 def _check_scores(values: FloatArray) -> None:
     if values.ndim != 1:
         raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
-    if len(values) < _FEWEST_ROWS:
+    if len(values) < FEWEST_ROWS:
         raise DataError(
-            f"{len(values)} rows are too few to contrast the ends of their ranking; at least {_FEWEST_ROWS} are needed"
+            f"{len(values)} rows are too few to contrast the ends of their ranking; at least {FEWEST_ROWS} are needed"
         )
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):

@@ -45,6 +45,8 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         head.append(
             f"The size was chosen among {len(contrast.sizes_)}; corrections count all of them."
         )
+    if contrast.bins == "supervised":
+        head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
     lines = []
     width = max((len(text) for text in shown["property"][:most]), default=8)
     for row in shown[:most].itertuples():
