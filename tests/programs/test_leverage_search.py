@@ -138,3 +138,69 @@ def test_far_fewer_are_counted_than_there_are():
     contrast = Contrast.of(masks, np.arange(200), np.arange(200, 400), np.arange(100))
     found = search_above(contrast, least_product(0.08, 200, 200), 3)
     assert found.evaluated < 0.05 * 166_750
+
+
+def coins(attributes, informative, rows):
+    """Both values of attributes that are fair coins but for some, which the top has more often."""
+    rng = np.random.default_rng(3)
+    chance = np.full((attributes, rows), 0.5)
+    chance[:informative, : rows // 2], chance[:informative, rows // 2 :] = 0.8, 0.2
+    has = rng.random((attributes, rows)) < chance
+    masks = np.stack([has, ~has], axis=1).reshape(2 * attributes, rows)
+    return masks, np.arange(rows // 2), np.arange(rows // 2, rows), np.arange(len(masks)) // 2
+
+
+def test_items_that_are_too_rare_together_are_not_joined_to_a_third():
+    # Two fair coins are together in a quarter of the rows, too few for 0.08; each with an informative one is in 40 %.
+    table = coins(60, 5, 1_000)
+    contrast = Contrast.of(*table)
+    least = least_product(0.08, 500, 500)
+    pairs = search_above(contrast, least, 2).evaluated
+    triples = search_above(contrast, least, 3).evaluated
+    assert triples - pairs < 3_000  # without that, some 60,000
+    assert len(search_best(contrast, 20, 3)) == 20
+
+
+def test_a_level_without_pairs_ends_the_search():
+    masks = np.ones((3, 8), dtype=bool)
+    masks[:, 4:] = False
+    contrast = Contrast.of(masks, np.arange(4), np.arange(4, 8), np.zeros(3, dtype=int))
+    assert set(as_dict(search_above(contrast, 1, 4))) == {(0,), (1,), (2,)}
+    assert len(search_best(contrast, 2, 4)) == 2
+
+
+def test_the_order_of_rows_and_the_layout_of_the_table_do_not_matter():
+    masks, top, bottom, attribute = coins(6, 2, 300)
+    expected = Contrast.of(masks, top, bottom, attribute)
+    for other in (
+        Contrast.of(masks, top[::-1], np.roll(bottom, 7), attribute),
+        Contrast.of(np.asfortranarray(masks), top, bottom, attribute),
+    ):
+        assert (other.bits == expected.bits).all()
+
+
+@pytest.mark.parametrize("rows", [130, 9_000])  # below and above the limit of the narrow layout
+@pytest.mark.parametrize("few", [0, 1_000])
+@pytest.mark.parametrize("keep", [1.0, 0.9, 0.3])  # of the partners: a range, nearly one, and few
+def test_conjunctions_are_counted_as_they_are(rows, few, keep, monkeypatch):
+    monkeypatch.setattr(leverage_bits, "_FEW", few)
+    monkeypatch.setattr(leverage_bits, "_WORDS", 1 << 10)
+    rng = np.random.default_rng(4)
+    masks = rng.random((40, rows)) < 0.7
+    top, bottom = np.arange(rows // 3), np.arange(rows // 3, rows)
+    order = rng.permutation(40)
+    parents = [(a, b) for a in range(4) for b in range(a + 1, 20)]
+    chosen = [
+        (k, (a, b, c))
+        for k, (a, b) in enumerate(parents)
+        for c in range(b + 1, 40)
+        if rng.random() < keep
+    ]
+    parent, items = np.array([k for k, _ in chosen]), np.array([i for _, i in chosen])
+    contrast = Contrast.of(masks, top, bottom, np.arange(40))
+    counts = leverage_bits.Counter(contrast, order).count(items, parent)
+    has = masks[order][items].all(axis=1)
+    assert counts.tolist() == [
+        has[:, top].sum(axis=1).tolist(),
+        has[:, bottom].sum(axis=1).tolist(),
+    ]

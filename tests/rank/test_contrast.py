@@ -269,3 +269,26 @@ def test_few_rows_are_contrasted_and_nothing_is_confirmed():
     contrast = RankContrast(top=0.3, bottom=0.3).fit(X, np.where(X["a"] > 0, 1, 0))
     assert len(contrast.properties_)
     assert not contrast.properties_["confirmed"].any()
+
+
+def test_what_is_excluded_does_not_rank_either():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    y = np.where(X["a"] + rng.normal(size=200) > 0, "yes", "no")
+    with_label = X.assign(outcome=y, case_id=[f"c{k}" for k in range(200)])
+    contrast = RankContrast(exclude=["outcome"]).fit(with_label, y)
+    plain = RankContrast().fit(X, y)
+    assert contrast.auc_ == pytest.approx(plain.auc_)
+    assert contrast.properties_["property"].tolist() == plain.properties_["property"].tolist()
+    by_position = RankContrast(exclude=["x2"]).fit(
+        np.column_stack([X, y == "yes"]).astype(float), y
+    )
+    assert by_position.auc_ == pytest.approx(plain.auc_)
+
+
+def test_a_second_fit_forgets_the_first():
+    X, y = votes(0)
+    contrast = RankContrast(top="auto", max_size=1).fit(X, y)
+    contrast.set_params(top=0.05).fit_ranking(X, contrast.scores_)
+    for name in ("auc_", "roc_", "model_", "classes_", "sizes_"):
+        assert not hasattr(contrast, name)

@@ -30,8 +30,8 @@ _LARGEST = 0.25
 _SIZE = 9.0
 # In inches: the bars, the widest name, a line of it, the space between rows, a bar, and the column of check marks.
 _BARS, _WIDEST_NAME, _LINE, _GAP, _BAR, _MARKS = 3.6, 2.6, 0.15, 0.1, 0.14, 0.22
-# Above the bars; and below them for the scale, its title, and the key.
-_HEAD, _SCALE, _KEY = 0.35, 0.5, 0.75
+# Above the bars; below them for the scale and its title; and a line of the key.
+_HEAD, _SCALE, _KEY = 0.3, 0.5, 0.17
 _DASHES = (0, (4.0, 3.0))
 
 
@@ -158,7 +158,9 @@ class LeverageDisplay:
     def _figure_size(self, names: list[list[str]], body: float) -> tuple[float, float]:
         widest = max((text_width(line, _SIZE) for lines in names for line in lines), default=0.0)
         counts = max(text_width(text, _SIZE) for text in [*self.counts, "Top vs Bottom"])
-        return widest + _BARS + _MARKS + counts + 0.4, _HEAD + body + _SCALE + _KEY
+        return widest + _BARS + _MARKS + counts + 0.4, (
+            _HEAD + body + _SCALE + _KEY * (3 if self.table["confirmed"].any() else 2) + 0.1
+        )
 
     def _draw_scale(self) -> None:
         from matplotlib.ticker import MultipleLocator

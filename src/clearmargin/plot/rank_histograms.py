@@ -30,10 +30,14 @@ __all__ = ["RankHistogramsDisplay", "plot_rank_histograms"]
 _SIZE = 9.0
 # In inches: a panel, its least and its largest width for many values, what an upright name of a value takes, and the
 # longest one.
-_HEIGHT, _NARROW, _WIDE, _UPRIGHT, _LONGEST = 2.1, 2.9, 9.0, 0.17, 1.0
+_HEIGHT, _NARROW, _WIDE, _UPRIGHT, _LONGEST = 2.1, 3.3, 9.0, 0.17, 1.2
 # Of the width of a panel, what is left for its bars.
-_INNER = 0.86
+_INNER = 0.89
 _MOST_COLUMNS, _MOST_LINES = 3, 3
+# The widest figure of several columns, and the narrowest that holds the key, in inches.
+_WIDEST_FIGURE, _KEY = 10.0, 5.0
+# In axes that were given, the key stands over the bars of the first.
+_KEY_HEIGHT = 0.75
 _BAR = 0.4
 # Above the highest bar there is space for a star.
 _HEADROOM = 1.12
@@ -147,35 +151,43 @@ class RankHistogramsDisplay:
             Itself, with `axes_` and `figure_`.
         """
         require_matplotlib()
+        from matplotlib.ticker import MaxNLocator
+
         own = axes is None
         self.axes_: list[Axes] = self._new_axes() if axes is None else self._given_axes(axes)
         self.figure_: Figure | SubFigure = figure_of(self.axes_[0])
-        highest = self.table[["top_percent", "bottom_percent"]].to_numpy().max()
+        highest = _HEADROOM * self.table[["top_percent", "bottom_percent"]].to_numpy().max()
+        if not own:
+            highest /= 1.0 - min(0.6, _KEY_HEIGHT / size_of(self.axes_[0])[1])
+        ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0.0, min(highest, 100.0))
         for k, (ax, attribute) in enumerate(zip(self.axes_, self.attributes, strict=True)):
             width = self._width() * _INNER if own else size_of(ax)[0]
             self._draw_attribute(ax, attribute, width)
-            ax.set_ylim(0.0, _HEADROOM * highest)
+            # Axes of our own share their scale.
+            if not own or k == 0:
+                ax.set_ylim(0.0, highest)
+                ax.set_yticks(ticks[ticks <= min(highest, 100.0)])
             if not own or k % self._columns() == 0:
-                ax.set_ylabel("% of the end", size=_SIZE)
+                ax.set_ylabel("% of each end", size=_SIZE)
         self._draw_key(own)
         return self
 
     def _width(self) -> float:
         """Width of a panel in inches, the same for all."""
         most_values = int(self.table["attribute"].value_counts(sort=False).max())
-        return min(max(_NARROW, most_values * _UPRIGHT / _INNER), _WIDE)
+        least = max(_NARROW, _KEY / len(self.attributes))
+        return min(max(least, most_values * _UPRIGHT / _INNER), _WIDE)
 
     def _columns(self) -> int:
-        fitting = int(_MOST_COLUMNS * _NARROW / self._width())
-        return max(1, min(len(self.attributes), fitting))
+        fitting = int(_WIDEST_FIGURE / self._width())
+        return max(1, min(len(self.attributes), fitting, _MOST_COLUMNS))
 
     def _new_axes(self) -> list[Axes]:
         import matplotlib.pyplot as plt
 
         n, columns = len(self.attributes), self._columns()
         rows = -(-n // columns)
-        # One panel alone leaves its key more space than itself needs.
-        size = max(columns * self._width(), 1.4 * _NARROW), rows * (_HEIGHT + 0.3) + 0.35
+        size = columns * self._width(), rows * (_HEIGHT + 0.3) + 0.35
         figure, grid = plt.subplots(
             rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained"
         )
@@ -203,7 +215,7 @@ class RankHistogramsDisplay:
         found = rows["found"].to_numpy(dtype=bool)
         beside = np.where(top >= bottom, -_BAR / 2, _BAR / 2)
         tips = np.maximum(top, bottom)
-        raised = {"textcoords": "offset points", "ha": "center", "va": "center"}
+        raised: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
         for x, y in zip((places + beside)[found], tips[found], strict=True):
             ax.annotate("*", (x, y), (0.0, 3.0), size=13, **raised)
         ax.set_xlim(-0.6, len(rows) - 0.4)
@@ -228,7 +240,9 @@ class RankHistogramsDisplay:
             outside: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
             key = self.figure_.legend(handles=handles, fontsize=SMALL, **outside)
         else:
-            key = self.axes_[0].legend(handles=handles, fontsize=SMALL)
+            key = self.axes_[0].legend(
+                handles=handles, fontsize=SMALL, loc="upper left", frameon=False, borderaxespad=0.0
+            )
         if self.note:
             key.set_title(self.note)
             key.get_title().set_fontsize(SMALL)
@@ -265,7 +279,7 @@ def plot_rank_histograms(
 
 def _name_values(ax: Axes, names: list[str], width: float) -> None:
     """Name values under their bars: side by side where words fit, else upright, else only some of them."""
-    slot = 0.92 * width / len(names)
+    slot = 0.97 * width / (len(names) + 0.2)
     words = [word for name in names for word in name.split()]
     fits = all(text_width(word) <= slot for word in words)
     wrapped = [wrap(name, slot) for name in names] if fits else []

@@ -124,10 +124,12 @@ class RankRocDisplay:
         self.ax_: Axes = axes
         self.figure_: Figure | SubFigure = figure_of(axes)
         top, bottom = end_names(self.n_top, self.n_bottom)
-        said = f"ranking, AUC = {self.auc:.3f}"
+        # Only a perfect ranking has an area of 1.000.
+        shown = self.auc if self.auc == 1 else min(self.auc, 0.999)
+        said = f"ranking, AUC = {shown:.3f}"
         axes.plot(self.fpr, self.tpr, color=ink(), lw=1.3, label=said)
         thick: dict[str, Any] = {"lw": 5, "solid_capstyle": "butt", "clip_on": False, "zorder": 3}
-        marked: dict[str, Any] = {"ms": 9, "mec": ink(), "mew": 0.8}
+        marked: dict[str, Any] = {"ms": 8, "mec": ink(), "mew": 0.8}
         for part, colour, mark, name, end in (
             (self.top, TOP_COLOUR, "o", top, -1),
             (self.bottom, BOTTOM_COLOUR, "s", bottom, 0),

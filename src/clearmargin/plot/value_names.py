@@ -10,6 +10,11 @@ from clearmargin.text.prose import plain
 
 __all__ = ["value_names"]
 
+_SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
+# Numbers with more letters are cut to three digits.
+_LONG = 6
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
+
 
 def value_names(attribute: str, properties: list[str]) -> list[str]:
     """Write the properties of one attribute without its name.
@@ -24,14 +29,14 @@ def value_names(attribute: str, properties: list[str]) -> list[str]:
     Returns
     -------
     list of str
-        Numbers have three digits, unless two values would then look the same.
+        Long numbers have three digits, unless two values would then look the same.
 
     Examples
     --------
-    >>> value_names("age", ["age < 30", "30 <= age < 45.25", "age >= 45.25", "age is missing"])
-    ['< 30', '[30, 45.2)', '≥ 45.2', 'missing']
-    >>> value_names("body mass", ["`body mass` = 1001.25", "`body mass` = 1001.5"])
-    ['1001.25', '1001.5']
+    >>> value_names("age", ["age < 30", "30 <= age < 45.12345", "age >= 45.12345", "age is missing"])
+    ['<30', '[30, 45.1)', '≥45.1', 'missing']
+    >>> value_names("body mass", ["`body mass` = 1001.25", "`body mass` = 1001.375"])
+    ['1001.25', '1001.375']
     """
     short = [_say(quote(attribute), text, digits=True) for text in properties]
     if len(set(short)) == len(short):
@@ -52,15 +57,18 @@ def _say(name: str, text: str, *, digits: bool) -> str:
         return value
     if relation == "=":
         return _value(value, digits)
-    sign = {"<=": "≤", ">=": "≥"}.get(relation, relation)
-    return f"{sign} {_value(value, digits)}"
+    if relation not in _SIGNS:
+        return plain(text[len(name) + 1 :])
+    # No space: lines may be broken there.
+    return f"{_SIGNS[relation]}{_value(value, digits)}"
 
 
 def _value(text: str, digits: bool) -> str:
     if text.startswith("`"):
         # What cannot be seen stays an escape.
         return re.sub(r"\\([`\\])", r"\1", text[1:-1])
-    try:
-        return short_number(float(text)) if digits else text
-    except ValueError:
+    # A category may be called nan or inf: those are no numbers here.
+    if _NUMBER.fullmatch(text) is None:
         return plain(text)
+    # A minus: lines may be broken behind a hyphen.
+    return (short_number(float(text)) if digits and len(text) > _LONG else text).replace("-", "−")

@@ -21,8 +21,8 @@ from two that differ in their last item, and most are discarded before anything 
 Weak items come first, so that few conjunctions share all but their last items and few pairs are formed at all; in a
 search for the best strong items come first, because their conjunctions raise the threshold.
 
-Rows are bits (`leverage_bits`). Only indices and counts are kept from level to
-level, never bits, so that memory is bounded by the number of conjunctions alone, which `limit` bounds.
+Rows are bits (`leverage_bits`). Only indices and counts are kept from level to level, never bits, so that memory is
+bounded by the number of conjunctions, which `limit` bounds, and a table of pairs of fixed size.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Found:
 
 
 def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
-    """The least |L| of conjunctions that reach a leverage, taking it as the decimal that it reads as.
+    """The least ``|L|`` of conjunctions that reach a leverage, taking it as the decimal that it reads as.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
 def search_above(
     contrast: Contrast, threshold: int, max_size: int, *, limit: int = 1_000_000
 ) -> Found:
-    """Find all conjunctions with |L| of at least a threshold.
+    """Find all conjunctions with ``|L|`` of at least a threshold.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def search_above(
 
 
 def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000_000) -> Found:
-    """Find the k conjunctions with the largest |L|.
+    """Find the k conjunctions with the largest ``|L|``.
 
     Parameters
     ----------

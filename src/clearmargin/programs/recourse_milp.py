@@ -13,7 +13,7 @@ unit, move m costs c_m > 0 and adds g_mr to the score of row r, which has to gai
 
 With options alone and one row this is the multiple-choice knapsack problem in covering form; with numbers alone a
 linear program that a greedy choice by g/c solves. A barred set bars all sets that contain it, so that a further answer
-leaves something alone that each earlier one changes. Source: `Advice` in the notes on rankings; Ustun, Spangher and Liu
+leaves something alone that each earlier one changes. Source: Ustun, Spangher and Liu
 (2019), "Actionable recourse in linear classification", but with numbers that need no grid.
 
 If no change is enough, the proof is the smallest q such that gains of D_r - q can be had in all rows::

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from clearmargin.core import RuleSet
+from clearmargin.core.columns import column_keys, table_array
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.linear.validation import check_whole
@@ -64,14 +65,15 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     estimator : classifier, optional
         Ranks the rows by its decision function or probabilities.
     top, bottom : float, int or "auto", default 0.05
-        Size of each end: a share (rounded down) or a number of rows. With "auto" both ends have the size with the most
-        properties that also pass Holm's test; corrections then count the sizes that were looked at.
+        Size of each end: a share (rounded down) or a number of rows. With "auto" for either, both ends have the size
+        with the most properties that also pass Holm's test; corrections then count the sizes that were looked at.
     min_leverage : float or "shuffled", default 0.08
         Least leverage, between 0 and 0.25; "shuffled" takes what only one in twenty rankings at random would exceed.
     max_size : int, default 2
         Most properties in a conjunction.
     bins, n_bins, features, exclude
-        How attributes become properties; see `make_properties`.
+        How attributes become properties; see `make_properties`. Columns in `exclude`, and those that look like
+        identifiers, do not rank either. Bins that are supervised have seen all labels: then nothing is confirmed.
     positive : label, optional
         The class that belongs at the top; by default the second one.
     limit : int, default 1,000,000
@@ -164,6 +166,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self._note_columns(X, y)
         is_positive = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
         table = self._table(X, y)
+        X = self._without_excluded(X, table)
         self.model_ = fit_ranker(self.estimator, X, is_positive)
         scores = rank_scores(self.model_, X)
         rng = self._rng()
@@ -195,12 +198,14 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
+        for name in ("auc_", "roc_", "model_", "classes_", "sizes_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if sparse.issparse(X):
             raise DataError(
                 "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
             )
         validate_data(self, X, y, skip_check_array=True)
-        if not self.n_features_in_:
+        if not getattr(self, "n_features_in_", 1):
             shape = np.shape(X)
             raise DataError(
                 f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
@@ -214,6 +219,16 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         # Not a classifier, but it learns from labels like one.
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
+
+    def _without_excluded(self, X: Any, table: PropertyTable) -> Any:
+        """Leave out of the ranking, too, what was excluded, and columns of identifiers."""
+        gone = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
+        keys = column_keys(X)
+        if keys is None:
+            array = table_array(X)
+            kept = [j for j in range(array.shape[1]) if f"x{j}" not in gone]
+            return array[:, kept]
+        return X[[key for name, key in keys.items() if name not in gone]] if gone else X
 
     def _rng(self) -> np.random.Generator:
         random = check_random_state(self.random_state)
@@ -250,7 +265,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             y=y,
         )
         if not len(table):
-            raise DataError("no attribute has more than one value: there is nothing to contrast")
+            raise DataError(
+                "no attribute has more than one value, or one that pays to cut: there is nothing to contrast"
+            )
         return table
 
     def _contrast(

@@ -35,7 +35,7 @@ class ShuffledThreshold:
     quantile : float
         The quantile of the maxima itself. Leverages *equal* to it do not pass, and on small groups many are.
     maxima : ndarray of shape (n_shuffles,)
-        The largest |leverage| of each shuffle, in order.
+        The largest absolute leverage of each shuffle, in order.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def shuffled_threshold(
     Parameters
     ----------
     best : callable
-        `best(in_top)` is the largest |leverage| over all candidates when the examples of Top and Bottom together
+        `best(in_top)` is the largest absolute leverage over all candidates when the examples of Top and Bottom together
         are divided by the boolean array `in_top` of shape (n_top + n_bottom,).
     n_top, n_bottom : int
         Sizes of Top and Bottom.

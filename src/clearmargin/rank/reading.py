@@ -8,7 +8,7 @@ __all__ = ["describe_contrast"]
 
 _MEANING = """\
 leverage   share of the rows at both ends that have the property and are at the top, less what chance would give; from
-           -0.25 (bottom only) to 0.25 (top only). In brackets a 95 % interval.
+           -{most:.3g} (all of the bottom, none of the top) to {most:.3g}. In brackets a 95 % interval.
 holm       whether the ends of this ranking differ in it by more than chance, all possible properties counted. It says
            nothing about the label: a ranking of noise has such properties, too.
 confirmed  found on one half of the rows, and the labels of the other half agree. It says that property and label go
@@ -55,4 +55,5 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
             f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
             f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
         )
-    return "\n".join([*head, *lines, _MEANING])
+    largest = n_top * n_bottom / (n_top + n_bottom) ** 2
+    return "\n".join([*head, *lines, _MEANING.format(most=largest)])

@@ -110,7 +110,7 @@ def leverage_interval(
     """Confidence interval of the leverage, for groups of these sizes.
 
     Newcombe's hybrid score interval of the difference of two proportions (method 10 of Newcombe, Statistics in
-    Medicine 17, 1998, 873-890), which joins the Wilson intervals of both, times |T||B|/N^2.
+    Medicine 17, 1998, 873-890), which joins the Wilson intervals of both, times ``|T||B|/N^2``.
 
     Parameters
     ----------
