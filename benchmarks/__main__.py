@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.page import write_page
-from benchmarks.speed import advice, covers, extraction, foundation, lpsvm
+from benchmarks.speed import advice, covers, extraction, foundation, leverage, lpsvm
 
 
 def main() -> None:
@@ -20,6 +20,7 @@ def main() -> None:
         advice.slp_section,
         advice.sqp_section,
         advice.forms_section,
+        leverage.section,
         foundation.section,
     ):
         print(f"measuring {measure.__module__}.{measure.__name__} ...", flush=True)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduce import fung_planes, fung_tables
+from benchmarks.reproduce import advice_no_worse, advice_pima, fung_planes, fung_tables, ysvm_tables
 
 
 def main() -> None:
-    """Print every section."""
+    """Print every section; the tables about advice go to pages, too."""
     for module in (fung_planes, fung_tables):
         print(module.section().to_markdown())
+    for section in ysvm_tables.sections():
+        print(section.to_markdown())
+    # These take minutes each, and write pages of their own.
+    for script in (advice_pima, advice_no_worse):
+        script.main([])
 
 
 if __name__ == "__main__":

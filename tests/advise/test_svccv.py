@@ -13,7 +13,10 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.programs.advice_dual import solve_advice
 from clearmargin.programs.advice_path import AdvicePath, scaled_costs
 
-pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the advice deserves a look"),
+    pytest.mark.filterwarnings("ignore:the plane is constant"),
+]
 
 
 @parametrize_with_checks([AdviceSVCCV(lams=[0.1, 1.0], cv=3)])

@@ -20,7 +20,10 @@ from clearmargin.plot import AdviceDisplay, RuleTreesDisplay, plot_advice, plot_
 from clearmargin.plot.canvas import class_colours
 
 # Some of the advice here clashes, or speaks of what the data do not have, on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the advice deserves a look"),
+    pytest.mark.filterwarnings("ignore:the plane is constant"),
+]
 
 TOY = "S1: x1 >= 0 and x2 >= 0 => plus\nS2: x1 <= 0 and x2 <= 0 => minus"
 METHODS = [None, "translate", "slp", "sqp", "trust"]

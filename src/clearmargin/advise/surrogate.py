@@ -56,7 +56,7 @@ class RuleTrees:
     --------
     >>> from clearmargin.advise import AdviceSVC
     >>> X = [[20.0], [35.0], [50.0], [60.0]]
-    >>> model = AdviceSVC("x0 >= 31 => ill").fit(X, ["well", "ill", "ill", "ill"])
+    >>> model = AdviceSVC("x0 >= 31 => ill", lam=10.0).fit(X, ["well", "ill", "ill", "ill"])
     >>> trees = rule_trees(model, X=X)
     >>> trees.verdict, trees.before.root == trees.after.root
     ('kept', True)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from clearmargin.advise.encoding import Premise
-from clearmargin.advise.fitted import FittedAdvice
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import InvalidValueError
@@ -29,6 +27,9 @@ from clearmargin.text.prose import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from clearmargin.advise.encoding import Premise
+    from clearmargin.advise.fitted import FittedAdvice
 
 __all__ = ["AdviceDisplay", "plot_advice"]
 
@@ -150,6 +151,8 @@ class AdviceDisplay:
         AdviceDisplay
             With what was drawn.
         """
+        from clearmargin.advise.fitted import FittedAdvice  # which brings scikit-learn along
+
         advice = FittedAdvice.of(estimator, X)
         if y is not None and advice.points is None:
             raise InvalidValueError("y was given without X; classes need their points")

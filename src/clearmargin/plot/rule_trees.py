@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from clearmargin.advise.surrogate import RuleTrees, rule_trees
 from clearmargin.core.rule import Label, as_label
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot.canvas import class_colours, figure_of, open_axes, require_matplotlib
@@ -13,6 +12,8 @@ from clearmargin.plot.rule_trees_layout import TreeLayout, draw_tree, lay_out_tr
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from clearmargin.advise.surrogate import RuleTrees
 
 __all__ = ["RuleTreesDisplay", "plot_rule_trees"]
 
@@ -51,6 +52,8 @@ class RuleTreesDisplay:
     """
 
     def __init__(self, *, trees: RuleTrees, classes: tuple[Label, ...]):
+        from clearmargin.advise.surrogate import RuleTrees  # which brings scikit-learn along
+
         if not isinstance(trees, RuleTrees):
             raise InvalidValueError(f"trees must be RuleTrees, not {type(trees).__name__}")
         self.trees = trees
@@ -89,6 +92,8 @@ class RuleTreesDisplay:
         RuleTreesDisplay
             With what was drawn.
         """
+        from clearmargin.advise.surrogate import rule_trees
+
         trees = rule_trees(estimator, rule, X, max_depth=max_depth, random_state=random_state)
         classes = tuple(as_label(label) for label in estimator.classes_)
         return cls(trees=trees, classes=classes).plot(ax)
@@ -174,7 +179,7 @@ def plot_rule_trees(
     >>> import matplotlib; matplotlib.use("Agg")
     >>> from clearmargin.advise import AdviceSVC
     >>> X = [[20.0], [35.0], [50.0], [60.0]]
-    >>> model = AdviceSVC("old: x0 >= 31 => ill").fit(X, ["well", "ill", "ill", "ill"])
+    >>> model = AdviceSVC("old: x0 >= 31 => ill", lam=10.0).fit(X, ["well", "ill", "ill", "ill"])
     >>> plot_rule_trees(model, X, rule="old").trees.after.fidelity
     1.0
     """

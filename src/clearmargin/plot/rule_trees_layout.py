@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.advise.tree import Node, RuleTree, TreeLeaf, TreeTest
 from clearmargin.plot.canvas import ink
 from clearmargin.plot.lettering import VERBATIM, fit_line, text_width, wrap
 from clearmargin.text.prose import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from clearmargin.advise.tree import Node, RuleTree, TreeTest
 
 __all__ = ["PlacedNode", "TreeLayout", "draw_tree", "lay_out_tree"]
 
@@ -126,6 +127,8 @@ def lay_out_tree(tree: RuleTree, title: str, rule: str) -> TreeLayout:
 
 def _place(node: Node, left: float, y: float) -> tuple[PlacedNode, float]:
     """Place a node and all below it from an edge on, and say how wide that is."""
+    from clearmargin.advise.tree import TreeLeaf  # which brings scikit-learn along
+
     is_leaf = isinstance(node, TreeLeaf)
     text = plain(node.text) if isinstance(node, TreeLeaf) else _question(node)
     own = text_width(text, _SIZE, bold=is_leaf) + 2 * _PAD

@@ -132,7 +132,7 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
     >>> premises = Premises.stack(rows, sign=[1.0, -1.0], cost=[10.0, 10.0])
     >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, Boxes.none(1))
     >>> plane = solve_advice(problem)
-    >>> plane.w.tolist(), plane.b, plane.objective
+    >>> plane.w.round(9).tolist(), round(plane.b, 9), round(plane.objective, 9)
     ([1.0], -2.0, 1.0)
     """
     try:

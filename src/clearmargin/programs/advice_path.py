@@ -33,7 +33,7 @@ class AdvicePath:
     >>> premises = Premises.stack(rows, sign=[1.0], cost=[1.0])
     >>> points = np.array([[0.0], [1.0]]), np.array([-1.0, -1.0]), np.ones(2)
     >>> path = AdvicePath(AdviceProblem(*points, premises, Boxes.none(1)))
-    >>> [path.solve(lam=1.0, mu=mu).w.tolist() for mu in (0.1, 10.0)]
+    >>> [path.solve(lam=1.0, mu=mu).w.round(9).tolist() for mu in (0.1, 10.0)]
     [[0.0], [1.0]]
     """
 

@@ -343,7 +343,7 @@ def advice_program(problem: AdviceProblem) -> Program:
     >>> premises = Premises.stack(rows, sign=[1.0, -1.0], cost=[10.0, 10.0])
     >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, Boxes.none(1))
     >>> plane = read_plane(problem, solve(advice_program(problem)))
-    >>> plane.w.tolist(), plane.b
+    >>> plane.w.round(9).tolist(), round(plane.b, 9)
     ([1.0], -2.0)
     """
     blocks = plane_blocks(problem)

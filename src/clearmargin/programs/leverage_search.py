@@ -38,8 +38,8 @@ from clearmargin.programs.leverage_bits import BoolArray, Contrast, Counter, Cou
 
 __all__ = ["Contrast", "Found", "least_product", "search_above", "search_best"]
 
-# Pairs that are looked at together before anything is counted.
-_PAIRS = 1 << 20
+# Pairs that are looked at together before anything is counted: measured; larger arrays cost more to get than to fill.
+_PAIRS = 1 << 13
 # Items up to which a table of all their pairs is kept: 64 MB.
 _TABLE = 8_000
 
