@@ -121,6 +121,23 @@ class Counter:
         self._axis = 1 if self._is_narrow else 0
         self._step = max(1, _WORDS // bits.shape[1])
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether rows are so few that all pairs of some items are counted sooner than one chooses among them."""
+        return bool(self._is_narrow)
+
+    def count_all(self, items: IntArray, others: IntArray) -> NDArray[np.int32]:
+        """Numbers of top and of bottom rows that have each of some items and each of others, of few rows."""
+        left, right = self._bits.take(items, axis=1), self._bits.take(others, axis=1)
+        counts = np.empty((2, len(items), len(others)), dtype=np.int32)
+        for first in range(0, len(others), self._step):
+            at = slice(first, first + self._step)
+            ones = np.bitwise_count(left[:, :, None] & right[:, None, at])
+            # 64 words of 64 bits at most: 16 bits hold their number.
+            counts[0, :, at] = np.add.reduce(ones[: self._split], axis=0, dtype=np.uint16)
+            counts[1, :, at] = np.add.reduce(ones[self._split :], axis=0, dtype=np.uint16)
+        return counts
+
     def count(self, items: IntArray, parent: IntArray) -> Counts:
         """Numbers of top and of bottom rows, in two rows, that have all items in each row of `items`.
 

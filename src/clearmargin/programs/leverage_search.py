@@ -151,6 +151,9 @@ class _Level:
     parent_bottom: Counts
 
 
+Counted = tuple[IntArray, IntArray, Counts, Counts]  # parents, items, top and bottom counts
+
+
 class _Search:
     def __init__(
         self,
@@ -198,10 +201,9 @@ class _Search:
         """Count the conjunctions of pairs that have all but their last items in common."""
         parts: list[_Level] = []
         size = 0
-        for left, right in self._pairs(level, is_last=is_last):
-            items = np.column_stack([level.items[left], level.items[right, -1]])
-            top, bottom = self._counter.count(items, left)
-            self._evaluated += len(left)
+        is_first = level.items.shape[1] == 1
+        steps = self._counted_pairs if is_first and self._counter.is_narrow else self._counted
+        for left, items, top, bottom in steps(level, is_last=is_last):
             self._keep(items, top, bottom)
             if is_last:
                 continue
@@ -217,6 +219,33 @@ class _Search:
             np.concatenate([getattr(part, name) for part in parts]) for name in _Level.__slots__
         ]
         return self._alive(_Level(*merged))
+
+    def _counted(self, level: _Level, *, is_last: bool) -> Iterator[Counted]:
+        """Count pairs that may reach the threshold, in blocks."""
+        for left, right in self._pairs(level, is_last=is_last):
+            items = np.column_stack([level.items[left], level.items[right, -1]])
+            self._evaluated += len(left)
+            yield left, items, *self._counter.count(items, left)
+
+    def _counted_pairs(self, level: _Level, *, is_last: bool) -> Iterator[Counted]:
+        """Count all pairs of single items, in blocks; give those that reach the threshold, or may with others."""
+        single, attribute = level.items[:, 0], self._attribute[level.items[:, 0]]
+        place = np.arange(len(single))
+        step = max(1, _PAIRS // len(single))
+        for first in range(0, len(single) - 1, step):
+            rows = slice(first, first + step)
+            # Partners stand after their parent, and those of the first parent are the most.
+            top, bottom = self._counter.count_all(single[rows], single[first + 1 :])
+            size = self._contrast.bound if not is_last else self._contrast.product
+            good = np.abs(size(top, bottom)) >= self._threshold
+            good &= attribute[rows, None] != attribute[first + 1 :]
+            good &= place[first + 1 :] > place[rows, None]
+            left, right = np.nonzero(good)
+            self._evaluated += int((len(single) - 1 - place[rows]).sum())
+            if len(left):
+                items = np.column_stack([single[left + first], single[right + first + 1]])
+                counts = (side[left, right].astype(np.int64) for side in (top, bottom))
+                yield left + first, items, *counts
 
     def _pairs(self, level: _Level, *, is_last: bool) -> Iterator[tuple[IntArray, IntArray]]:
         """Pairs of the same parent that may reach the threshold, in blocks."""
