@@ -29,7 +29,10 @@ from clearmargin.programs.leverage_search import Contrast, least_product, search
 
 MIN_LEVERAGE = 0.08
 INFORMATIVE = 11  # attributes, as in the synthetic data of the paper
-LIMIT = 60  # CPU seconds
+LIMIT, LONG_LIMIT = (
+    10,
+    30,
+)  # CPU seconds; the longer for the largest table, where we need a good part of one
 MEMORY = 10 * 2**30
 REQUIRED = {50: 10.0, 500: 40.0}  # times faster than the better peer, by number of properties
 # pysubgroup pins numpy < 2 but runs with later ones.
@@ -160,6 +163,11 @@ def _child(run: Callable[[Ends], Answer], data: Ends, pipe: Connection) -> None:
         pipe.send((min(times), answer))
 
 
+def limit_of(data: Ends) -> int:
+    """CPU seconds that a peer may take."""
+    return LONG_LIMIT if data.masks.size >= 50_000_000 else LIMIT
+
+
 def timed(run: Callable[[Ends], Answer], data: Ends) -> tuple[float, Answer] | str:
     """CPU seconds and answer of the best of some runs in a process of their own, or the limit that it met.
 
@@ -172,8 +180,8 @@ def timed(run: Callable[[Ends], Answer], data: Ends) -> tuple[float, Answer] | s
     theirs.close()
     try:
         while not ours.poll(0.5):
-            if _cpu_seconds(process.pid) > LIMIT:
-                return f">{LIMIT} s"
+            if _cpu_seconds(process.pid) > limit_of(data):
+                return f">{limit_of(data)} s"
         result: tuple[float, Answer] | str = ours.recv()
     finally:
         process.kill()
@@ -233,7 +241,7 @@ def measure(rows: int, properties: int) -> tuple[list[list[str]], list[float]]:
         cells |= {name: _text(best[name]) for name in asked if name in best} | met
         asked = {name: run for name, run in asked.items() if name in best}
         # A peer that met a limit of time would have needed longer.
-        factor = min([best[name] for name in asked] or [float(LIMIT)]) / best["ours"]
+        factor = min([best[name] for name in asked] or [float(limit_of(data))]) / best["ours"]
         if can_compare:
             factors.append(factor)
         ratio = f"**{'' if asked else '>'}{factor:.0f}**" if can_compare else "-"
@@ -297,8 +305,8 @@ def section() -> Section:
         f"All conjunctions up to a size with a leverage of at least {MIN_LEVERAGE} either way, from a table of truth "
         "values to a Python list; the lists are the same. CPU time, the shortest of some runs. pysubgroup maximises "
         "weighted relative accuracy, which is leverage, with its bound; mlxtend mines each end with the least support "
-        f"that the leverage implies. A peer that needs more than {LIMIT} CPU seconds or {MEMORY >> 30} GB is not asked "
-        "for larger conjunctions.",
+        f"that the leverage implies. A peer that needs more than {LIMIT} CPU seconds ({LONG_LIMIT} on the largest "
+        f"table) or {MEMORY >> 30} GB is not asked for larger conjunctions.",
         Table(header, [*lines, line]),
         _verdict(factors, seconds),
     )
