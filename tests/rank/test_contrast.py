@@ -241,6 +241,13 @@ def test_bad_data_are_named():
         RankContrast().fit(X, np.arange(100) % 3)
     with pytest.raises(DataError, match="label"):
         RankContrast().fit(X.assign(failed=y), y)
+    scores = rng.normal(size=100)
+    with pytest.raises(DataError, match=r"column 'risk' is the ranking itself.*exclude=.'risk'."):
+        RankContrast().fit_ranking(X.assign(risk=scores), scores)
+    assert (
+        len(RankContrast(exclude=["risk"]).fit_ranking(X.assign(risk=scores), scores).scores_)
+        == 100
+    )
 
 
 def test_it_can_be_cloned():

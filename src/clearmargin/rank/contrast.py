@@ -33,7 +33,7 @@ from clearmargin.rank.histograms import make_histograms
 from clearmargin.rank.listing import LEVEL, list_properties, n_tests
 from clearmargin.rank.properties import PropertyTable
 from clearmargin.rank.reading import describe_contrast
-from clearmargin.rank.scoring import fit_ranker, rank_scores
+from clearmargin.rank.scoring import fit_ranker, rank_scores, refuse_scores
 from clearmargin.rank.significance import fisher, holm
 from clearmargin.rank.sizes import AUTO_SIZES, choose_size
 
@@ -194,7 +194,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim == 1 and len(values) != len(X):
             raise DataError(f"X has {len(X)} rows and scores has {len(values)}; each row needs one")
-        self._contrast(self._table(X, None), values, self._rng(), held_out=None)
+        table = self._table(X, None)
+        refuse_scores(table, X, values)
+        self._contrast(table, values, self._rng(), held_out=None)
         return self
 
     def _note_columns(self, X: Any, y: Any = "no_validation") -> None:

@@ -16,8 +16,9 @@ from sklearn.svm import LinearSVC
 
 from clearmargin.core.columns import Column, column_keys, table_array
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rank.properties import PropertyTable
 
-__all__ = ["default_ranker", "fit_ranker", "rank_scores"]
+__all__ = ["default_ranker", "fit_ranker", "rank_scores", "refuse_scores"]
 
 FloatArray = NDArray[np.float64]
 
@@ -94,3 +95,15 @@ def rank_scores(model: Any, X: Any) -> FloatArray:
             f"{type(model).__name__} gives {scores.shape[1]} scores a row; ranking needs one"
         )
     return scores
+
+
+def refuse_scores(table: PropertyTable, X: Any, scores: FloatArray) -> None:
+    """Refuse attributes whose values are the scores: they would explain any ranking."""
+    same = (table.space.read(X) == scores[:, None]).all(axis=0) if scores.ndim == 1 else ()
+    for j in np.flatnonzero(same):
+        if j in table.attribute:
+            name = table.space.names[j]
+            raise DataError(
+                f"column {name!r} is the ranking itself: its values are the scores; leave it out with "
+                f"exclude=[{name!r}]"
+            )
