@@ -227,6 +227,8 @@ def test_bad_data_are_named():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(size=100)})
     y = np.where(X["age"] > 0, "yes", "no")
+    with pytest.raises(DataError, match="the table is empty"):
+        RankContrast().fit(X[:0], y[:0])
     with pytest.raises(DataError, match="19 rows are too few"):
         RankContrast().fit_ranking(X[:19], np.arange(19.0))
     with pytest.raises(DataError, match="the score of row 3 is nan"):

@@ -242,6 +242,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         classes = np.unique(labels)
         if len(labels) != rows:
             raise DataError(f"X has {rows} rows but y has {len(labels)} labels; each row needs one")
+        if not rows:
+            raise DataError("the table is empty: X has no rows to rank")
         if len(classes) != 2:
             raise DataError(
                 f"y has {len(classes)} classes; ranking tells two apart, so give it two"
