@@ -4,48 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin.core import FeatureSpace, HalfSpace, Hyperplane
+from clearmargin.core import HalfSpace, Hyperplane
 from clearmargin.core.columns import Column
 from clearmargin.core.rule import Label, as_label
-from clearmargin.core.space import seen_ranges
-from clearmargin.core.value import BoolArray, FloatArray, Value
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.agreement import check_agreement
 from clearmargin.extract.decision import Decision, Duel, read_decision
+from clearmargin.extract.encoding import Encoding, Source, build_encoding
 from clearmargin.extract.flow import Flow, Sources
-from clearmargin.extract.model_table import ModelTable, read_columns
+from clearmargin.extract.model_table import ModelTable
 
 __all__ = ["Source", "Surface", "read_surface"]
 
 
-class Source(NamedTuple):
-    """Where an encoded column comes from.
-
-    Parameters
-    ----------
-    feature : int
-        Position of the feature in the user's table.
-    code : int or None
-        The category for which a 0/1 column stands, None for a column of numbers.
-
-    Examples
-    --------
-    >>> Source(2, None) == (2, None)
-    True
-    """
-
-    feature: int
-    code: int | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Surface(Value):
+class Surface(Encoding):
     """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them.
 
     Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a feature that names
@@ -84,9 +63,6 @@ class Surface(Value):
     [[True, False], [False, True]]
     """
 
-    columns: FeatureSpace
-    sources: tuple[Source, ...]
-    space: FeatureSpace
     classes: tuple[Label, ...]
     planes: tuple[Duel, ...]
     is_partition: bool
@@ -102,53 +78,6 @@ class Surface(Value):
         if duel.positive == 1:
             return duel.plane
         return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
-
-    def read(self, X: Any) -> FloatArray:
-        """Read the user's table as numbers and codes of categories, one column for each feature of `space`.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The table as the model takes it: a category is given by its name or number, not by its code.
-
-        Returns
-        -------
-        ndarray of shape (m, n_features)
-            NaN where a value is missing, -1 for a category that the model does not know.
-        """
-        if not any(self.space.categories):
-            return self.space.read(X)
-        table = [
-            column.numbers() if kinds is None else column.codes(kinds)
-            for column, kinds in zip(
-                read_columns(X, self.space.names), self.space.categories, strict=True
-            )
-        ]
-        return np.stack(table, axis=1)
-
-    def encode(self, X: Any) -> FloatArray:
-        """Give the encoded columns of the user's table.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The table as the model takes it.
-
-        Returns
-        -------
-        ndarray of shape (m, n_encoded)
-            NaN where a value is missing; all zeros for a category that the model does not know.
-        """
-        table = self.read(X)
-        if all(source == (k, None) for k, source in enumerate(self.sources)):
-            return table[:, : len(self.sources)]
-        encoded = np.empty((len(table), len(self.sources)))
-        for k, (feature, code) in enumerate(self.sources):
-            values = table[:, feature]
-            if code is not None:
-                values = np.where(np.isnan(values), np.nan, values == code)
-            encoded[:, k] = values
-        return encoded
 
     def regions(self) -> tuple[tuple[HalfSpace, ...], ...]:
         """Give for each class the half-spaces over the encoded columns whose intersection gets that class.
@@ -215,29 +144,11 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
     for row, duel in zip(weights, decision.duels, strict=True):
         row[: duel.plane.n_features] = duel.plane.coef
     counted = np.asarray(weights.any(axis=0))
-    space = _user_space(sources, columns, counted)
-    kept, origins, names = [], [], []
-    for j, name in enumerate(space.names):
-        kinds = sources.categories(j)
-        if kinds:
-            kept += [sources.indicator(j, kind) for kind in kinds]
-            origins += [Source(j, code) for code in range(len(kinds))]
-            names += [f"{name}={kind}" for kind in kinds]
-        elif space.categories[j] is None:
-            kept.append(j)
-            origins.append(Source(j, None))
-            names.append(name)
-    feature = [origin.feature for origin in origins]
-    is_indicator = np.array([origin.code is not None for origin in origins], dtype=np.bool_)
+    encoding, kept = build_encoding(sources, columns, counted)
     return Surface(
-        columns=FeatureSpace(
-            names,
-            np.where(is_indicator, 0.0, space.lower[feature]),
-            np.where(is_indicator, 1.0, space.upper[feature]),
-            is_indicator | space.integer[feature],
-        ),
-        sources=tuple(origins),
-        space=space,
+        columns=encoding.columns,
+        sources=encoding.sources,
+        space=encoding.space,
         classes=tuple(as_label(label) for label in decision.classes),
         planes=tuple(
             Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.plane.intercept))
@@ -245,27 +156,6 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
         ),
         is_partition=not decision.is_vote,
     )
-
-
-def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray) -> FeatureSpace:
-    categories: list[Sequence[str] | None] = []
-    for j, column in enumerate(columns):
-        kinds = sources.categories(j)
-        if kinds and counted[j]:
-            raise InvalidValueError(
-                f"the model takes column {column.name!r} both as a number and as a category; "
-                "rules can speak of one of them only"
-            )
-        # A column of categories that are numbers may still be used as numbers.
-        is_number = not kinds and (column.is_numeric or counted[j])
-        categories.append(None if is_number else kinds or column.categories)
-    low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
-    integer = np.zeros(len(columns), dtype=np.bool_)
-    numeric = [j for j in range(len(columns)) if categories[j] is None]
-    low[numeric], high[numeric], integer[numeric] = seen_ranges(
-        [columns[j].numbers() for j in numeric]
-    )
-    return FeatureSpace([column.name for column in columns], low, high, integer, categories)
 
 
 # Many enough to meet a step that does something else than its class promises, few enough to cost nothing.

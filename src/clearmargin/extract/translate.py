@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from clearmargin.core import Box, CategorySets, Interval
-from clearmargin.extract.surface import Surface
+from clearmargin.extract.encoding import Encoding
 
 __all__ = ["to_user_box"]
 
 
-def to_user_box(box: Box, surface: Surface) -> Box | None:
+def to_user_box(box: Box, encoding: Encoding) -> Box | None:
     """Read a box over encoded columns in the user's features.
 
     A category is allowed when the point with 1 in its column and 0 in those of the other categories is in the box.
@@ -19,7 +19,7 @@ def to_user_box(box: Box, surface: Surface) -> Box | None:
     ----------
     box : Box
         Over the encoded columns.
-    surface : Surface
+    encoding : Encoding
         The encoding.
 
     Returns
@@ -27,16 +27,16 @@ def to_user_box(box: Box, surface: Surface) -> Box | None:
     Box or None
         Over the user's features; None when no category of some feature is left.
     """
-    n = len(surface.space)
+    n = len(encoding.space)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
-    columns = [k for k, (_, code) in enumerate(surface.sources) if code is None]
-    features = [surface.sources[k].feature for k in columns]
+    columns = [k for k, (_, code) in enumerate(encoding.sources) if code is None]
+    features = [encoding.sources[k].feature for k in columns]
     lower[features], upper[features] = box.lower[columns], box.upper[columns]
     lower_closed[features] = box.lower_closed[columns]
     upper_closed[features] = box.upper_closed[columns]
     groups: dict[int, list[tuple[int, Interval]]] = {}
-    for k, (feature, code) in enumerate(surface.sources):
+    for k, (feature, code) in enumerate(encoding.sources):
         if code is not None:
             groups.setdefault(feature, []).append((code, box.interval(k)))
     sets: dict[int, list[int]] = {}
