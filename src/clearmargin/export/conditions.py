@@ -1,0 +1,126 @@
+"""The premise of a rule as a list of plain conditions, the form from which every language is written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearmargin.core.box import Box
+from clearmargin.core.polyhedron import Polyhedron
+from clearmargin.core.rule import Region
+from clearmargin.core.ruleset import RuleSet
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.text.printer import check_rules
+
+__all__ = ["Between", "Condition", "Member", "Weighted", "check_some_rules", "conditions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Bounds on one feature, each with its sign; None where there is none.
+
+    A lower bound reads ``feature sign bound`` with ``>=`` or ``>``, an upper one with ``<=`` or ``<``.
+    """
+
+    feature: int
+    low: tuple[str, float] | None
+    high: tuple[str, float] | None
+
+    @property
+    def is_point(self) -> bool:
+        """Whether only one number is left, so that the condition is an equality."""
+        return self.low is not None and self.high is not None and self.low[1] == self.high[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The categories that one feature may take, in the order of its space."""
+
+    feature: int
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A weighted sum of features, added up from left to right, compared with a limit by ``<=`` or ``<``.
+
+    The sign is never turned round. Where infinities cancel the sum is NaN, which DuckDB and PostgreSQL take for larger
+    than any number: then ``sum <= limit`` is false, as it must be, and ``-sum >= -limit`` would be true.
+    """
+
+    terms: tuple[tuple[int, float], ...]
+    sign: str
+    limit: float
+
+
+Condition = Between | Member | Weighted
+
+
+def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -> list[Condition]:
+    """Read a region as conditions that all have to hold; none stands for the whole space.
+
+    Parameters
+    ----------
+    region : Box or Polyhedron
+        The premise.
+    categories : tuple
+        The categories of the space, feature by feature.
+
+    Returns
+    -------
+    list of Between, Member and Weighted
+        For a box feature by feature; for a polyhedron its rows, then its sets of categories.
+
+    Examples
+    --------
+    >>> conditions(Box([30.0], [math.inf]), (None,))
+    [Between(feature=0, low=('>=', 30.0), high=None)]
+    """
+    if isinstance(region, Box):
+        return [
+            _member(region, j, categories) if j in region.sets else _between(region, j)
+            for j in region.bounded
+        ]
+    rows = [_weighted(region, i) for i in range(len(region.b))]
+    return [*rows, *(_member(region, j, categories) for j in region.sets)]
+
+
+def _between(box: Box, j: int) -> Between:
+    interval = box.interval(j)
+    low = (">=" if interval.low_closed else ">", interval.low)
+    high = ("<=" if interval.high_closed else "<", interval.high)
+    return Between(
+        j,
+        low if math.isfinite(interval.low) else None,
+        high if math.isfinite(interval.high) else None,
+    )
+
+
+def _member(region: Region, j: int, categories: tuple[tuple[str, ...] | None, ...]) -> Member:
+    kinds = categories[j]
+    assert kinds is not None
+    return Member(j, tuple(kinds[code] for code in sorted(region.sets[j])))
+
+
+def _weighted(region: Polyhedron, i: int) -> Weighted:
+    row = region.A[i]
+    terms = tuple((j, float(row[j])) for j in np.flatnonzero(row).tolist())
+    return Weighted(terms, "<" if region.strict[i] else "<=", float(region.b[i]))
+
+
+def check_some_rules(rules: object) -> None:
+    """Make sure that there are rules to be written as a program.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> check_some_rules(parse_rules("x > 3 => a"))
+    """
+    check_rules(rules)
+    assert isinstance(rules, RuleSet)
+    if not len(rules):
+        raise InvalidValueError(
+            "there is nothing to export: the rule set has no rules, so every row would get the default"
+        )

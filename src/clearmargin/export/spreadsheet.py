@@ -1,0 +1,223 @@
+"""Rules as a spreadsheet, one sheet a class."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearmargin.core.rule import Rule
+from clearmargin.core.ruleset import RuleSet
+from clearmargin.exceptions import InvalidValueError, MissingDependencyError
+from clearmargin.export.binary_file import write_bytes_atomically
+from clearmargin.export.conditions import Between, Member, Weighted, conditions
+from clearmargin.export.labels import label_text
+from clearmargin.text.lexer import quote
+from clearmargin.text.printer import Phrases, check_rules
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+__all__ = ["sheet_names", "to_xlsx"]
+
+# A number is shown with its sign in front and stays a number, which can be sorted and filtered.
+Cell = tuple[str, str | float | int]
+
+# Limits of the file format.
+_LONGEST_TEXT, _MOST_COLUMNS, _MOST_ROWS, _LONGEST_SHEET_NAME = 32_767, 16_384, 1_048_576, 31
+
+
+def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Write rules to a spreadsheet with a sheet for each class and a row for each rule.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    path : path
+        The file; its name ends in .xlsx.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        The file written, whole or not at all.
+
+    Notes
+    -----
+    The column *rule* counts the rules over all sheets: the first one that covers a row decides. For each feature the
+    lowest and the highest value stand in two columns, the sign in front of the number. The premise in the rule language
+    is exact; a spreadsheet keeps some 15 digits of a number. Texts stay texts, also where they start with ``=``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from clearmargin import parse_rules
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_xlsx(parse_rules("bmi >= 30 => ill"), f"{folder}/rules.xlsx").name
+    'rules.xlsx'
+    """
+    check_rules(rules)
+    target = Path(path)
+    if target.suffix.lower() != ".xlsx":
+        raise InvalidValueError(f"{path}: the name of a spreadsheet ends in .xlsx")
+    if not rules.classes:
+        raise InvalidValueError("there is nothing to write: the rule set has no classes")
+    try:
+        from xlsxwriter import Workbook
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a spreadsheet needs XlsxWriter: pip install clearmargin[xlsx]"
+        ) from error
+    content = io.BytesIO()
+    with Workbook(content, {"in_memory": True}) as book:
+        writer = _Writer(book)
+        spelled = [label_text(label) for label in rules.classes]
+        for label, name in zip(rules.classes, sheet_names(spelled), strict=True):
+            members = [(k, rule) for k, rule in enumerate(rules, start=1) if rule.label == label]
+            writer.write_sheet(book.add_worksheet(name), _table(rules, members))
+    return write_bytes_atomically(target, content.getvalue(), overwrite=overwrite)
+
+
+def sheet_names(classes: list[str]) -> list[str]:
+    """A name for each sheet that Excel accepts: at most 31 letters, some not allowed, all different in any case.
+
+    Examples
+    --------
+    >>> sheet_names(["ill", "at/risk", "ILL", "'"])
+    ['ill', 'at_risk', 'ILL (2)', '_']
+    """
+    names: list[str] = []
+    # Excel keeps this one for itself.
+    taken = {"history"}
+    for text in classes:
+        cleaned = re.sub(r"[\[\]:*?/\\\x00-\x1f\ud800-\udfff]|^'|'$", "_", text)
+        name, count = _cut(cleaned, ""), 1
+        while name.casefold() in taken:
+            count += 1
+            name = _cut(cleaned, f" ({count})")
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _cut(text: str, tail: str) -> str:
+    """The text with a tail, in at most as many UTF-16 units as a sheet name has."""
+    while len(f"{text}{tail}".encode("utf-16-le")) > 2 * _LONGEST_SHEET_NAME:
+        text = text[:-1]
+    return re.sub("'$", "_", text) + tail
+
+
+def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | None]]:
+    """Title and cells, column by column."""
+    phrases = Phrases(rules.space)
+    rows = [dict(_cells(rules, phrases, k, rule)) for k, rule in members]
+    first = ["rule", "name", "premise", "class"]
+    last = [title for title, _ in _facts(None)]
+    used = sorted({j for _, rule in members for j in rule.region.bounded})
+    middle = [title for j in used for title in _titles(rules, j)]
+    present = {title for row in rows for title in row}
+    titles = [*first, *(t for t in [*middle, "sums"] if t in present), *last]
+    head: list[Cell | None] = [("title", title) for title in titles]
+    return [head, *([row.get(title) for title in titles] for row in rows)]
+
+
+def _titles(rules: RuleSet, j: int) -> tuple[str, ...]:
+    name = quote(rules.space.names[j])
+    return (f"{name} low", f"{name} high") if rules.space.categories[j] is None else (f"{name} in",)
+
+
+def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tuple[str, Cell]]:
+    yield "rule", ("number", k)
+    if rule.name is not None:
+        yield "name", ("text", rule.name)
+    yield "premise", ("text", phrases.premise(rule))
+    yield "class", ("text", label_text(rule.label))
+    parts = conditions(rule.region, rules.space.categories)
+    for part in parts:
+        if isinstance(part, Between):
+            titles = _titles(rules, part.feature)
+            for title, bound in zip(titles, (part.low, part.high), strict=True):
+                if bound is not None:
+                    yield title, bound
+        elif isinstance(part, Member):
+            kinds = ", ".join(quote(kind) for kind in part.kinds)
+            yield _titles(rules, part.feature)[0], ("text", kinds)
+    if any(isinstance(part, Weighted) for part in parts):
+        written = phrases.conditions(rule.region)
+        sums = written[: len(written) - len(rule.region.sets)]
+        yield "sums", ("text", " and ".join(sums))
+    yield from ((title, cell) for title, cell in _facts(rule) if cell is not None)
+
+
+def _facts(rule: Rule | None) -> Iterator[tuple[str, Cell | None]]:
+    """What is known about a rule; without one, the titles alone."""
+    stats = None if rule is None else rule.stats
+    for count in ("rows", "covered", "correct", "agreed"):
+        yield count, _number("number", getattr(stats, count, None))
+    for title, share in (("coverage", "coverage"), ("precision", "accuracy"), ("fidelity",) * 2):
+        yield title, _number("share", getattr(stats, share, None))
+    yield "weight", _number("number", getattr(rule, "weight", None))
+    for title in ("origin", "proof"):
+        text = getattr(rule, title, None)
+        yield title, None if text is None else ("text", text)
+
+
+def _number(form: str, value: float | None) -> Cell | None:
+    return None if value is None or math.isnan(value) else (form, value)
+
+
+class _Writer:
+    """Writes tables to sheets, each cell in the form that its kind has."""
+
+    def __init__(self, book: Workbook):
+        forms = {
+            "title": {"bold": True, "text_wrap": True, "valign": "top", "num_format": "@"},
+            "text": {"num_format": "@", "valign": "top"},
+            "number": {"valign": "top"},
+            "share": {"num_format": "0.0%", "valign": "top"},
+        }
+        for sign, shown in ((">=", "≥"), (">", ">"), ("<=", "≤"), ("<", "<")):
+            forms[sign] = {"num_format": f'"{shown} "General', "valign": "top"}
+        self.formats: dict[str, Format] = {
+            kind: book.add_format(form) for kind, form in forms.items()
+        }
+
+    def write_sheet(self, sheet: Worksheet, table: list[list[Cell | None]]) -> None:
+        """Write a table whose first row holds the titles."""
+        if len(table) > _MOST_ROWS or len(table[0]) > _MOST_COLUMNS:
+            raise InvalidValueError(
+                f"a sheet of {len(table)} rows and {len(table[0])} columns is larger than a spreadsheet can be "
+                f"({_MOST_ROWS} by {_MOST_COLUMNS})"
+            )
+        for row, cells in enumerate(table):
+            for column, cell in enumerate(cells):
+                if cell is not None:
+                    self._write(sheet, row, column, cell)
+        sheet.freeze_panes(1, 1)
+        for column, title in enumerate(table[0]):
+            assert title is not None
+            sheet.set_column(column, column, 60 if title[1] == "premise" else 12)
+        sheet.autofilter(0, 0, max(1, len(table) - 1), len(table[0]) - 1)
+
+    def _write(self, sheet: Worksheet, row: int, column: int, cell: Cell) -> None:
+        kind, value = cell
+        form = self.formats[kind]
+        if not isinstance(value, str):
+            sheet.write_number(row, column, value, form)
+            return
+        # A longer text would be left out without a word.
+        if len(value.encode("utf-16-le", "surrogatepass")) > 2 * _LONGEST_TEXT:
+            raise InvalidValueError(
+                f"a text of {len(value)} letters does not fit into a cell of a spreadsheet, which holds "
+                f"{_LONGEST_TEXT}: {value[:40]!r}..."
+            )
+        # Written as a string, a text is never taken for a formula, whatever it starts with.
+        sheet.write_string(row, column, value.encode("utf-8", "replace").decode(), form)

@@ -1,0 +1,196 @@
+"""Rules as SQL: a CASE expression, or a view that adds its answer to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clearmargin.core.rule import Label
+from clearmargin.core.ruleset import RuleSet
+from clearmargin.core.space import FeatureSpace, nearest_name
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.conditions import (
+    Between,
+    Condition,
+    Weighted,
+    check_some_rules,
+    conditions,
+)
+from clearmargin.export.labels import Kind, as_class, common_kind, label_text
+from clearmargin.export.sql_dialect import Dialect, find_dialect
+
+__all__ = ["to_sql"]
+
+# SQLite refuses expressions deeper than 1,000; each OR and each AND is one step deeper.
+_TERMS = 100
+
+
+def to_sql(
+    rules: RuleSet,
+    *,
+    dialect: str = "ansi",
+    form: str = "case",
+    table: str | Sequence[str] | None = None,
+    view: str | Sequence[str] | None = None,
+    column: str = "prediction",
+    default: Label | None = None,
+) -> str:
+    """Write rules as SQL that gives each row what `RuleSet.predict` gives it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules; a column of the table is expected for each feature of their space, under its name.
+    dialect : {"ansi", "postgresql", "sqlite", "duckdb"}, default "ansi"
+        The database.
+    form : {"case", "view"}, default "case"
+        A CASE expression for a query of yours, or a statement that creates a view.
+    table : str or sequence of str, optional
+        The table under the view; a sequence for a qualified name, such as ``("ward", "patients")``.
+    view : str or sequence of str, optional
+        The view; by default the name of the table with ``_rules`` behind it.
+    column : str, default "prediction"
+        The column of the view that holds the class.
+    default : label, optional
+        The class of rows that no rule covers; NULL by default.
+
+    Returns
+    -------
+    str
+        The expression, or the statement with a semicolon at its end.
+
+    Notes
+    -----
+    A row in which any feature of the space is NULL (or NaN, where the database knows it) is covered by no rule, as for
+    `RuleSet.predict`. Numbers are compared as doubles and categories as text. Classes keep their type if they are all
+    of one type, else they are written as text.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> print(to_sql(parse_rules("bmi >= 30 and glucose >= 126 => ill")))
+    CASE
+      WHEN "bmi" IS NULL OR "glucose" IS NULL THEN NULL
+      WHEN "bmi" >= 30e0 AND "glucose" >= 126e0 THEN 'ill'
+      ELSE NULL
+    END
+    """
+    check_some_rules(rules)
+    target = find_dialect(dialect)
+    if form not in ("case", "view"):
+        hint = nearest_name(str(form), ["case", "view"])
+        raise InvalidValueError(f"there is no form of SQL called {form!r}{hint}")
+    target.check_columns(rules.space.names)
+    if target.name == "ansi":
+        _check_blanks(rules.space)
+    answer = _case(rules, target, as_class(rules, default))
+    if form == "case":
+        for what, name in (("table", table), ("view", view)):
+            if name is not None:
+                raise InvalidValueError(f"{what}={name!r} is for form='view' alone")
+        return "\n".join(answer)
+    return _view(rules.space, target, answer, table, view, column)
+
+
+def _case(rules: RuleSet, dialect: Dialect, default: Label | None) -> list[str]:
+    """The expression, line by line; a line may hold a literal with line breaks, which must stay as they are."""
+    space = rules.space
+    columns = [dialect.identifier(name) for name in space.names]
+    kind = common_kind(rules.classes)
+    spelled = {label: _answer(label, kind, dialect) for label in rules.classes}
+    otherwise = "NULL" if default is None else spelled[default]
+    lines = ["CASE"]
+    missing = [
+        ("{} IS NULL" if kinds is not None else dialect.no_number).format(column)
+        for column, kinds in zip(columns, space.categories, strict=True)
+    ]
+    for start in range(0, len(missing), _TERMS):
+        tests = " OR ".join(missing[start : start + _TERMS])
+        lines.append(f"  WHEN {tests} THEN {otherwise}")
+    for rule in rules:
+        parts = conditions(rule.region, space.categories)
+        tests = _all([_condition(part, columns, dialect) for part in parts])
+        lines.append(f"  WHEN {tests} THEN {spelled[rule.label]}")
+    return [*lines, f"  ELSE {otherwise}", "END"]
+
+
+def _all(tests: list[str]) -> str:
+    if len(tests) <= _TERMS:
+        return " AND ".join(tests) or "1 = 1"
+    groups = (tests[start : start + _TERMS] for start in range(0, len(tests), _TERMS))
+    return " AND ".join(f"({' AND '.join(group)})" for group in groups)
+
+
+def _condition(part: Condition, columns: list[str], dialect: Dialect) -> str:
+    if isinstance(part, Weighted):
+        terms = (
+            f"{dialect.number(weight)} * {dialect.measured.format(columns[j])}"
+            for j, weight in part.terms
+        )
+        return f"{' + '.join(terms)} {part.sign} {dialect.number(part.limit)}"
+    if isinstance(part, Between):
+        value = dialect.measured.format(columns[part.feature])
+        if part.is_point and part.low is not None:
+            return f"{value} = {dialect.number(part.low[1])}"
+        bounds = (bound for bound in (part.low, part.high) if bound is not None)
+        return " AND ".join(f"{value} {sign} {dialect.number(bound)}" for sign, bound in bounds)
+    value = dialect.named.format(columns[part.feature])
+    kinds = [dialect.literal(kind) for kind in part.kinds]
+    return f"{value} = {kinds[0]}" if len(kinds) == 1 else f"{value} IN ({', '.join(kinds)})"
+
+
+def _answer(label: Label, kind: Kind, dialect: Dialect) -> str:
+    if kind == "boolean":
+        return dialect.truths[bool(label)]
+    if kind == "integer":
+        return label_text(label)
+    if kind == "number":
+        return dialect.number(float(label))
+    return dialect.literal(label_text(label))
+
+
+def _view(
+    space: FeatureSpace,
+    dialect: Dialect,
+    answer: list[str],
+    table: str | Sequence[str] | None,
+    view: str | Sequence[str] | None,
+    column: str,
+) -> str:
+    source = _parts(table, "table", "the table that the view reads, such as table='patients'")
+    name = (
+        (*source[:-1], f"{source[-1]}_rules")
+        if view is None
+        else _parts(view, "view", "the name of the view")
+    )
+    (added,) = _parts(column, "column", "the name of the column for the class")
+    dialect.check_columns([*space.names, added])
+    if [dialect.fold(part) for part in name] == [dialect.fold(part) for part in source]:
+        raise InvalidValueError(f"the view and its table are both called {name[-1]!r}")
+    written, read = (
+        ".".join(dialect.identifier(part) for part in parts) for parts in (name, source)
+    )
+    rows = dialect.identifier("source")
+    lines = "\n  ".join([f"SELECT {rows}.*,", *answer])
+    return (
+        f"CREATE VIEW {written} AS\n{lines} AS {dialect.identifier(added)}\nFROM {read} AS {rows};"
+    )
+
+
+def _parts(name: str | Sequence[str] | None, option: str, what: str) -> tuple[str, ...]:
+    """A name, qualified or not, as its parts."""
+    parts = (name,) if name is None or isinstance(name, str) else tuple(name)
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise InvalidValueError(f"{option}={name!r}, but a view needs {what}")
+    if option == "column" and not isinstance(name, str):
+        raise InvalidValueError(f"column={name!r} must be a single name")
+    return tuple(part for part in parts if part is not None)
+
+
+def _check_blanks(space: FeatureSpace) -> None:
+    """Standard SQL pads texts with blanks before it compares them."""
+    for feature, kinds in zip(space.names, space.categories, strict=True):
+        if kinds is not None and len({kind.rstrip(" ") for kind in kinds}) < len(kinds):
+            raise InvalidValueError(
+                f"categories of {feature!r} differ only in blanks at their end, which standard SQL may not "
+                f"tell apart: {kinds}; rename one, or name the dialect of your database"
+            )

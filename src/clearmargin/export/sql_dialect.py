@@ -1,0 +1,143 @@
+"""What differs between databases: quotes, numbers, types, and what counts as missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clearmargin.core.space import nearest_name
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.sql_number import approximate_literal, sqlite_literal
+
+__all__ = ["DIALECTS", "Dialect", "find_dialect"]
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _ascii_lower(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+def _first_bytes(text: str) -> str:
+    # PostgreSQL cuts a longer name off, between two characters.
+    return text.encode("utf-8", "surrogatepass")[:63].decode("utf-8", "ignore")
+
+
+def _plain_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _postgresql_text(text: str) -> str:
+    # Whether a backslash stands for itself in '...' is a setting of the server; in E'...' it is not.
+    quoted = _plain_text(text)
+    return "E" + quoted.replace("\\", "\\\\") if "\\" in text else quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one database writes things; the fields with braces are filled with the quoted name of a column."""
+
+    name: str
+    mark: str
+    """The quotation mark of identifiers; inside it is doubled."""
+    number: Callable[[float], str]
+    text: Callable[[str], str]
+    measured: str
+    """A column of numbers, as a double."""
+    named: str
+    """A column of categories, as text that compares letter by letter."""
+    no_number: str
+    """The test that a column of numbers has no value in this row."""
+    fold: Callable[[str], str]
+    """What the database sees of a name; two columns for which it is the same cannot be told apart."""
+    truths: tuple[str, str] = ("FALSE", "TRUE")
+    """The truth values."""
+
+    def identifier(self, name: str) -> str:
+        """Quote a name, whatever it is made of."""
+        self.check_text(name, "the name")
+        return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
+
+    def literal(self, text: str) -> str:
+        """Quote a text."""
+        self.check_text(text, "the text")
+        return self.text(text)
+
+    def check_text(self, text: str, what: str) -> None:
+        """Refuse what no statement can hold."""
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InvalidValueError(
+                f"{what} {text!r} cannot be written in SQL: it has a NUL or half a surrogate pair; rename it"
+            )
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns that the database would take for one."""
+        seen = Counter(self.fold(name) for name in names)
+        same = [name for name in names if seen[self.fold(name)] > 1]
+        if same:
+            raise InvalidValueError(
+                f"{self.name} cannot tell the columns {', '.join(map(repr, same))} apart; rename them"
+            )
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("ansi", '"', approximate_literal, _plain_text, "{}", "{}", "{} IS NULL", _same),
+        Dialect(
+            "postgresql",
+            '"',
+            # A numeric literal would be an exact decimal number, and integers would be compared with it exactly.
+            lambda x: f"float8 '{float(x)!r}'",
+            _postgresql_text,
+            "{}",
+            'CAST({} AS text) COLLATE "C"',
+            # NaN is equal to itself here.
+            "{0} IS NULL OR {0} = float8 'NaN'",
+            _first_bytes,
+        ),
+        Dialect(
+            "sqlite",
+            # An unknown column in double quotes would be taken for a text; in backquotes it is an error.
+            "`",
+            sqlite_literal,
+            _plain_text,
+            # An integer beyond 2**53 is compared exactly unless it becomes a float first, as in numpy.
+            "CAST({} AS REAL)",
+            "CAST({} AS TEXT) COLLATE BINARY",
+            # Every column may hold a text, which would be larger than all numbers. NaN is stored as NULL.
+            "typeof({}) NOT IN ('integer', 'real')",
+            _ascii_lower,
+            # TRUE would be a column if there is one of this name.
+            ("0", "1"),
+        ),
+        Dialect(
+            "duckdb",
+            '"',
+            approximate_literal,
+            _plain_text,
+            "{}",
+            "CAST({} AS VARCHAR) COLLATE C",
+            "{0} IS NULL OR isnan({0})",
+            _ascii_lower,
+        ),
+    )
+}
+
+
+def find_dialect(name: object) -> Dialect:
+    """The dialect of that name; an unknown one is an error that suggests the nearest.
+
+    Examples
+    --------
+    >>> find_dialect("sqlite").identifier("worst `area`")
+    '`worst ``area```'
+    """
+    if not isinstance(name, str) or name not in DIALECTS:
+        raise InvalidValueError(
+            f"there is no SQL dialect {name!r}{nearest_name(str(name), DIALECTS)}"
+        )
+    return DIALECTS[name]

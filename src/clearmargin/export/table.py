@@ -1,0 +1,152 @@
+"""Rules as tables for documents: Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from clearmargin.core.ruleset import RuleSet
+from clearmargin.core.stats import RuleStats
+from clearmargin.text.lexer import quote
+from clearmargin.text.printer import format_label, format_number
+from clearmargin.text.prose import percent
+from clearmargin.text.table import RuleRow, rule_rows
+
+__all__ = ["to_latex", "to_markdown"]
+
+
+def to_markdown(rules: RuleSet) -> str:
+    r"""Write rules as a Markdown table, one row a rule; names cannot become markup.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    str
+        A table as GitHub and most other readers of Markdown know it.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> print(to_markdown(parse_rules("body_mass >= 30 => ill")), end="")
+    | # | premise | class |
+    |---|---|---|
+    | 1 | body\_mass >= 30 | ill |
+    """
+    columns = list(_columns(rule_rows(rules), _markdown))
+    lines = [_markdown_line(title for title, _ in columns), "|" + "---|" * len(columns)]
+    lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(len(rules))]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def to_latex(rules: RuleSet, *, width: str = "0.6\\linewidth") -> str:
+    r"""Write rules as a LaTeX table, one row a rule; names cannot become commands.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    width : str, default "0.6\\linewidth"
+        The width of the column with the premises, in which lines are broken.
+
+    Returns
+    -------
+    str
+        A ``tabular`` that needs no package.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> print(to_latex(parse_rules("body_mass <= 30 => well")), end="")
+    \begin{tabular}{rp{0.6\linewidth}l}
+    \hline
+    \# & premise & class \\
+    \hline
+    1 & body\_mass $\leq$ 30 & well \\
+    \hline
+    \end{tabular}
+    """
+    columns = list(_columns(rule_rows(rules), _latex))
+    layout = "".join(_LAYOUT.get(title, "l") for title, _ in columns).replace("W", width)
+    lines = [
+        f"\\begin{{tabular}}{{{layout}}}",
+        "\\hline",
+        _latex_line(_latex(title) for title, _ in columns),
+        "\\hline",
+        *(_latex_line(cells[k] for _, cells in columns) for k in range(len(rules))),
+        "\\hline",
+        "\\end{tabular}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+_LAYOUT = {"#": "r", "premise": "p{W}", "weight": "r", "covers": "r", "right": "r"}
+
+
+def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:
+    """Title and cells of each column that has something to say."""
+    yield "#", [str(k) for k in range(1, len(rows) + 1)]
+    if any(row.name is not None for row in rows):
+        # In the rule language every letter that cannot be seen is written as an escape.
+        yield "name", ["" if row.name is None else escape(quote(row.name)) for row in rows]
+    yield "premise", [escape(row.premise) for row in rows]
+    yield "class", [escape(format_label(row.label)) for row in rows]
+    if any(row.weight != 1 for row in rows):
+        yield "weight", [escape(format_number(row.weight)) for row in rows]
+    if any(row.stats is not None for row in rows):
+        yield "covers", [_covers(row.stats) for row in rows]
+        yield "right", [escape(_right(row.stats)) for row in rows]
+    if any(row.proof is not None for row in rows):
+        yield "proof", [row.proof or "" for row in rows]
+
+
+def _covers(stats: RuleStats | None) -> str:
+    return "" if stats is None else f"{stats.covered} of {stats.rows}"
+
+
+def _right(stats: RuleStats | None) -> str:
+    if stats is None or stats.correct is None or not stats.covered:
+        return ""
+    return percent(stats.correct, stats.covered)
+
+
+def _markdown_line(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _latex_line(cells: Iterator[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+_MARKDOWN = {
+    **{letter: f"\\{letter}" for letter in "\\`*_[]|~$"},
+    # A backslash would do in CommonMark, but not in every reader that lets HTML through.
+    "<": "&lt;",
+    "&": "&amp;",
+}
+
+_LATEX = {
+    **{letter: f"\\{letter}" for letter in "#$%&_{}"},
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "`": "\\textasciigrave{}",
+    '"': "\\symbol{34}",  # babel makes this one a command in some languages
+    "|": "\\textbar{}",
+    "<": "$<$",
+    ">": "$>$",
+    "-": "{-}",
+    "[": "{[}",
+    "]": "{]}",
+}
+
+
+def _markdown(text: str) -> str:
+    return "".join(_MARKDOWN.get(letter, letter) for letter in text)
+
+
+def _latex(text: str) -> str:
+    escaped = "".join(_LATEX.get(letter, letter) for letter in text)
+    return escaped.replace("$<$=", "$\\leq$").replace("$>$=", "$\\geq$")

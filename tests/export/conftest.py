@@ -1,0 +1,333 @@
+"""What the tests of the exports share: rule sets with hostile names, and rows that stand on every bound."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from clearmargin.core import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
+from clearmargin.export.labels import common_kind, label_text
+
+LARGEST = float(np.finfo(np.float64).max)
+HOSTILE = (
+    'a"b',
+    "it's",
+    "x'; DROP TABLE source; --",
+    "select",
+    "back`quote",
+    "back\\slash",
+    "two\nlines",
+    "tab\t!",
+    "{} {0} %s $1 ?1 :p @x",
+    "row",
+    "x1",
+    "class",
+    "ünï cødé 日本 \U0001f600",
+    "[x]",
+    "<b>&amp;</b>",
+    "=1+1",
+    "prediction_",
+    '"""',
+    "_number",
+    "float",
+    " ",
+    "sum1",
+    "1",
+    "a|b",
+    "~~x~~ *y* $z$",
+    "NULL",
+    "#N/A",
+)
+NUMBERS = (
+    *(
+        -2.0,
+        -1.0,
+        0.0,
+        0.1,
+        0.3,
+        1.0,
+        30.5,
+        208.3528664670403,
+        1e-7,
+        25.34217322269396,
+        9.816658338180532e-294,
+        2.0**53,
+        2.0**60 + 2.0**10,
+    ),
+    *(math.nextafter(0.3, 0), 5e-324, -5e-324, 2.2250738585072009e-308, 1e308, LARGEST, -LARGEST),
+)
+UNKNOWN = "no such category"
+
+texts = st.sampled_from(HOSTILE) | st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cn"]), min_size=1, max_size=6
+)
+numbers = st.sampled_from(NUMBERS) | st.floats(allow_nan=False, allow_infinity=False)
+labels = st.one_of(
+    st.lists(texts, min_size=1, max_size=3, unique=True),
+    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=3, unique=True),
+    st.lists(numbers, min_size=1, max_size=3, unique=True),
+    st.just([False, True]),
+    st.just(["well", 1, 0.5]),
+)
+
+
+@st.composite
+def spaces(draw):
+    names = draw(
+        st.lists(texts, min_size=1, max_size=4, unique_by=lambda name: name.strip().casefold())
+    )
+    kinds = st.lists(texts, min_size=1, max_size=4, unique_by=lambda kind: kind.rstrip(" "))
+    # The first feature measures something, so that a weighted sum finds a variable.
+    categories = [draw(st.none() | kinds) if j else None for j in range(len(names))]
+    return FeatureSpace(names, categories=categories)
+
+
+@st.composite
+def regions(draw, space):
+    sets = {
+        j: draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, unique=True))
+        for j, kinds in enumerate(space.categories)
+        if kinds is not None and draw(st.booleans())
+    }
+    measured = [j for j, kinds in enumerate(space.categories) if kinds is None]
+    if draw(st.integers(0, 2)) == 0:
+        weights = st.sampled_from([-3.0, -1.0, 0.0, 0.1, 0.3, 1.0, 1e-7, 1e200])
+        A = np.zeros((draw(st.integers(1, 2)), len(space)))
+        A[:, measured] = [[draw(weights) for _ in measured] for _ in A]
+        A[~A.any(axis=1), 0] = 0.7
+        b = [draw(st.sampled_from([-1.0, 0.0, 0.3, 0.1 + 0.2, 7.0])) for _ in A]
+        region = Polyhedron(A, b, [draw(st.booleans()) for _ in A], sets)
+        if not (region.has_unit_rows and region.to_box().is_empty):
+            return region
+    intervals = {}
+    for j in measured:
+        low, high = sorted([draw(numbers), draw(numbers)])
+        closed = draw(st.sampled_from(["left", "right", "both", "neither"]))
+        if draw(st.integers(0, 2)):
+            interval = Interval(
+                -math.inf if draw(st.integers(0, 3)) == 0 else low,
+                math.inf if draw(st.integers(0, 3)) == 0 else high,
+                closed,
+            )
+            intervals[j] = Interval(low, high, "both") if interval.is_empty else interval
+    return Box.from_intervals(intervals, len(space), sets)
+
+
+@st.composite
+def rule_sets(draw):
+    space = draw(spaces())
+    classes = draw(labels)
+    members = [
+        Rule(draw(regions(space)), draw(st.sampled_from(classes)))
+        for _ in range(draw(st.integers(1, 4)))
+    ]
+    return RuleSet(members, space, classes)
+
+
+def _pool(rules, j):
+    """Values of a feature that any rule could trip over, as the codes that rules read."""
+    kinds = rules.space.categories[j]
+    if kinds is not None:
+        return [*map(float, range(len(kinds))), -1.0, math.nan]
+    bounds = {0.0, 1.0}
+    for rule in rules:
+        if isinstance(rule.region, Box):
+            bounds |= {float(rule.region.lower[j]), float(rule.region.upper[j])}
+        else:
+            for row, limit in zip(rule.region.A, rule.region.b, strict=True):
+                with np.errstate(over="ignore"):
+                    bounds |= {float(limit / row[j])} if row[j] else set()
+    around = {
+        step for b in bounds for step in (b, *(math.nextafter(b, e) for e in (-9e999, 9e999)))
+    }
+    return [*sorted(around), -0.0, math.inf, -math.inf, math.nan, LARGEST, -LARGEST]
+
+
+def _on_the_planes(rules, X, rng):
+    """Rows moved onto the border of a weighted sum, and to the next floats beside it."""
+    moved = []
+    for rule in rules:
+        if not isinstance(rule.region, Polyhedron):
+            continue
+        for row, limit in zip(rule.region.A, rule.region.b, strict=True):
+            used = np.flatnonzero(row)
+            last = rng.choice(used)
+            rest = [j for j in used if j != last]
+            for x in X[np.isfinite(X).all(axis=1)][:20]:
+                with np.errstate(all="ignore"):
+                    border = (limit - sum(row[j] * x[j] for j in rest)) / row[last]
+                if math.isfinite(border):
+                    for value in (
+                        border,
+                        math.nextafter(border, 9e999),
+                        math.nextafter(border, -9e999),
+                    ):
+                        point = x.copy()
+                        point[last] = value
+                        moved.append(point)
+    return np.array(moved).reshape(-1, X.shape[1])
+
+
+def rows_around(rules, seed=0, count=120):
+    """Rows of codes for `RuleSet.predict`, and the same rows as mappings from name to value for the exports."""
+    rng = np.random.default_rng(seed)
+    pools = [_pool(rules, j) for j in range(len(rules.space))]
+    random = np.array([[rng.choice(pool) for pool in pools] for _ in range(count)])
+    inside = [next((v for v in pool if math.isfinite(v)), 0.0) for pool in pools]
+    stars = np.array(
+        [[*inside[:j], value, *inside[j + 1 :]] for j, pool in enumerate(pools) for value in pool]
+    )
+    X = np.concatenate([random, stars])
+    X = np.concatenate([X, _on_the_planes(rules, X, rng)])
+    return X, [_named(rules.space, x) for x in X.tolist()]
+
+
+def _named(space, x):
+    row = {}
+    for name, kinds, value in zip(space.names, space.categories, x, strict=True):
+        if kinds is None:
+            row[name] = value
+        elif math.isnan(value):
+            row[name] = None
+        else:
+            row[name] = kinds[int(value)] if value >= 0 else UNKNOWN
+    return row
+
+
+def expected(rules, X, default=None, as_text=None):
+    """What the rules say; as text if there is no type for all classes, or if that is asked for."""
+    said = rules.predict(X, default=default).tolist()
+    if as_text or (as_text is None and common_kind(rules.classes) == "text"):
+        spelled = {None: None, **{label: label_text(label) for label in rules.classes}}
+        return [spelled[label] for label in said]
+    return said
+
+
+class Draw:
+    """What the tests use, under one name."""
+
+    hostile = HOSTILE
+    numbers = NUMBERS
+    rule_sets = staticmethod(rule_sets)
+    rows_around = staticmethod(rows_around)
+    expected = staticmethod(expected)
+
+
+@pytest.fixture(scope="session")
+def draw():
+    return Draw
+
+
+def _load(name):
+    path = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def pmml_engine():
+    return _load("pmml_engine")
+
+
+@pytest.fixture(scope="session")
+def pmml_structure():
+    return _load("pmml_structure")
+
+
+@pytest.fixture(scope="session")
+def hostile_rules():
+    """One rule set in which every hostile text is a feature, a category and a class."""
+    n = len(HOSTILE)
+    names = [*HOSTILE, "kind"]
+    space = FeatureSpace(names, categories={"kind": HOSTILE})
+    members = []
+    for j, label in enumerate(HOSTILE):
+        box = Box.from_intervals({j: Interval(j, math.inf)}, n + 1, {n: [j, (j + 1) % n]})
+        members.append(Rule(box, label, name=label))
+        A = np.zeros((1, n + 1))
+        A[0, [j, (j + 1) % n]] = 0.1, -0.3
+        members.append(Rule(Polyhedron(A, [-7.0]), HOSTILE[j - 1]))
+    return RuleSet(members, space, HOSTILE)
+
+
+@pytest.fixture(scope="session")
+def sums():
+    """Weighted sums whose value depends on the order of the terms, with rows that show it and the classes of these."""
+    space = FeatureSpace(["x", "y", "z"])
+    rules = RuleSet(
+        [
+            Rule(Polyhedron([[0.1, 0.2, 0.3]], [0.6]), "low"),
+            Rule(Polyhedron([[1.0, 1.0, -1.0]], [1.5e308], [True]), "finite"),
+        ],
+        space,
+    )
+    X = [[1.0, 1.0, 1.0], [1.0, 1.0, 0.5], [1e308, 1e308, 1e308], [1e308, 0.0, 1e308]]
+    X += [[math.inf, 0.0, math.inf], [1.0, 1.0, math.inf]]
+    # In floats (0.1 + 0.2) + 0.3 > 0.6, and 1e308 + 1e308 is infinite.
+    said = ["finite", "low", None, "finite", None, "finite"]
+    assert rules.predict(X).tolist() == said
+    return rules, [dict(zip(space.names, x, strict=True)) for x in X], said
+
+
+@pytest.fixture(scope="session")
+def every_end():
+    """Boxes with all kinds of ends at numbers of all kinds."""
+    space = FeatureSpace(["x", "y"])
+    members = []
+    pairs = itertools.pairwise(sorted(NUMBERS))
+    for k, (low, high) in enumerate(pairs):
+        closed = ("left", "right", "both", "neither")[k % 4]
+        box = Box.from_intervals({0: Interval(low, high, closed), 1: Interval(high, 9e999)}, 2)
+        members.append(Rule(box, f"class {k}"))
+    return RuleSet(members, space)
+
+
+@pytest.fixture(scope="session")
+def wbc():
+    """Rules out of a machine on real data, with the rows."""
+    from clearmargin import LPSVC, RuleExtractor
+    from clearmargin.datasets import load_wbc
+
+    X, y = load_wbc(return_X_y=True)
+    return RuleExtractor(LPSVC(nu=0.01), max_rules=6).fit(X, y).rules_, X.to_numpy()
+
+
+@pytest.fixture(scope="session")
+def cleveland():
+    """Rules over measured features and categories out of a machine, one by an expert, and a frame of real patients."""
+    import pandas as pd
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from clearmargin import LPSVC, RuleExtractor, parse_rules
+    from clearmargin.datasets import load_cleveland
+
+    data, y = load_cleveland(target="disease", return_X_y=True)
+    pain = {1: "typical", 2: "atypical", 3: "non-anginal", 4: "none"}
+    frame = pd.DataFrame(
+        {
+            "age": data["age"],
+            "max heart rate": data["thalach"],
+            "oldpeak": data["oldpeak"],
+            "chest pain": data["cp"].map(pain),
+            "thal": data["thal"].map({3: "normal", 6: "fixed", 7: "reversible"}),
+        }
+    )
+    steps = make_column_transformer(
+        (OneHotEncoder(), ["chest pain", "thal"]),
+        (StandardScaler(), ["age", "max heart rate", "oldpeak"]),
+    )
+    machine = make_pipeline(steps, LPSVC(nu=0.1)).fit(frame, y)
+    found = RuleExtractor(machine, max_rules=4).fit(frame, y).rules_
+    text = "0.7*age + 10*oldpeak - 0.1*`max heart rate` >= 30 and `chest pain` in {none, typical} => disease"
+    written = parse_rules(text, space=found.space, classes=found.classes)
+    return RuleSet([*found, *written], found.space, found.classes), frame
