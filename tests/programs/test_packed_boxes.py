@@ -1,0 +1,219 @@
+"""Tables of boxes: what is in them, and how far points are from them."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.programs import packed_boxes
+from clearmargin.programs.box_distance import distance_to_boxes, nearest_box
+from clearmargin.programs.packed_boxes import PackedBoxes, as_codes, directions, halfway
+
+INF = math.inf
+SEEDS = st.integers(0, 10**6)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def boxes_and_points(seed):
+    """Tied and untied coordinates, infinite bounds, single points, no boxes, no points."""
+    rng = np.random.default_rng(seed)
+    r, m, n = (int(k) for k in rng.integers([0, 0, 1], [9, 40, 5]))
+    tied = seed % 2
+    draw = (lambda *s: rng.integers(-2, 3, size=s).astype(float)) if tied else rng.normal
+    points = draw(m, n) if tied else rng.normal(size=(m, n))
+    ends = draw(2, r, n) if tied else rng.normal(size=(2, r, n))
+    lower, upper = ends.min(axis=0), ends.max(axis=0)
+    lower[rng.random((r, n)) < 0.3] = -INF
+    upper[rng.random((r, n)) < 0.3] = INF
+    return PackedBoxes(lower, upper), points
+
+
+def is_inside(box, x, boxes):
+    return all(
+        low <= v <= high for low, v, high in zip(boxes.lower[box], x, boxes.upper[box], strict=True)
+    )
+
+
+@given(SEEDS)
+def test_containment_is_what_the_bounds_say(seed):
+    boxes, points = boxes_and_points(seed)
+    many = np.vstack([points] * 3)  # enough points for the tables of segments
+    expected = [[is_inside(b, x, boxes) for x in many] for b in range(len(boxes))]
+    np.testing.assert_array_equal(
+        boxes.contains(many), np.array(expected, dtype=bool).reshape(len(boxes), len(many))
+    )
+    np.testing.assert_array_equal(boxes.contains(many)[:, : len(points)], boxes.contains(points))
+
+
+def test_chunks_of_boxes_and_rows_do_not_show(monkeypatch):
+    rng = np.random.default_rng(3)
+    ends, points = rng.normal(size=(2, 23, 3)), rng.normal(size=(400, 3))
+    boxes = PackedBoxes(ends.min(axis=0), ends.max(axis=0))
+    whole = boxes.contains(points)
+    monkeypatch.setattr(packed_boxes, "_BOXES", 5)
+    monkeypatch.setattr(packed_boxes, "_ROWS", 7)
+    np.testing.assert_array_equal(boxes.contains(points), whole)
+    assert whole.any()
+
+
+@pytest.mark.parametrize("copies", [1, 50])
+def test_a_point_with_nan_is_in_no_box_and_infinite_points_are_compared(copies):
+    boxes = PackedBoxes([[-INF], [0.0], [-INF]], [[INF], [INF], [np.finfo(float).max]])
+    points = [[math.nan], [INF], [-INF], [0.0]] * copies
+    expected = [
+        [False, True, True, True],
+        [False, True, False, True],
+        [False, False, True, True],
+    ]
+    np.testing.assert_array_equal(boxes.contains(points), np.tile(expected, (1, copies)))
+
+
+@given(SEEDS)
+def test_limits_are_another_form_of_the_same_boxes(seed):
+    boxes, points = boxes_and_points(seed)
+    assert PackedBoxes.from_limits(boxes.limits) == boxes
+    below = directions(points)[None] <= boxes.limits[:, :, None]
+    np.testing.assert_array_equal(below.all(axis=1), boxes.contains(points))
+
+
+def test_taking_and_joining_boxes():
+    boxes = PackedBoxes([[0.0], [1.0], [2.0]], [[1.0], [INF], [3.0]])
+    assert PackedBoxes.concatenate([boxes.take([0]), boxes.take([1, 2])]) == boxes
+    assert boxes.take(np.array([False, True, False])).upper.item() == INF
+    assert len(boxes.take([])) == 0
+    assert boxes.take([]).n_features == 1
+    assert boxes.n_conditions.tolist() == [2, 1, 2]
+    assert PackedBoxes.everywhere(2, 3).n_conditions.tolist() == [0, 0]
+    assert repr(boxes) == "PackedBoxes(3 boxes, 1 features)"
+
+
+def test_boxes_never_change():
+    boxes = PackedBoxes([[-0.0]], [[1.0]])
+    for same in (pickle.loads(pickle.dumps(boxes)), copy.deepcopy(boxes)):
+        assert same == boxes
+        assert hash(same) == hash(PackedBoxes([[0.0]], [[1.0]]))
+        with pytest.raises(ValueError, match="read-only"):
+            same.lower[0, 0] = 5.0
+
+
+def test_the_share_of_a_range():
+    boxes = PackedBoxes([[0.0, -INF, 3.0], [9.0, 0.0, 3.0]], [[1.0, 1.0, 3.0], [9.5, 1.0, 3.0]])
+    share = boxes.log_share([0.0, 0.0, 3.0], [2.0, 4.0, 3.0])
+    np.testing.assert_allclose(share, [math.log(1 / 8), -INF])
+    widest = np.finfo(float).max
+    assert PackedBoxes.everywhere(1, 1).log_share([-widest], [widest]).item() == 0.0
+
+
+@given(FLOATS, FLOATS)
+def test_half_way_really_separates(a, b):
+    inner, outer = min(a, b), max(a, b)
+    if inner < outer:
+        assert inner <= halfway(inner, outer) < outer
+        assert inner <= halfway(inner, math.nextafter(inner, INF)) < math.nextafter(inner, INF)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "message"),
+    [
+        ([0.0], [1.0], r"must form a table \(boxes, features\), not of shape \(1,\)"),
+        ([[0.0]], [[1.0, 2.0]], r"has shape \(1, 2\), but \(1, 1\) is needed"),
+        ([[math.nan]], [[1.0]], "must not be NaN"),
+        ([[0.0, 2.0]], [[1.0, 1.0]], "box 0 is empty in feature 1: no number lies between 2.0"),
+        ([[INF]], [[INF]], "box 0 is empty in feature 0"),
+    ],
+)
+def test_boxes_that_cannot_be(lower, upper, message):
+    with pytest.raises(InvalidValueError, match=message):
+        PackedBoxes(lower, upper)
+
+
+def test_other_input_that_does_not_fit():
+    one = PackedBoxes([[0.0]], [[1.0]])
+    with pytest.raises(InvalidValueError, match="nothing to concatenate"):
+        PackedBoxes.concatenate([])
+    with pytest.raises(InvalidValueError, match=r"different numbers of features.*\[1, 2\]"):
+        PackedBoxes.concatenate([one, PackedBoxes.everywhere(1, 2)])
+    with pytest.raises(InvalidValueError, match="a range needs finite ends"):
+        one.log_share([0.0], [INF])
+    with pytest.raises(DataError, match="X has 2 columns, but 1 features"):
+        one.contains([[0.0, 1.0]])
+    with pytest.raises(DataError, match=r"codes of points must have shape \(2,\), not \(1,\)"):
+        as_codes([0], 2, "codes of points")
+    with pytest.raises(DataError, match="must be whole numbers"):
+        as_codes(["a"], 1, "codes of points")
+
+
+# Distances.
+
+
+def exact_square(box, x, boxes, scale):
+    """The squared distance as a fraction."""
+    total = Fraction(0)
+    ends = zip(boxes.lower[box].tolist(), x, boxes.upper[box].tolist(), scale, strict=True)
+    for low, v, high, s in ends:
+        excess = max(
+            Fraction(low) - Fraction(v) if low > -INF else Fraction(0),
+            Fraction(v) - Fraction(high) if high < INF else Fraction(0),
+            Fraction(0),
+        )
+        total += (excess / Fraction(s)) ** 2 if s else 0
+    return total
+
+
+@given(SEEDS)
+def test_distances_are_exact_to_rounding_and_the_first_nearest_box_is_named(seed):
+    boxes, points = boxes_and_points(seed)
+    scale = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 4.0], size=boxes.n_features)
+    found = distance_to_boxes(points, boxes, scale)
+    assert found.shape == (len(points), len(boxes))
+    for i, x in enumerate(points.tolist()):
+        squares = [exact_square(b, x, boxes, scale.tolist()) for b in range(len(boxes))]
+        np.testing.assert_allclose(found[i], [math.sqrt(s) for s in squares], rtol=1e-12)
+        if seed % 2 and squares:  # tied coordinates are small integers: no rounding decides
+            assert nearest_box([x], boxes, scale).item() == squares.index(min(squares))
+
+
+@given(SEEDS, st.sampled_from([1e-200, 1e-100, 1.0, 1e100, 1e200]))
+def test_the_distance_is_zero_exactly_inside(seed, unit):
+    boxes, points = boxes_and_points(seed)
+    boxes = PackedBoxes(boxes.lower * unit, boxes.upper * unit)
+    points = points * unit
+    found = distance_to_boxes(points, boxes, np.ones(boxes.n_features))
+    np.testing.assert_array_equal(found.T == 0, boxes.contains(points))
+    assert np.isfinite(found).all()
+
+
+def test_very_small_and_very_large_distances_keep_their_digits():
+    boxes = PackedBoxes([[0.0, 0.0]], [[0.0, 0.0]])
+    points = [[3e-200, 4e-200], [3e200, 4e200], [0.0, 5e-324], [0.0, 0.0]]
+    found = distance_to_boxes(points, boxes, [1.0, 1.0])[:, 0]
+    np.testing.assert_allclose(found, [5e-200, 5e200, 5e-324, 0.0], rtol=1e-14)
+    far = PackedBoxes([[-1e308]], [[-1e308]])
+    assert distance_to_boxes([[1e308]], far, [1.0]).item() == INF
+
+
+def test_a_feature_without_scale_takes_no_part():
+    boxes = PackedBoxes([[0.0, 0.0], [3.0, 5.0]], [[1.0, 1.0], [4.0, 6.0]])
+    np.testing.assert_array_equal(distance_to_boxes([[2.5, 99.0]], boxes, [0.5, 0.0]), [[3.0, 1.0]])
+    assert nearest_box([[2.5, -99.0]], boxes, [0.0, 0.0]).item() == 0
+
+
+def test_no_points_no_boxes_and_bad_scales():
+    boxes = PackedBoxes.everywhere(2, 1)
+    assert distance_to_boxes(np.zeros((0, 1)), boxes, [1.0]).shape == (0, 2)
+    assert nearest_box(np.zeros((0, 1)), boxes, [1.0]).shape == (0,)
+    assert distance_to_boxes([[1.0]], boxes.take([]), [1.0]).shape == (1, 0)
+    with pytest.raises(InvalidValueError, match="there is no box, so none is nearest"):
+        nearest_box([[1.0]], boxes.take([]), [1.0])
+    with pytest.raises(InvalidValueError, match="scale must be finite and not negative"):
+        nearest_box([[1.0]], boxes, [-1.0])
+    with pytest.raises(DataError, match="row 1, column 0 is nan; drop or impute"):
+        distance_to_boxes([[1.0], [math.nan]], boxes, [1.0])
