@@ -22,9 +22,11 @@ if TYPE_CHECKING:
         RuleStats,
     )
     from clearmargin.extract import Explanation, RuleExtractor
+    from clearmargin.kernel import SupportVectorRules, SurrogateRules, certify, grow_box
     from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
     from clearmargin.rank import RankContrast, recourse, search_properties
     from clearmargin.text import format_rules, parse_rules
+    from clearmargin.tree import SVMTreeClassifier
 
 __version__ = "0.1.0"
 
@@ -49,14 +51,21 @@ __all__ = [
     "RuleScores",
     "RuleSet",
     "RuleStats",
+    "SVMTreeClassifier",
+    "SupportVectorRules",
+    "SurrogateRules",
     "__version__",
     "advise",
+    "certify",
     "check_advice",
     "core",
     "datasets",
     "exceptions",
+    "export",
     "extract",
     "format_rules",
+    "grow_box",
+    "kernel",
     "linear",
     "optim",
     "parse_rules",
@@ -65,6 +74,7 @@ __all__ = [
     "recourse",
     "search_properties",
     "text",
+    "tree",
 ]
 
 _HOMES = {
@@ -83,9 +93,11 @@ _HOMES = {
         "RuleStats",
     ],
     "extract": ["Explanation", "RuleExtractor"],
+    "kernel": ["SupportVectorRules", "SurrogateRules", "certify", "grow_box"],
     "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
     "rank": ["RankContrast", "recourse", "search_properties"],
     "text": ["format_rules", "parse_rules"],
+    "tree": ["SVMTreeClassifier"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _PACKAGES = (
@@ -93,12 +105,15 @@ _PACKAGES = (
     "core",
     "datasets",
     "exceptions",
+    "export",
     "extract",
+    "kernel",
     "linear",
     "optim",
     "plot",
     "rank",
     "text",
+    "tree",
 )
 
 

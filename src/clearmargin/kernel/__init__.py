@@ -1,0 +1,20 @@
+"""Rules out of kernel machines, with proof where it can be had."""
+
+from clearmargin.kernel.certify import Certificate, certify
+from clearmargin.kernel.fuzzy import FuzzyRules
+from clearmargin.kernel.grow import grow_box
+from clearmargin.kernel.hyper_rectangles import HyperRectangleRules
+from clearmargin.kernel.prototypes import PrototypeRules
+from clearmargin.kernel.support_vector_rules import SupportVectorRules
+from clearmargin.kernel.surrogate_rules import SurrogateRules
+
+__all__ = [
+    "Certificate",
+    "FuzzyRules",
+    "HyperRectangleRules",
+    "PrototypeRules",
+    "SupportVectorRules",
+    "SurrogateRules",
+    "certify",
+    "grow_box",
+]
