@@ -187,19 +187,32 @@ def test_steps_stop_when_they_run_out(method):
 
 def test_a_cone_program_that_breaks_down_ends_the_steps_and_not_the_refinement(monkeypatch):
     calls = []
+    step = refine_sqp.ConvexProgram.step
 
-    def tired(program, **options):
-        calls.append(program)
+    def tired(program, at):
+        calls.append(at)
         if len(calls) > 2:
             raise NumericalError("Clarabel broke down")
-        return solve(program, **options)
+        return step(program, at)
 
-    monkeypatch.setattr(refine_sqp, "solve", tired)
+    monkeypatch.setattr(refine_sqp.ConvexProgram, "step", tired)
     rows = [(np.array([[-1.0]]), np.array([1.0]))]
     problem, _, answer = refine("sqp", X, Y, rows, [1.0])
     assert len(calls) == 3
     assert not answer.rejected.any()
     assert answer.plane.objective < solved(problem).objective
+
+
+def test_where_the_compact_cone_program_breaks_down_the_printed_one_takes_the_step(monkeypatch):
+    rows = [(np.array([[-1.0]]), np.array([1.0]))]
+    _, _, expected = refine("sqp", X, Y, rows, [1.0])
+
+    def broken(cones, at):
+        raise NumericalError("Clarabel broke down")
+
+    monkeypatch.setattr(refine_sqp.ReducedCones, "solve", broken)
+    _, _, answer = refine("sqp", X, Y, rows, [1.0])
+    assert answer.plane.objective == pytest.approx(expected.plane.objective, rel=REL)
 
 
 @pytest.mark.parametrize(("seed", "decades", "nu"), [(5034, 0.7, 1.0), (5012, 3.0, 0.001)])

@@ -21,7 +21,7 @@ The products F'u and f'u are linear when either factor is fixed, and linearised 
 The linearisation is exact where F = F^ and where u = u^. So one model serves the estimation step of successive linear
 programming (bounds fix F and f), its refinement step (bounds fix u), the translation of advice alone (no F at all) and
 joint steps within a trust region (bounds keep all of them near). Only rows of the rule itself move, not those of the
-domain around it.
+domain around it. Only points near the margin have rows (see `refine_window`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clearmargin.exceptions import SolverError
-from clearmargin.optim import Linear, Program, Session, Variables
+from clearmargin.optim import Linear, Program, Variables
 from clearmargin.programs.advice_svm import (
     AdviceProblem,
     BoolArray,
@@ -45,6 +44,7 @@ from clearmargin.programs.advice_svm import (
     error_variables,
     plane_blocks,
 )
+from clearmargin.programs.refine_window import WindowedLP, read_weights
 
 __all__ = ["Iterate", "JointProgram", "Movable", "limits_of_change"]
 
@@ -177,13 +177,10 @@ class JointProgram:
     def __init__(self, problem: AdviceProblem, movable: Movable):
         self._problem = problem
         self._movable = movable
-        self._session = Session(_program(problem, movable), method="dual")
+        self._model: WindowedLP | None = None
         premises = problem.premises
         self._F, self._f = np.zeros_like(premises.D), np.zeros_like(premises.d)
         self._u = np.zeros_like(premises.d)
-        # Steps with multipliers fixed and steps with rows fixed take turns and end in quite different bases: each kind
-        # goes on from the last basis of its own.
-        self._bases: dict[tuple[bool, bool], Any] = {}
 
     def step(
         self, at: Iterate, *, u_radius: float = np.inf, row_radius: float = np.inf
@@ -205,29 +202,25 @@ class JointProgram:
         predicted : float
             Its value in the linear program.
         """
-        self._move_to(at, u_radius, row_radius)
-        kind = u_radius == 0, row_radius == 0
-        if kind in self._bases:
-            self._session.use_basis(self._bases[kind])
-        try:
-            solution = self._session.solve(explain=False)
-            self._bases[kind] = self._session.basis
-        except SolverError:
-            # A basis that has become nearly singular; the same program from no basis at all.
-            with Session(self._session.program, method="dual") as afresh:
-                solution = afresh.solve(explain=False)
-        values = solution.values
-        F, f = self._movable.read(values)
-        w, b, u = values["p"] - values["q"], float(values["b"][0]), np.maximum(0.0, values["u"])
+        if self._model is None:
+            self._model = WindowedLP(
+                lambda part: _program(part, self._movable), self._problem, at.w, at.b
+            )
+        self._model.update(**self._changes(at, u_radius, row_radius))
+        solution = self._model.solve(kind=(u_radius == 0, row_radius == 0))
+        F, f = self._movable.read(solution.values)
+        u = np.maximum(0.0, solution.values["u"])
+        w, b = read_weights(solution)
         found = Iterate.at(self._problem, self._movable, w, b, u, F, f)
         return found, solution.objective
 
     def close(self) -> None:
         """Free the memory of the solver."""
-        self._session.close()
+        if self._model is not None:
+            self._model.close()
 
-    def _move_to(self, at: Iterate, u_radius: float, row_radius: float) -> None:
-        """Linearise around a point, and keep within the radii of it."""
+    def _changes(self, at: Iterate, u_radius: float, row_radius: float) -> dict[str, Any]:
+        """What linearises the program around a point and keeps it within the radii of it."""
         premises, move = self._problem.premises, self._movable
         pull: dict[str, Any] = {}
         price: dict[str, Any] = {}
@@ -253,11 +246,11 @@ class JointProgram:
             bounds |= _split_bounds("F", at.F[move.row, move.column], row_radius)
         if move.shift.size:
             bounds |= _split_bounds("f", at.f[move.shift], row_radius)
-        self._session.update(
-            bounds=bounds,
-            limits={"residual": (twice, twice), "advice": (beyond, np.inf)},
-            coefficients={"residual": pull, "advice": price},
-        )
+        return {
+            "bounds": bounds,
+            "limits": {"residual": (twice, twice), "advice": (beyond, np.inf)},
+            "coefficients": {"residual": pull, "advice": price},
+        }
 
 
 def _split_bounds(name: str, value: FloatArray, radius: float) -> dict[str, Any]:

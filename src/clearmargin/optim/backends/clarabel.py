@@ -62,7 +62,7 @@ def solve(program: Program, options: Options) -> Solution:
         sparse.csc_matrix(rows.K),
         rows.k,
         rows.cones,
-        _settings(options),
+        make_settings(options),
     ).solve()
     seconds = time.perf_counter() - start
     status = str(found.status)
@@ -112,7 +112,7 @@ class _Rows:
         self.k: FloatArray = np.concatenate(
             (lower[self._fixed], upper[self._upper], -lower[self._lower], offset)
         )
-        self.cones = _cones(self._fixed.size, self._upper.size + self._lower.size, sizes)
+        self.cones = make_cones(self._fixed.size, self._upper.size + self._lower.size, sizes)
 
     def multipliers(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the multipliers of rows and of cones; those of bounds follow from them."""
@@ -125,7 +125,8 @@ class _Rows:
         return y, z
 
 
-def _cones(fixed: int, one_sided: int, sizes: list[int]) -> list[Any]:
+def make_cones(fixed: int, one_sided: int, sizes: list[int]) -> list[Any]:
+    """Return the cones of Clarabel: equations, inequalities, second-order cones."""
     cones: list[Any] = []
     if fixed:
         cones.append(clarabel.ZeroConeT(fixed))
@@ -134,7 +135,8 @@ def _cones(fixed: int, one_sided: int, sizes: list[int]) -> list[Any]:
     return cones + [clarabel.SecondOrderConeT(size) for size in sizes]
 
 
-def _settings(options: Options) -> Any:
+def make_settings(options: Options) -> Any:
+    """Return the settings of Clarabel."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     if hasattr(settings, "max_threads"):  # since Clarabel 0.11; before, there was one thread
