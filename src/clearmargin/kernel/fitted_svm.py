@@ -104,7 +104,8 @@ def known_columns(estimator: Any) -> tuple[str, ...]:
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         return tuple(str(name) for name in names)
-    return tuple(f"x{j}" for j in range(estimator.n_features_in_))
+    # A machine with a kernel of one's own, or a search without refit, does not know how many; it is refused later.
+    return tuple(f"x{j}" for j in range(getattr(estimator, "n_features_in_", 0)))
 
 
 def read_svm(estimator: Any, flow: Flow) -> FittedSVM:

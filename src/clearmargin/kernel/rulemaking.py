@@ -28,14 +28,14 @@ class RuleBoxes(NamedTuple):
         Their boxes over the encoded columns, in the same order.
     codes : ndarray of int of shape (r,)
         Positions of their classes.
-    index : ndarray of int of shape (r,)
+    places : ndarray of int of shape (r,)
         Their positions among the boxes that were found.
     """
 
     rules: RuleSet
     boxes: PackedBoxes
     codes: IntArray
-    index: IntArray
+    places: IntArray
 
 
 def make_rules(
@@ -82,7 +82,7 @@ def make_rules(
     order = _surest(right, covered, len(task.classes))
     if weights is not None:
         order = _surest(rightly @ weights, covers @ weights, len(task.classes))
-    rules, lower, upper, codes, index = [], [], [], [], []
+    rules, lower, upper, codes, places = [], [], [], [], []
     for r in order[stay[order]]:
         box = Box(found.boxes.lower[r], found.boxes.upper[r])
         box = shorten_bounds(box, task.encoding.columns, task.points[covers[r]])
@@ -104,13 +104,13 @@ def make_rules(
         lower.append(box.lower)
         upper.append(box.upper)
         codes.append(code)
-        index.append(r)
+        places.append(r)
     boxes = PackedBoxes(np.array(lower), np.array(upper))
     return RuleBoxes(
         RuleSet(rules, task.encoding.space, task.classes),
         boxes,
         np.array(codes, dtype=np.intp),
-        np.array(index, dtype=np.intp),
+        np.array(places, dtype=np.intp),
     )
 
 

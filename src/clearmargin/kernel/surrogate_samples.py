@@ -1,0 +1,82 @@
+"""The rows on which a surrogate learns what a model says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
+from clearmargin.kernel.task import ExtractionTask, SupportVectors
+
+__all__ = ["LabelledRows", "near_support", "near_training"]
+
+LabelledRows = tuple[FloatArray, IntArray, FloatArray]
+
+# Around a training row points are drawn with this share of each column's standard deviation.
+_SPREAD = 0.3
+# ALBA draws from half the mean distance to both sides together (Martens et al. 2009).
+_ALBA_WIDTH = 0.5
+
+
+def near_support(task: ExtractionTask, support: SupportVectors, count: int) -> FloatArray:
+    """Draw rows close to support vectors, as ALBA does.
+
+    Around a support vector drawn at random, each column moves by up to a quarter of the mean distance between training
+    rows and support vectors in that column. Columns of categories stay as the support vector has them.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows.
+    support : SupportVectors
+        The support vectors.
+    count : int
+        How many rows.
+
+    Returns
+    -------
+    ndarray of shape (count, n)
+        Encoded rows within the range of the training rows.
+    """
+    reach = np.array(
+        [
+            np.abs(column[:, None] - vectors).mean()
+            for column, vectors in zip(task.points.T, support.points.T, strict=True)
+        ]
+    )
+    start = support.points[task.random.randint(len(support.points), size=count)]
+    moves = (task.random.uniform(size=start.shape) - 0.5) * reach * _ALBA_WIDTH
+    return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def near_training(task: ExtractionTask, count: int) -> FloatArray:
+    """Draw rows between training rows and around them, half and half.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows.
+    count : int
+        How many rows.
+
+    Returns
+    -------
+    ndarray of shape (count, n)
+        Encoded rows within the range of the training rows.
+    """
+    m = len(task.points)
+    start = task.points[task.random.randint(m, size=count)]
+    other = task.points[task.random.randint(m, size=count)]
+    between = task.random.uniform(size=(count, 1)) * (other - start)
+    around = task.random.normal(size=start.shape) * task.points.std(axis=0) * _SPREAD
+    moves = np.where(np.arange(count)[:, None] % 2 == 0, between, around)
+    return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def _named(task: ExtractionTask) -> BoolArray:
+    return np.array([source.code is not None for source in task.encoding.sources], dtype=np.bool_)
+
+
+def _as_rows(task: ExtractionTask, start: FloatArray, moves: FloatArray) -> FloatArray:
+    """Rows that could be rows of the table: within the ranges, whole numbers where the table has whole numbers."""
+    rows = np.clip(start + moves, task.lower, task.upper)
+    return np.where(task.encoding.columns.integer, np.rint(rows), rows)

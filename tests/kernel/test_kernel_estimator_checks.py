@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clearmargin.kernel.support_vector_rules import SupportVectorRules
+
+
+@parametrize_with_checks(
+    [
+        SupportVectorRules(),
+        SupportVectorRules(
+            make_pipeline(MinMaxScaler(), SVC()),
+            anchors="support",
+            by="labels",
+            fallback="estimator",
+        ),
+    ]
+)
+def test_the_contract_of_scikit_learn_is_kept(estimator, check):
+    check(estimator)
