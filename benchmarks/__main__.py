@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.page import write_page
-from benchmarks.speed import advice, covers, extraction, foundation, leverage, lpsvm
+from benchmarks.speed import advice, covers, crossings, extraction, foundation, leverage, lpsvm
 
 
 def main() -> None:
@@ -21,6 +21,7 @@ def main() -> None:
         advice.sqp_section,
         advice.forms_section,
         leverage.section,
+        crossings.section,
         foundation.section,
     ):
         print(f"measuring {measure.__module__}.{measure.__name__} ...", flush=True)
