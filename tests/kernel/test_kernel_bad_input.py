@@ -195,7 +195,7 @@ def test_tables_that_do_not_fit_are_refused():
     rules = SupportVectorRules(SVC()).fit(X, Y)
     with pytest.raises(ValueError, match="2 features"):
         rules.predict(X[:, :2])
-    with pytest.raises(ValueError, match="1D array"):
+    with pytest.raises(ValueError, match="X is a single row"):
         rules.predict(X[0])
 
 

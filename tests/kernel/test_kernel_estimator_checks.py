@@ -6,6 +6,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
+from clearmargin.kernel.surrogate_rules import SurrogateRules
 
 
 @parametrize_with_checks(
@@ -17,6 +18,8 @@ from clearmargin.kernel.support_vector_rules import SupportVectorRules
             by="labels",
             fallback="estimator",
         ),
+        SurrogateRules(n_generated=200, random_state=0),
+        SurrogateRules(method="train", fallback="estimator", random_state=0),
     ]
 )
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):

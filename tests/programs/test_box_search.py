@@ -312,3 +312,20 @@ def test_a_budget_that_allows_nothing_is_refused(options, message):
     function, x = machine(1, "rbf", 2)
     with pytest.raises(InvalidValueError, match=message):
         decide(function, x, x, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [1e160, 1.7e308])
+def test_what_overflows_is_not_proved_for_both_signs(kind, size):
+    function, _ = machine(4, kind, 2)
+    ends = np.full(2, size)
+    verdicts = [decide(function.take([0], [sign]), ends, ends, max_nodes=50) for sign in (1, -1)]
+    assert all(v.bound > 0 for v in verdicts if v.status == "proved")
+    assert [v.status for v in verdicts].count("proved") <= 1
+
+
+def test_a_point_that_cannot_be_decided_is_looked_at_once():
+    bump = KernelFunction("rbf", np.zeros((1, 1)), np.ones((1, 1)), np.array([-np.exp(-1.0)]))
+    verdict = decide(bump, [0.0], [1.0], max_nodes=1000)
+    assert verdict.status == "unknown"
+    assert verdict.nodes < 20

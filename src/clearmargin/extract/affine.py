@@ -29,6 +29,9 @@ class AffineMap:
         What each output takes of each input.
     shift : ndarray of shape (n_out,)
         What is added.
+    terms : ndarray of shape (n_out,)
+        The sum of the sizes of all terms that `shift` was added up from: it is known up to some roundings of these,
+        however small it has become itself.
 
     Examples
     --------
@@ -42,12 +45,16 @@ class AffineMap:
 
     matrix: Rows
     shift: FloatArray
+    terms: FloatArray
 
     @classmethod
-    def linear(cls, matrix: Any, shift: ArrayLike = 0.0) -> AffineMap:
+    def linear(
+        cls, matrix: Any, shift: ArrayLike = 0.0, terms: ArrayLike | None = None
+    ) -> AffineMap:
         """Make a map from any matrix, dense or sparse."""
         rows = sparse.csr_array(matrix, dtype=np.float64)
-        return cls(rows, np.broadcast_to(np.asarray(shift, dtype=np.float64), (rows.shape[0],)))
+        added = np.broadcast_to(np.asarray(shift, dtype=np.float64), (rows.shape[0],))
+        return cls(rows, added, np.abs(added) if terms is None else np.asarray(terms))
 
     @classmethod
     def diagonal(cls, scale: ArrayLike, shift: ArrayLike = 0.0) -> AffineMap:
@@ -73,7 +80,10 @@ class AffineMap:
             )
             for m in maps
         ]
-        return cls.linear(sparse.vstack(padded), np.concatenate([m.shift for m in maps]))
+        shift, terms = (
+            np.concatenate([getattr(m, part) for m in maps]) for part in ("shift", "terms")
+        )
+        return cls.linear(sparse.vstack(padded), shift, terms)
 
     @property
     def n_in(self) -> int:
@@ -87,7 +97,11 @@ class AffineMap:
 
     def after(self, first: AffineMap) -> AffineMap:
         """Give the map that does `first`, and then this one."""
-        return AffineMap.linear(self.matrix @ first.matrix, self.matrix @ first.shift + self.shift)
+        return AffineMap.linear(
+            self.matrix @ first.matrix,
+            self.matrix @ first.shift + self.shift,
+            abs(self.matrix) @ first.terms + self.terms,
+        )
 
     def apply(self, X: ArrayLike) -> FloatArray:
         """Map each row of X."""

@@ -25,7 +25,7 @@ from clearmargin.programs.kernel_function import KernelFunction
 __all__ = ["KernelMachine", "read_machine"]
 
 # The map of a pipeline of scalers is stored as one product and one sum: each of its few roundings costs half an ulp of
-# the larger term, and so does each of scikit-learn's own. Boxes are widened by this many.
+# the largest term that was ever added, and so does each of scikit-learn's own. Boxes are widened by this many.
 _ULPS = 16
 
 
@@ -47,6 +47,8 @@ class KernelMachine:
         The classes; -1 and 1 for a one-class machine.
     support_codes : ndarray of int of shape (s,)
         The class of each support vector.
+    terms : ndarray of shape (n,)
+        The sum of the sizes of the terms of each shift, of which it has lost some ulps.
     breaks_ties : bool
         Whether equal votes of three or more classes are decided by the values of the functions.
 
@@ -62,6 +64,7 @@ class KernelMachine:
     shift: FloatArray
     classes: tuple[Label, ...]
     support_codes: IntArray
+    terms: FloatArray
     breaks_ties: bool
 
     def to_machine(self, points: FloatArray) -> FloatArray:
@@ -113,8 +116,8 @@ class KernelMachine:
         """
         ends = np.stack([lower[:, self.source], upper[:, self.source]])
         moved = ends * self.scale
-        slack = _ULPS * np.finfo(np.float64).eps * (np.abs(moved) + np.abs(self.shift))
-        exact = (self.scale == 1.0) & (self.shift == 0.0)
+        slack = _ULPS * np.finfo(np.float64).eps * (np.abs(moved) + self.terms)
+        exact = (self.scale == 1.0) & (self.terms == 0.0)
         slack = np.where(exact, 0.0, slack)
         moved = moved + self.shift
         low = np.min(moved - slack, axis=0)
@@ -225,6 +228,7 @@ def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> Ke
         np.asarray(svm.flow.affine.shift, dtype=np.float64),
         tuple(as_label(label) for label in svm.classes),
         svm.support_codes,
+        np.asarray(svm.flow.affine.terms, dtype=np.float64),
         svm.breaks_ties,
     )
 

@@ -152,7 +152,8 @@ class _Search:
             witness = self._look_at(self._lowest(count))
             if witness is not None:
                 return self._verdict("refuted", witness)
-        return self._verdict("unknown" if np.isfinite(self.stuck) else "proved", None)
+        # What overflows is stuck at minus infinity.
+        return self._verdict("unknown" if self.stuck < np.inf else "proved", None)
 
     def _lowest(self, count: int) -> _Nodes:
         """Take the boxes with the lowest bounds out of those that wait."""
@@ -216,7 +217,8 @@ class _Search:
         left_upper, right_lower = upper.copy(), lower.copy()
         left_upper[cut], right_lower[cut] = middle[cut], middle[cut]
         whole = ~np.asarray(can_cut.any(axis=1))
-        moved = whole & np.asarray((direction != 0).any(axis=1))
+        # A side without width stays where it was; asked again, it would answer the same until all nodes are used.
+        moved = whole & np.asarray(((direction != 0) & (nodes.lower < nodes.upper)).any(axis=1))
         self.stuck = min(self.stuck, sides.take(whole & ~moved).lowest())
         self.waiting = _join(
             self.waiting,
