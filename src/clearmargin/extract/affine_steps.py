@@ -97,7 +97,7 @@ def _pass(step: Any, flow: Flow, name: str) -> Flow:
 def _refusal(step: Any, name: str, why: str) -> InvalidValueError:
     return InvalidValueError(
         f"step {name!r} ({type(step).__name__}) {why}; hyperplanes in the user's units need steps that scale, select, "
-        "encode categories or map linearly. Leave the step out, or use SupportVectorRules for a kernel machine"
+        "encode categories or map linearly. Leave the step out, or use SurrogateRules, which takes any classifier"
     )
 
 

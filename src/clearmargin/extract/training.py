@@ -129,7 +129,7 @@ def read_labels(X: Any, y: Any) -> np.ndarray[tuple[int], np.dtype[Any]]:
             "sparse data is not supported: a rule speaks of every feature; pass X.toarray()"
         )
     if y is None:
-        raise DataError("RuleExtractor requires y to be passed, but the target y is None")
+        raise DataError("fit requires y to be passed, but the target y is None")
     labels: np.ndarray[tuple[int], np.dtype[Any]] = column_or_1d(y, warn=True)
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
