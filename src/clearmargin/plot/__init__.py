@@ -1,6 +1,7 @@
 """Figures of rules: regions over two features, tables of intervals, curves of coverage, advice before and after.
 
-And of rankings: the properties in which their ends differ, histograms, ROC curves.
+And of rankings: the properties in which their ends differ, histograms, ROC curves. And of trees of support vector
+machines.
 
 Displays follow the conventions of scikit-learn: `from_estimator` draws, the display keeps what was computed, and `plot`
 draws it again. matplotlib is imported when something is drawn.
@@ -14,6 +15,7 @@ from clearmargin.plot.rank_roc import RankRocDisplay, plot_rank_roc
 from clearmargin.plot.regions import RegionsDisplay, plot_regions
 from clearmargin.plot.rule_trees import RuleTreesDisplay, plot_rule_trees
 from clearmargin.plot.rules import RulesDisplay, plot_rules
+from clearmargin.plot.svm_tree import SVMTreeDisplay, plot_svm_tree
 
 __all__ = [
     "AdviceDisplay",
@@ -24,6 +26,7 @@ __all__ = [
     "RegionsDisplay",
     "RuleTreesDisplay",
     "RulesDisplay",
+    "SVMTreeDisplay",
     "plot_advice",
     "plot_coverage",
     "plot_leverage",
@@ -32,4 +35,5 @@ __all__ = [
     "plot_regions",
     "plot_rule_trees",
     "plot_rules",
+    "plot_svm_tree",
 ]

@@ -18,6 +18,7 @@ from clearmargin.extract.training import read_labels
 from clearmargin.linear.validation import check_choice, check_positive, check_whole, read_points
 from clearmargin.tree.exact_rules import exact_rules
 from clearmargin.tree.grow import Growth, grow
+from clearmargin.tree.interval_rules import IntervalRules, interval_rules
 from clearmargin.tree.partition import EcmPartition, KMeansPartition, Partition
 from clearmargin.tree.svm_tree import SVMTree
 
@@ -64,6 +65,10 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Layers, cells and leaves; ``print(tree_)`` draws them.
     exact_rules_ : RuleSet
         The tree as an ordered list of rules: the first rule that covers a row gives what `predict` gives.
+    rules_ : RuleSet
+        The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them.
+    interval_rules_ : IntervalRules
+        The same rules with the leaves they come from.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_leaves_ : int
@@ -83,8 +88,8 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model = SVMTreeClassifier(random_state=0).fit(X, ["low", "low", "low", "high", "high"])
     >>> model.predict([[2.0, 2.0], [9.0, 9.0]])
     array(['low', 'high'], dtype='<U4')
-    >>> model.n_leaves_
-    2
+    >>> [rule.n_conditions for rule in model.rules_], model.predict_by_rules([[2.0, 2.0]])
+    ([1, 1], array(['low'], dtype='<U4'))
     """
 
     # Whether cells are refused without fitting where their loss is known; the tree is the same without.
@@ -95,6 +100,7 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     space_: FeatureSpace
     _training: tuple[FloatArray, IntArray, IntArray]
     _exact_rules: RuleSet | None
+    _interval_rules: IntervalRules | None
 
     def __init__(
         self,
@@ -154,6 +160,7 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # points.
         self._training = (points, codes, membership)
         self._exact_rules = None
+        self._interval_rules = None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -171,6 +178,24 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.classes_[self.tree_.decide(read_points(self, X))]
+
+    def predict_by_rules(self, X: Any) -> NDArray[Any]:
+        """Give the class of each row by `rules_` instead of the tree.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The class of the first rule that covers a row, and of the nearest rule where none does.
+        """
+        reading = self.interval_rules_
+        codes = [self.tree_.classes.index(rule.label) for rule in reading.rules]
+        answers: NDArray[Any] = self.classes_[codes][reading.which(read_points(self, X))]
+        return answers
 
     def apply(self, X: Any) -> IntArray:
         """Give the leaf to which each row comes.
@@ -208,6 +233,19 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             points, codes, _ = self._training
             self._exact_rules = exact_rules(self.tree_, self.space_, data=(points, codes))
         return self._exact_rules
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The tree as few rules of intervals, made when first asked for; see `interval_rules`."""
+        return self.interval_rules_.rules
+
+    @property
+    def interval_rules_(self) -> IntervalRules:
+        """The rules of intervals with the leaves they come from; see `interval_rules` for other ways to make them."""
+        check_is_fitted(self)
+        if self._interval_rules is None:
+            self._interval_rules = interval_rules(self)
+        return self._interval_rules
 
     def _growth(self) -> Growth:
         check_choice("order", self.order, ("breadth", "depth"))
