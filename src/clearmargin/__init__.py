@@ -72,6 +72,7 @@ __all__ = [
     "plot",
     "rank",
     "recourse",
+    "report",
     "search_properties",
     "text",
     "tree",
@@ -112,6 +113,7 @@ _PACKAGES = (
     "optim",
     "plot",
     "rank",
+    "report",
     "text",
     "tree",
 )

@@ -1,0 +1,209 @@
+"""report: everything about a model and its rules, measured and put into one summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from clearmargin.core.columns import column_keys, table_array
+from clearmargin.core.rule import as_label
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rank import RankContrast
+from clearmargin.report.advice_facts import advice_facts
+from clearmargin.report.case_facts import case_facts
+from clearmargin.report.contrast_facts import contrast_facts
+from clearmargin.report.document import Report
+from clearmargin.report.learned import about, default_title, learned
+from clearmargin.report.measured import Measured, measure
+from clearmargin.report.origin import origin_facts
+from clearmargin.report.rule_facts import class_facts, curve_facts, feature_facts, rule_facts
+from clearmargin.report.subject import Subject, labels_array, read_contrast, read_subject
+from clearmargin.report.uncovered_facts import uncovered_facts
+from clearmargin.report.validation import check_cv, validate
+
+__all__ = ["report"]
+
+Summary = dict[str, Any]
+
+_VERSION = 1
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    contrast: Any = None,
+    advice: Any = None,
+    title: str | None = None,
+    cases: int = 3,
+    cv: Any = 5,
+    random_state: Any = None,
+) -> Report:
+    """Report on a model and its rules: what was learned, how good it is, and what it leaves out.
+
+    Parameters
+    ----------
+    model : estimator or RuleSet
+        A RuleExtractor or another extractor with `rules_`, fitted or not; a linear classifier or a pipeline that ends
+        in one, whose rules are extracted by a RuleExtractor; a model with advice (AdviceSVC), which is shown before and
+        after; a RankContrast; or rules by themselves. A model that is not fitted is copied and fitted to X and y.
+    X : data frame or array-like of shape (m, n)
+        The cases that everything is counted on.
+    y : array-like of shape (m,), optional
+        Their classes. A fitted model can do without; then nothing is said about right and wrong.
+    contrast : RankContrast, optional
+        The contrast of a ranking of the same cases; fitted to X and y if it is not yet.
+    advice : AdviceSVC, AdviceOutcome, AdviceReport, RuleSet, str or path, optional
+        Advice to report on: before and after training for a fitted model or its `outcome_`; else as `check_advice`
+        finds it on the cases.
+    title : str, optional
+        The title.
+    cases : int, default 3
+        How many cases to explain: one that is right, one that is wrong, one that is close, and so on.
+    cv : int, splitter or None, default 5
+        Folds of the cross-validation, fewer where a class has fewer cases; None for none.
+    random_state : int, RandomState or None, default None
+        Shuffles the cases before they are put into folds; with None they keep their order.
+
+    Returns
+    -------
+    Report
+        The same input gives the same bytes.
+
+    Examples
+    --------
+    >>> from clearmargin import RuleExtractor
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> made = report(RuleExtractor(max_rules=2), X, y, cv=None)
+    >>> made.to_dict()["rules"]["list"][0]["proof"]
+    'proved'
+    """
+    if isinstance(cases, bool) or not isinstance(cases, int | np.integer) or cases < 0:
+        raise InvalidValueError(f"cases must be a whole number from 0, not {cases!r}")
+    check_cv(cv)
+    rows, features = _shape(X)
+    labels = labels_array(y, rows)
+    seed = _seed(random_state)
+    options = {"contrast": contrast, "advice": advice, "title": title, "cases": int(cases)}
+    options |= {"cv": cv, "random_state": seed}
+    summary: Summary = {
+        "format": "clearmargin-report",
+        "version": _VERSION,
+        "title": "",
+        "about": "",
+        "learned": [],
+        "data": {"rows": rows, "features": features, "classes": _class_counts(labels)},
+    }
+    if isinstance(model, RankContrast):
+        if contrast is not None:
+            raise InvalidValueError("the model is a RankContrast already; leave contrast out")
+        contrast, parts = model, _no_rules(model)
+    else:
+        subject = read_subject(model, X, labels)
+        parts = _judge(subject, X, labels, int(cases), cv, seed)
+        if advice is None and hasattr(subject.machine, "outcome_"):
+            advice = subject.machine
+    summary |= parts
+    found = None if contrast is None else read_contrast(contrast, X, labels)
+    summary["contrast"] = None if found is None else contrast_facts(found)
+    summary["advice"] = advice_facts(advice, X, labels)
+    summary["reproduce"] = origin_facts(model, X, labels, options)
+    summary["title"] = default_title(summary) if title is None else str(title)
+    summary["about"] = about(summary)
+    summary["learned"] = learned(summary)
+    return Report(summary)
+
+
+def _shape(X: Any) -> tuple[int, int]:
+    keys = column_keys(X)
+    rows, features = (len(X), len(keys)) if keys is not None else table_array(X).shape
+    if not rows:
+        raise InvalidValueError("X has no rows; a report needs cases to count on")
+    return rows, features
+
+
+def _seed(random_state: Any) -> int | None:
+    """A seed that can be written down."""
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return None if random_state is None else int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _class_counts(labels: Any) -> list[Summary]:
+    if labels is None:
+        return []
+    values, counts = np.unique(labels, return_counts=True)
+    return [
+        {"class": as_label(value), "rows": int(count)}
+        for value, count in zip(values, counts, strict=True)
+    ]
+
+
+def _no_rules(model: Any) -> Summary:
+    return {
+        "model": {"name": type(model).__name__},
+        "rules": None,
+        "features": [],
+        "validation": None,
+        "curves": [],
+        "cases": [],
+        "uncovered": None,
+    }
+
+
+def _judge(subject: Subject, X: Any, labels: Any, cases: int, cv: Any, seed: int | None) -> Summary:
+    """Everything that is said of rules."""
+    rules, classes = subject.rules, subject.classes
+    measured = measure(subject.model, rules, subject.machine, classes, X, labels)
+    if measured.true is not None and (measured.true < 0).any():
+        stray = labels[int(np.argmin(measured.true))]
+        known = ", ".join(repr(label) for label in classes)
+        raise DataError(
+            f"y holds {as_label(stray)!r}, which is no class of the model; known are {known}"
+        )
+    return {
+        "model": {"name": _name(subject)},
+        "rules": {
+            "list": rule_facts(rules, classes, measured),
+            "classes": class_facts(rules, classes, measured),
+            "total": _total(measured),
+            "overlaps": int((measured.covers.sum(axis=1) > 1).sum()),
+        },
+        "features": feature_facts(rules, classes, measured),
+        "validation": validate(subject, X, labels, cv, seed),
+        "curves": curve_facts(rules, classes, measured, subject.model),
+        "cases": case_facts(subject, X, measured, cases),
+        "uncovered": uncovered_facts(rules.space, classes, X, measured),
+    }
+
+
+def _total(measured: Measured) -> Summary:
+    covered, says = measured.covered, measured.rule_says
+
+    def matches(other: Any) -> int | None:
+        return None if other is None else int((covered & (says == other)).sum())
+
+    return {
+        "rows": len(covered),
+        "covered": int(covered.sum()),
+        "correct": matches(measured.true),
+        "agreed": matches(measured.machine_says),
+        "model_right": None
+        if measured.true is None or measured.machine_says is None
+        else int((measured.machine_says == measured.true).sum()),
+    }
+
+
+def _name(subject: Subject) -> str:
+    """What the model is, from the outside inwards."""
+    names = [type(subject.model).__name__]
+    inner = subject.machine
+    while inner is not None and inner is not subject.model:
+        names.append(type(inner).__name__)
+        steps = getattr(inner, "steps", None)
+        inner = steps[-1][1] if steps else None
+    return " of ".join(names)

@@ -1,0 +1,80 @@
+"""A ranking's contrast as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clearmargin.core.rule import as_label
+from clearmargin.rank import RankContrast
+from clearmargin.report.words import finite
+
+__all__ = ["contrast_facts"]
+
+Facts = dict[str, Any]
+
+# The table of the contrast itself, `properties_`, has all of them.
+_MOST_PROPERTIES, _MOST_ATTRIBUTES = 40, 8
+
+
+def contrast_facts(contrast: RankContrast) -> Facts:
+    """Say what a fitted contrast found.
+
+    Parameters
+    ----------
+    contrast : RankContrast
+        Fitted.
+
+    Returns
+    -------
+    dict
+        Sizes of the ends, the properties worth showing with their figures, and the values of the attributes that differ
+        most.
+    """
+    frame = contrast.properties_
+    shown = frame[frame["shown"]]
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
+    classes = getattr(contrast, "classes_", None)
+    return {
+        "rows": len(contrast.scores_),
+        "top": n_top,
+        "bottom": n_bottom,
+        "top_ties": int(contrast.top_ties_),
+        "bottom_ties": int(contrast.bottom_ties_),
+        "positive": None if classes is None else as_label(classes[-1]),
+        "auc": finite(contrast.auc_) if hasattr(contrast, "auc_") else None,
+        "min_leverage": float(contrast.min_leverage_),
+        "largest_leverage": n_top * n_bottom / (n_top + n_bottom) ** 2,
+        "found": len(frame),
+        "worth_showing": len(shown),
+        "has_labels": classes is not None and contrast.bins != "supervised",
+        "properties": [
+            {
+                "property": row["property"],
+                "side": row["side"],
+                **{name: int(row[name]) for name in ("top_count", "bottom_count")},
+                **{name: finite(row[name]) for name in ("leverage", "low", "high", "holm")},
+                "confirmed": bool(row["confirmed"]),
+            }
+            for row in shown.head(_MOST_PROPERTIES).to_dict("records")
+        ],
+        "attributes": _attributes(contrast),
+    }
+
+
+def _attributes(contrast: RankContrast) -> list[Facts]:
+    frame = contrast.histograms_
+    names = list(dict.fromkeys(frame["attribute"]))[:_MOST_ATTRIBUTES]
+    return [
+        {
+            "attribute": name,
+            "values": [
+                {
+                    "property": row["property"],
+                    "top": float(row["top_percent"]),
+                    "bottom": float(row["bottom_percent"]),
+                }
+                for row in frame[frame["attribute"] == name].to_dict("records")
+            ],
+        }
+        for name in names
+    ]

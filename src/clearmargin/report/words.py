@@ -1,0 +1,151 @@
+"""Numbers, shares and rules as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clearmargin.core import Box, CategorySets, FeatureSpace, Rule, RuleSet
+from clearmargin.core.rule import Region
+from clearmargin.text.prose import percent, plain
+
+__all__ = [
+    "condition_texts",
+    "counted",
+    "finite",
+    "listed",
+    "number_text",
+    "plain",
+    "sentences",
+    "share_text",
+    "single_condition",
+]
+
+_LABEL = "x"
+
+
+def finite(value: Any) -> float | None:
+    """A number as JSON can hold it: None where it is infinite or not a number.
+
+    Examples
+    --------
+    >>> finite(np.float64(0.5)), finite(float("nan"))
+    (0.5, None)
+    """
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """Say a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "rule"), counted(1200, "rule"), counted(0, "class", "classes")
+    ('1 rule', '1,200 rules', '0 classes')
+    """
+    return f"{count:,} {word if count == 1 else plural or word + 's'}"
+
+
+def listed(words: Sequence[str], most: int = 8) -> str:
+    """Join words as a sentence does; of very many only the first.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    shown = list(words[:most])
+    if len(words) > most:
+        return f"{', '.join(shown)} and {len(words) - most} more"
+    *first, last = shown or ["none"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def share_text(part: int | None, whole: int) -> str:
+    """Say a share in percent, rounded down; a dash where there is nothing to share.
+
+    Examples
+    --------
+    >>> share_text(382, 383), share_text(0, 0), share_text(None, 5)
+    ('99.7 %', '–', '–')
+    """
+    return percent(part, whole) if part is not None and whole else "–"
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """Write a measured number with few digits.
+
+    Examples
+    --------
+    >>> number_text(3.0), number_text(0.123456), number_text(1234567.0), number_text(None)
+    ('3', '0.1235', '1,234,567', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.{digits}g}".replace("-", "−")
+
+
+def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
+    """Say rules in sentences, without what is known about them.
+
+    Examples
+    --------
+    >>> sentences([Rule(Box([29.9876], [40.0]), "ill")], FeatureSpace(["bmi"]))
+    ['If bmi is between 30 and 40, then ill.']
+    """
+    if not rules:
+        return []
+    bare = RuleSet([Rule(rule.region, rule.label) for rule in rules], space)
+    lines = bare.describe().split("\n")
+    return [line.removeprefix(f"{k}. ") for k, line in enumerate(lines, 1)]
+
+
+def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]:
+    """Say premises; bounds are rounded inwards.
+
+    Parameters
+    ----------
+    regions : sequence of Box or Polyhedron
+        The premises, none of them without conditions.
+    space : FeatureSpace
+        The features.
+
+    Returns
+    -------
+    list of str
+        One text a premise.
+
+    Examples
+    --------
+    >>> condition_texts([Box([29.9876], [np.inf])], FeatureSpace(["bmi"], units=["kg/m2"]))
+    ['bmi is at least 30 kg/m2']
+    """
+    if not regions:
+        return []
+    # All at once: the names of the space are spelled once. No name has a line feed that is not escaped.
+    lines = RuleSet([Rule(region, _LABEL) for region in regions], space).describe().split("\n")
+    return [
+        line.removeprefix(f"{k}. If ").removesuffix(f", then {_LABEL}.")
+        for k, line in enumerate(lines, 1)
+    ]
+
+
+def single_condition(box: Box, feature: int) -> Box:
+    """The box with the condition on one feature alone.
+
+    Examples
+    --------
+    >>> single_condition(Box([1.0, 2.0], [3.0, 4.0]), 1)
+    Box({1: [2, 4]}, n_features=2)
+    """
+    n = box.n_features
+    if feature in box.sets:
+        free = np.full(n, math.inf)
+        return Box(-free, free, sets=CategorySets({feature: box.sets[feature]}))
+    return Box.from_intervals({feature: box.interval(feature)}, n)
