@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clearmargin.core import FeatureSpace, Rule, RuleSet
+from clearmargin.core import FeatureSpace, Rule
 from clearmargin.core.rule import Label
+from clearmargin.text.prose import describe_premise, plain
 
 __all__ = ["KINDS", "Explanation"]
 
@@ -66,9 +67,9 @@ class Explanation:
     @property
     def text(self) -> str:
         """The explanation as sentences."""
-        sentence = RuleSet([self.rule], self.space, [self.label]).describe()
-        condition = sentence.split("If ", 1)[-1].split(", then ", 1)[0]
-        what = "always" if condition == sentence else f"if {condition}"
+        condition = describe_premise(self.rule, self.space)
+        what = f"if {condition}" if condition else "always"
+        label = plain(self.label)
         sure = (
             "On all of it the model says the same"
             if self.rule.proof == "proved"
@@ -76,7 +77,7 @@ class Explanation:
         )
         shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in self.parts.items())
         return (
-            f"The case is {self.label} (score {self.margin:+.3g}). {_WORDS[self.kind]}: {what}, then {self.label}. "
+            f"The case is {label} (score {self.margin:+.3g}). {_WORDS[self.kind]}: {what}, then {label}. "
             f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares})."
         )
 

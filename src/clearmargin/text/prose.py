@@ -16,7 +16,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.text.lexer import escape
 from clearmargin.text.printer import Phrases, check_rules, format_number
 
-__all__ = ["describe_rules", "percent", "plain"]
+__all__ = ["describe_premise", "describe_rules", "percent", "plain"]
 
 # Beyond it, not every whole number is a float.
 _LAST_SURE_WHOLE = 2.0**53
@@ -58,7 +58,34 @@ def describe_rules(rules: RuleSet, digits: int = 3) -> str:
     return "\n".join(lines) or "No rules."
 
 
-def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
+def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
+    """Say the conditions of a rule in words; nothing where there are none.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    space : FeatureSpace
+        Its features.
+    digits : int, default 3
+        Significant digits of the bounds.
+
+    Returns
+    -------
+    str
+        The conditions, joined by *and*.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> rules = parse_rules("bmi >= 30 and age < 40 => ill")
+    >>> describe_premise(rules[0], rules.space)
+    'bmi is at least 30 and age is less than 40'
+    """
+    return _premise(rule, space, Phrases(space), digits)
+
+
+def _premise(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
     region = rule.region
     if isinstance(region, Box):
         said = [_say_feature(region, j, space, digits) for j in region.bounded]
@@ -67,7 +94,12 @@ def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) ->
             *phrases.rows(region),
             *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
         ]
-    premise = f"If {' and '.join(said)}, then" if said else "Always"
+    return " and ".join(said)
+
+
+def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
+    said = _premise(rule, space, phrases, digits)
+    premise = f"If {said}, then" if said else "Always"
     name = "" if rule.name is None else f"{plain(rule.name)}: "
     remarks = _remarks(rule)
     return f"{name}{premise} {plain(rule.label)}.{f' ({remarks})' if remarks else ''}"
