@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 .PHONY: help demo test test-full test-lowest check lint types format layers bench reproduce docs clean
 
 help:
-	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case"
+	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
 	@echo "make test         run the tests (about 4 minutes on 2 cores)"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
@@ -34,7 +34,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/.demo
-	@$(BIN)/python -m clearmargin demo
+	@$(BIN)/python -m clearmargin demo --force
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) -q

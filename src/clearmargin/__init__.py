@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clearmargin.kernel import SupportVectorRules, SurrogateRules, certify, grow_box
     from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
     from clearmargin.rank import RankContrast, recourse, search_properties
+    from clearmargin.store import load_model, save_model
     from clearmargin.text import format_rules, parse_rules
     from clearmargin.tree import SVMTreeClassifier
 
@@ -67,13 +68,16 @@ __all__ = [
     "grow_box",
     "kernel",
     "linear",
+    "load_model",
     "optim",
     "parse_rules",
     "plot",
     "rank",
     "recourse",
     "report",
+    "save_model",
     "search_properties",
+    "store",
     "text",
     "tree",
 ]
@@ -97,6 +101,7 @@ _HOMES = {
     "kernel": ["SupportVectorRules", "SurrogateRules", "certify", "grow_box"],
     "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
     "rank": ["RankContrast", "recourse", "search_properties"],
+    "store": ["load_model", "save_model"],
     "text": ["format_rules", "parse_rules"],
     "tree": ["SVMTreeClassifier"],
 }
@@ -114,6 +119,7 @@ _PACKAGES = (
     "plot",
     "rank",
     "report",
+    "store",
     "text",
     "tree",
 )

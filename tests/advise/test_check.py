@@ -604,3 +604,9 @@ def test_a_thousand_boxes_take_no_time_to_warn_about():
         warnings.simplefilter("error")
         warn_about(case, empty)
     assert time.process_time() - start < 5.0
+
+
+def test_rules_about_nothing_are_looked_at_like_others():
+    assert not check_advice(parse_rules("true => a")).findings
+    (clash,) = check_advice(parse_rules("true => a\ntrue => b")).findings
+    assert "where true" in str(clash)

@@ -248,10 +248,14 @@ class PremiseGeometry:
 def _bounds(boxes: list[Box], n_features: int | None = None) -> Sides:
     """The sides of boxes, one row a box: lower, upper, and whether they belong to it."""
     n = boxes[0].n_features if n_features is None else n_features
-    lower = np.array([box.lower for box in boxes]).reshape(-1, n)
-    upper = np.array([box.upper for box in boxes]).reshape(-1, n)
-    lower_closed = np.array([box.lower_closed for box in boxes], dtype=np.bool_).reshape(-1, n)
-    upper_closed = np.array([box.upper_closed for box in boxes], dtype=np.bool_).reshape(-1, n)
+    lower = np.array([box.lower for box in boxes]).reshape(len(boxes), n)
+    upper = np.array([box.upper for box in boxes]).reshape(len(boxes), n)
+    lower_closed = np.array([box.lower_closed for box in boxes], dtype=np.bool_).reshape(
+        len(boxes), n
+    )
+    upper_closed = np.array([box.upper_closed for box in boxes], dtype=np.bool_).reshape(
+        len(boxes), n
+    )
     return lower, upper, lower_closed, upper_closed
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from clearmargin.cli.console import Console
 from clearmargin.cli.datasets import LOADERS, load
+from clearmargin.cli.outputs import add_force, claim, writing
+from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from clearmargin.core import RuleSet
     from clearmargin.extract import RuleExtractor
     from clearmargin.linear import LPSVCCV
+    from clearmargin.store import PlaneModel
 
 __all__ = ["add_arguments", "run"]
 
@@ -27,98 +30,145 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", nargs="?", default="wbc", help=f"one of {', '.join(LOADERS)} (default: wbc)"
     )
-    parser.epilog = "example: clearmargin demo cleveland"
+    parser.add_argument(
+        "--out",
+        default="report.html",
+        metavar="FILE",
+        help="where to write the report (default: report.html)",
+    )
+    parser.add_argument("--no-report", action="store_true", help="write no report")
+    add_force(parser)
+    parser.epilog = "example: clearmargin demo cleveland --out heart.html"
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, extract rules, explain a case; print all of it."""
-    from clearmargin.extract import RuleExtractor
+    """Train, extract rules, explain a case; print all of it, and write the report."""
     from clearmargin.linear import LPSVCCV
 
+    console = Console.of(arguments)
+    try:
+        out = claim(None if arguments.no_report else arguments.out, arguments, [".html"])
+    except FileInTheWayError as error:
+        raise FileInTheWayError(f"{error}, or --out to write another, or --no-report") from None
     data = load(arguments.data)
     X, y = data.data, data.target
     title = data.DESCR.splitlines()[0].lstrip("# ")
     counts = " and ".join(f"{int((y == c).sum())} {c}" for c in data.target_names)
-    print(f"Data: {title}: {len(X)} cases, {X.shape[1]} features, {counts}.")
+    console.say(f"Data: {title}: {len(X)} cases, {X.shape[1]} features, {counts}.")
     start = time.perf_counter()
-    svm = LPSVCCV(rule="1se", max_features=6).fit(X, y)
+    svm = LPSVCCV(rule="1se", max_features=6, progress=False if console.quiet else "auto").fit(X, y)
     seconds = time.perf_counter() - start
-    print(
+    console.say(
         f"Trained 1-norm support vector machines for 20 values of nu in ten folds: {seconds:.1f} s.\n"
     )
-    _print_plane(svm, data)
-    _print_quality(svm, X, y)
+    _print_plane(svm, data, console)
+    _print_quality(svm, X, y, console)
     start = time.perf_counter()
+    extractor = _extract(svm, data)
+    _print_rules(extractor, time.perf_counter() - start, console)
+    sentence = extractor.explain(X[0]).text
+    console.heading("Why the first case got its class:")
+    console.say("\n" + fill(sentence, width=100, initial_indent="  ", subsequent_indent="  "))
+    written = None if out is None else _write_report(extractor, X, y, out, arguments, console)
+    console.result(
+        "",
+        {
+            "data": arguments.data,
+            "rules": extractor.rules_.to_dict(),
+            "explanation": sentence,
+            "report": written,
+        },
+    )
+
+
+def _extract(svm: LPSVCCV, data: Any) -> RuleExtractor:
+    """Extract rules with the names and units of the data set, whose table is an array without names."""
+    from clearmargin.core import FeatureSpace
+    from clearmargin.extract import RuleExtractor
+
+    model = _named(svm, data)
+    X = data.data
+    units = [data.units.get(name) for name in data.feature_names]
     # Declared, the ranges of the data need not be said in every rule.
-    ranges = (X.min(axis=0), X.max(axis=0))
-    extractor = RuleExtractor(svm, criterion="coverage", bounds=ranges).fit(X, y)
-    rules = _named(extractor, data)
-    _print_rules(extractor, rules, time.perf_counter() - start)
-    _print_case(extractor, rules, X)
+    ranges = FeatureSpace(data.feature_names, X.min(axis=0), X.max(axis=0), units=units)
+    return RuleExtractor(model, criterion="coverage", bounds=ranges).fit(X, data.target)
 
 
-def _print_plane(svm: LPSVCCV, data: Any) -> None:
+def _named(svm: LPSVCCV, data: Any) -> PlaneModel:
+    from clearmargin.core import FeatureSpace, RuleSet
+    from clearmargin.store import PlaneModel
+
+    space = FeatureSpace(data.feature_names)
+    return PlaneModel(RuleSet([], space, svm.classes_.tolist()), svm.coef_, svm.intercept_)
+
+
+def _write_report(
+    extractor: RuleExtractor,
+    X: Any,
+    y: Any,
+    out: Path,
+    arguments: argparse.Namespace,
+    console: Console,
+) -> str | None:
+    from clearmargin.report import report
+
+    try:
+        with writing(out):
+            report(extractor, X, y).save(out, overwrite=arguments.force)
+    except MissingDependencyError as error:
+        console.note(f"no report was written: {error}")
+        return None
+    console.say(f"\nThe whole story, with pictures, is in {out.resolve()}: open it in a browser.")
+    return str(out)
+
+
+def _print_plane(svm: LPSVCCV, data: Any, console: Console) -> None:
     import numpy as np
 
     weights = svm.coef_[0]
     reach = np.abs(weights) * np.ptp(data.data, axis=0)
     used = sorted(np.flatnonzero(weights), key=lambda j: -reach[j])
     width = max((len(data.feature_names[j]) for j in used), default=10)
-    print(f"The plane needs {len(used)} of {len(weights)} features (nu = {svm.nu_:.4g}):\n")
-    print(f"  {'feature':<{width}}  {'weight':>10}  over its range")
+    console.say(f"The plane needs {len(used)} of {len(weights)} features (nu = {svm.nu_:.4g}):\n")
+    console.say(f"  {'feature':<{width}}  {'weight':>10}  over its range")
     for j in used:
         bar = "#" * max(1, round(_BAR * reach[j] / reach.max()))
         sign = "+" if weights[j] > 0 else "-"
-        print(f"  {data.feature_names[j]:<{width}}  {weights[j]:>+10.4g}  {sign} {bar}")
-    print(f"  {'(constant)':<{width}}  {svm.intercept_[0]:>+10.4g}\n")
-    print(f"A case is {svm.classes_[1]} when the weighted sum is above 0, else {svm.classes_[0]}.")
+        console.say(f"  {data.feature_names[j]:<{width}}  {weights[j]:>+10.4g}  {sign} {bar}")
+    console.say(f"  {'(constant)':<{width}}  {svm.intercept_[0]:>+10.4g}\n")
+    yes, no = svm.classes_[1], svm.classes_[0]
+    console.say(f"A case is {yes} when the weighted sum is above 0, else {no}.")
 
 
-def _print_quality(svm: LPSVCCV, X: Any, y: Any) -> None:
+def _print_quality(svm: LPSVCCV, X: Any, y: Any, console: Console) -> None:
     results = svm.cv_results_
     place = list(results["nu"]).index(svm.nu_)
     mean, error = results["mean_test_score"][place], results["se_test_score"][place]
-    print(
-        f"Right in {100 * mean:.1f} % of the cases it had not seen (+- {100 * error:.1f}, ten folds),"
+    console.say(
+        f"Right in {100 * mean:.1f} % of the cases it had not seen (+- {100 * error:.1f}, ten folds),\n"
+        f"in {100 * svm.score(X, y):.1f} % of those it was trained on. No plane with this nu has an\n"
+        f"objective more than {100 * svm.gap_:.1g} % lower: that is proved, not believed.\n"
     )
-    print(
-        f"in {100 * svm.score(X, y):.1f} % of those it was trained on. No plane with this nu has an"
-    )
-    print(f"objective more than {100 * svm.gap_:.1g} % lower: that is proved, not believed.\n")
 
 
-def _print_rules(extractor: RuleExtractor, rules: RuleSet, seconds: float) -> None:
-    from clearmargin.core import RuleSet
+def _print_rules(extractor: RuleExtractor, seconds: float, console: Console) -> None:
+    from clearmargin.cli.listing import rule_lines
     from clearmargin.text import parse_rules
 
-    print(
-        f"Rules extracted from the plane in {seconds:.1f} s, each proved to lie on its side of it"
+    rules = extractor.rules_
+    console.say(
+        f"Rules extracted from the plane in {seconds:.1f} s, each proved to lie on its side of it\n"
+        "wherever the features are in the ranges of the data:\n"
     )
-    print("wherever the features are in the ranges of the data:\n")
+    lines = rule_lines(rules)
     for label, trace in extractor.trace_.items():
-        own = [rule for rule in rules if rule.label == label]
-        print(
+        own = [line for rule, line in zip(rules, lines, strict=True) if rule.label == label]
+        console.heading(
             f"  {len(own)} rules for {label}, covering {100 * trace.coverage:.1f} % of its cases:"
         )
-        shown = RuleSet(own[:_SHOWN], rules.space, rules.classes).to_text().splitlines()
-        print("\n".join(f"    {line}" for line in shown if "=>" in line))
+        for line in own[:_SHOWN]:
+            console.say(f"    {line}")
         if len(own) > _SHOWN:
-            print(f"    ... and {len(own) - _SHOWN} more")
+            console.say(f"    ... and {len(own) - _SHOWN} more")
     same = "the same rules" if parse_rules(rules.to_text()) == rules else "OTHER RULES"
-    print(f"\nAs text they can be edited and kept in git; read back, they are {same}.\n")
-
-
-def _named(extractor: RuleExtractor, data: Any) -> RuleSet:
-    """The rules with the names of the data set's features instead of x0, x1, ..."""
-    from clearmargin.core import FeatureSpace, RuleSet
-
-    old = extractor.space_
-    units = [data.units.get(name) for name in data.feature_names]
-    space = FeatureSpace(data.feature_names, old.lower, old.upper, old.integer, units=units)
-    return RuleSet(extractor.rules_.rules, space, extractor.rules_.classes)
-
-
-def _print_case(extractor: RuleExtractor, rules: RuleSet, X: Any) -> None:
-    explanation = replace(extractor.explain(X[0]), space=rules.space)
-    print("Why the first case got its class:\n")
-    print(fill(str(explanation), width=100, initial_indent="  ", subsequent_indent="  "))
+    console.say(f"\nAs text they can be edited and kept in git; read back, they are {same}.\n")

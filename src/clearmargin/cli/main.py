@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import NoReturn
 
 from clearmargin import __version__
-from clearmargin.exceptions import ClearmarginError
+from clearmargin.exceptions import ClearmarginError, FileInTheWayError
 
 __all__ = ["main"]
 
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
 _COMMANDS = {
-    "demo": "train a sparse support vector machine on real data and print it",
-    "check": "read a file of rules and say whether it can be understood",
-    "datasets": "list the data sets inside the package, or describe one",
+    "demo": "train on real data, print rules, explain a case, write a report",
+    "rules": "extract rules from a table, or from a model and a table",
+    "explain": "say why cases of a table get their class",
+    "rank": "say what sets the top of a ranking apart from its bottom",
+    "advise": "train on a table and an expert's rules, and say what became of the rules",
+    "check": "read a file of rules and say what is wrong with it",
+    "predict": "give each row of a table the class that rules or a model say",
+    "export": "write rules as SQL, Python, PMML, a spreadsheet or another form",
+    "report": "write a report on the rules of a table as one HTML file",
+    "datasets": "list the data sets inside the package, describe one, or write it as CSV",
 }
 
 _OK, _OUR_FAULT, _YOUR_INPUT, _INTERRUPTED = 0, 1, 2, 130
@@ -42,58 +53,102 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
     try:
         arguments = _parser(words).parse_args(words)
+        with _warnings_as_notes(quiet=arguments.quiet):
+            import_module(f"clearmargin.cli.{arguments.command}").run(arguments)
+        # Here, where it can still be said that the disk is full.
+        sys.stdout.flush()
     except SystemExit as leaving:  # argparse has said what is wrong, or shown the help
         return leaving.code if isinstance(leaving.code, int) else _YOUR_INPUT
-    try:
-        import_module(f"clearmargin.cli.{arguments.command}").run(arguments)
     except KeyboardInterrupt:
-        print("interrupted; nothing was left half-written", file=sys.stderr)
+        print("\ninterrupted; nothing was left half-written", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        sys.stderr.close()
+        _forget_output()
         return _OK
     except Exception as error:  # the last door: whatever it is, it ends as words and an exit code
-        return _report(error, debug=arguments.debug)
+        return _report(error, debug=debug)
     return _OK
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong, and not at length what would have been right."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(_YOUR_INPUT, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="clearmargin",
         description="Support vector machines that say what they know, and listen to what experts know.",
-        epilog="example: clearmargin demo",
+        epilog="example: clearmargin demo\n\n'clearmargin COMMAND --help' says what a command takes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"clearmargin {__version__}")
-    parser.add_argument(
-        "--debug", action="store_true", help="show where in the code an error arose"
-    )
+    _add_common(parser, False)
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        # Also after the command; there it must not undo what was said before it.
-        _add_debug(command, default=argparse.SUPPRESS)
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
         # Only the command at hand is imported, for its arguments.
         if name in words:
             import_module(f"clearmargin.cli.{name}").add_arguments(command)
+        # Also after the command; there they must not undo what was said before it.
+        _add_common(command, argparse.SUPPRESS)
     return parser
 
 
-def _add_debug(parser: argparse.ArgumentParser, *, default: object) -> None:
-    parser.add_argument(
-        "--debug",
-        action="store_true",
-        default=default,
-        help="show where in the code an error arose",
-    )
+def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
+    group = parser.add_argument_group("output")
+    for flag, text in (
+        ("--json", "print the result as JSON, for programs"),
+        ("--quiet", "print nothing but the result itself"),
+        ("--debug", "show where in the code an error arose"),
+    ):
+        group.add_argument(flag, action="store_true", default=default, help=text)
+
+
+@contextmanager
+def _warnings_as_notes(*, quiet: bool) -> Iterator[None]:
+    """Say warnings as sentences, once each; where in the code they arose means nothing here."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        text = str(message)
+        if text not in said and not quiet:
+            print(f"warning: {text}", file=sys.stderr)
+        said.add(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def _forget_output() -> None:
+    """Send what is left in the buffer nowhere, so that the interpreter does not stumble over it at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # standard output is no real file
+        return
 
 
 def _report(error: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, ClearmarginError | OSError):
+    if isinstance(error, ClearmarginError | OSError | MemoryError):
         print(f"clearmargin: {_words(error)}", file=sys.stderr)
+        if isinstance(error, OSError) and error.filename is None:
+            _forget_output()
         return _YOUR_INPUT
     print(
         f"clearmargin: this is a mistake of ours, not yours: {type(error).__name__}: {error}\n"
@@ -104,7 +159,12 @@ def _report(error: Exception, *, debug: bool) -> int:
 
 
 def _words(error: Exception) -> str:
-    """An error of the operating system in words: the file, then what is wrong with it."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror.lower()}"
+    """An error in words for this place; of the operating system: the file, then what is wrong with it."""
+    if isinstance(error, FileInTheWayError):
+        return str(error).replace("pass overwrite=True", "add --force")
+    if isinstance(error, MemoryError):
+        return "the data do not fit into memory; try fewer rows"
+    if isinstance(error, OSError) and error.strerror:
+        where = "standard output" if error.filename is None else error.filename
+        return f"{where}: {error.strerror.lower()}"
     return str(error)

@@ -1,0 +1,123 @@
+"""`clearmargin advise` trains on a table and an expert's rules."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from clearmargin.cli.console import Console
+from clearmargin.cli.outputs import add_force, claim, writing
+from clearmargin.cli.task import Task, add_task_arguments
+from clearmargin.cli.train import positive_number
+from clearmargin.exceptions import DataError
+
+__all__ = ["add_arguments", "run"]
+
+_REFINERS = ("translate", "slp", "sqp", "trust")
+_COSTS = {
+    "lam": "cost of a row on the wrong side (default: 1)",
+    "mu": "cost of an error of a rule (default: 1)",
+    "nu": "cost of changing a rule, relative to mu (default: 1)",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    add_task_arguments(parser)
+    parser.add_argument(
+        "--advice", required=True, metavar="FILE", help="the rules, as a .rules or .json file"
+    )
+    group = parser.add_argument_group("the training")
+    group.add_argument(
+        "--refine", choices=_REFINERS, help="let the data correct the rules (default: keep them)"
+    )
+    for name, text in _COSTS.items():
+        group.add_argument(f"--{name}", type=positive_number, help=text)
+    group.add_argument("--tune", action="store_true", help="choose these costs by cross-validation")
+    parser.add_argument("--out", metavar="FILE", help="write the rules as they are in the end")
+    parser.add_argument("--save-model", metavar="FILE", help="write the model to a .json file")
+    add_force(parser)
+    parser.epilog = (
+        "example: clearmargin advise patients.csv --target outcome --advice expert.rules --refine sqp\n\n"
+        "'clearmargin check expert.rules --data patients.csv --target outcome' looks at the rules before."
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train with the rules, and say what became of them."""
+    from clearmargin.cli.export import load_rules
+    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.cli.task import read_task
+    from clearmargin.cli.train import claim_model, encoder, save
+    from clearmargin.store import PlaneModel
+
+    console = Console.of(arguments)
+    out = claim(arguments.out, arguments, [".rules", ".json"])
+    model_file = claim_model(arguments)
+    load_rules(arguments.advice)  # what is wrong with it is said before the table is read
+    task = read_task(arguments, console)
+    task.insist_on_two_classes("advice")
+    from sklearn.pipeline import make_pipeline
+
+    svm = _machine(arguments, task, console)
+    encode = encoder(task, scale=False).set_output(transform="pandas")
+    pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
+    fitted: Any = pipeline[-1]
+    model = PlaneModel.from_estimator(
+        pipeline,
+        task.X,
+        positive=task.positive,
+        advice=(fitted.advice_, fitted.refined_),
+        fill=task.fill,
+        facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
+    )
+    console.say(task.summary)
+    print_model(model, task, console)
+    console.say()
+    save(model, model_file, arguments, console)
+    if out is not None:
+        with writing(out):
+            fitted.refined_.save(out, overwrite=arguments.force)
+        console.wrote(f"The rules as they are now are in {out}.")
+    console.result(
+        str(fitted.outcome_),
+        {
+            **task.to_dict(),
+            "model": model_dict(model, task),
+            "outcome": [_outcome(rule) for rule in fitted.outcome_],
+            "refined": fitted.refined_.to_dict(),
+        },
+    )
+
+
+def _machine(arguments: argparse.Namespace, task: Task, console: Console) -> Any:
+    from clearmargin.advise import AdviceSVC, AdviceSVCCV
+
+    costs = {name: getattr(arguments, name) for name in _COSTS}
+    given = {name: cost for name, cost in costs.items() if cost is not None}
+    if not arguments.tune:
+        return AdviceSVC(arguments.advice, refine=arguments.refine, **given)
+    if given:
+        raise DataError(f"--tune chooses the costs; leave out --{next(iter(given))}")
+    folds = min(5, *task.counts.values())
+    if folds < 2:
+        raise DataError("--tune needs two rows of each class at least; leave it out")
+    progress: Any = False if console.quiet else "auto"
+    return AdviceSVCCV(arguments.advice, refine=arguments.refine, cv=folds, progress=progress)
+
+
+def _outcome(rule: Any) -> dict[str, Any]:
+    return {
+        "name": rule.before.name,
+        "verdict": rule.verdict,
+        "before": rule.text_before,
+        "after": rule.text_after,
+        "holds": rule.holds,
+        "margin": rule.margin if math.isfinite(rule.margin) else None,
+        "slack": rule.slack,
+        "guarantee": rule.guarantee,
+        "covered_before": None if rule.before.stats is None else rule.before.stats.covered,
+        "covered_after": None if rule.after.stats is None else rule.after.stats.covered,
+        "text": str(rule),
+    }

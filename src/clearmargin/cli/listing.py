@@ -1,0 +1,115 @@
+"""Planes, rules and explanations on the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.cli.console import Console, number_of, table_lines
+
+if TYPE_CHECKING:
+    from clearmargin.cli.task import Task
+    from clearmargin.core import RuleSet
+    from clearmargin.extract import RuleExtractor
+    from clearmargin.store import PlaneModel
+
+__all__ = ["explanation_dict", "model_dict", "print_model", "print_rules"]
+
+
+def print_model(model: PlaneModel, task: Task, console: Console) -> None:
+    """Say how many features a model needs, and how good it is."""
+    used = features_used(model)
+    right = float((model.predict(task.X) == task.y).mean())
+    facts = model.facts or {}
+    text = (
+        f"The model uses {len(used)} of {number_of(len(model.space), 'feature')} "
+        f"and is right on {100 * right:.1f} % of these rows"
+    )
+    if "accuracy_unseen" in facts:
+        share, folds = 100 * float(facts["accuracy_unseen"]), facts["folds"]
+        text += f", on {share:.1f} % of rows it had not seen ({folds} folds)"
+    console.say(f"{text}.")
+
+
+def features_used(model: PlaneModel) -> list[str]:
+    """The features that have a weight."""
+    used = (model.coef_ != 0).any(axis=0).tolist()
+    sources = model.encoding_.sources
+    features = dict.fromkeys(source.feature for source, u in zip(sources, used, strict=True) if u)
+    return [model.space.names[j] for j in features]
+
+
+def model_dict(model: PlaneModel, task: Task) -> dict[str, Any]:
+    """A model as plain data for JSON."""
+    return {
+        "classes": model.classes_.tolist(),
+        "features_used": features_used(model),
+        "accuracy": float((model.predict(task.X) == task.y).mean()),
+        **(model.facts or {}),
+    }
+
+
+def print_rules(
+    extractor: RuleExtractor, task: Task, console: Console, *, most: int, assumed: bool
+) -> None:
+    """Print the first rules of each class, each with what it covers."""
+    rules = extractor.rules_
+    lines = rule_lines(rules)
+    classes = sorted(extractor.trace_, key=lambda label: label != task.positive)
+    for label in classes:
+        trace = extractor.trace_[label]
+        own = [k for k, rule in enumerate(rules) if rule.label == label]
+        console.say()
+        console.heading(
+            f"{number_of(len(own), 'rule')} for {label}: {100 * trace.coverage:.1f} % of the {trace.points} rows that "
+            "the model gets right"
+        )
+        cells = [(str(k + 1), *_counted(rules, k), lines[k]) for k in own[:most]]
+        if cells:
+            head = ("", "rows", "right", "")
+            console.say("\n".join(table_lines([head, *cells], right=[0, 1, 2])))
+        if len(own) > most:
+            console.say(f"  ... and {len(own) - most} more (--most, --out)")
+    if not len(rules):
+        console.say("\nNo rule covers as many rows as it must; see --min-coverage.")
+        return
+    text = "\nEach rule is proved: the model says the same wherever the rule applies"
+    if assumed:
+        console.say(f"{text}\nand the features are in the ranges of this table.")
+    else:
+        console.say(
+            f"{text}.\nTo take the ranges of this table for granted and get shorter rules: --assume-ranges"
+        )
+
+
+def rule_lines(rules: RuleSet) -> list[str]:
+    """The rules in the rule language, without declarations."""
+    from clearmargin.text.printer import Phrases, format_label
+
+    phrases = Phrases(rules.space)
+    return [f"{phrases.premise(rule)} => {format_label(rule.label)}" for rule in rules]
+
+
+def _counted(rules: RuleSet, k: int) -> tuple[str, str]:
+    stats = rules[k].stats
+    if stats is None:
+        return "", ""
+    return str(stats.covered), f"{100 * stats.accuracy:.0f} %" if stats.covered else ""
+
+
+def explanation_dict(explanation: Any, row: int, true: Any) -> dict[str, Any]:
+    """An explanation as plain data for JSON."""
+    from clearmargin.core import RuleSet
+
+    alone = RuleSet([explanation.rule], explanation.space, [explanation.label])
+    return {
+        "row": row,
+        "class": explanation.label,
+        "true_class": true,
+        "score": explanation.margin,
+        "kind": explanation.kind,
+        "rule": rule_lines(alone)[0],
+        "proof": explanation.rule.proof,
+        "confidence": explanation.confidence,
+        "parts": dict(explanation.parts),
+        "text": explanation.text,
+    }

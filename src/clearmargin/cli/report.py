@@ -1,0 +1,46 @@
+"""`clearmargin report` writes what the rules of a table say as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+
+from clearmargin.cli.console import Console
+from clearmargin.cli.outputs import add_force, claim, writing
+from clearmargin.cli.task import add_task_arguments
+from clearmargin.cli.train import add_extraction_arguments, add_model_arguments
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    add_task_arguments(parser)
+    add_model_arguments(parser)
+    add_extraction_arguments(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="the .html file to write; it needs no other"
+    )
+    add_force(parser)
+    parser.epilog = "example: clearmargin report patients.csv --target outcome --out report.html"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train or load a model, extract its rules, write the report."""
+    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.cli.train import claim_model, extract, prepare, save
+    from clearmargin.report import report
+
+    console = Console.of(arguments)
+    out = claim(arguments.out, arguments, [".html"])
+    assert out is not None
+    model_file = claim_model(arguments)
+    task, model = prepare(arguments, console)
+    console.say(task.summary)
+    print_model(model, task, console)
+    extractor = extract(task, model, arguments)
+    save(extractor, model_file, arguments, console)
+    with writing(out):
+        report(extractor, task.X, task.y).save(out, overwrite=arguments.force)
+    console.wrote(f"The report is in {out}: open it in a browser.")
+    data = {**task.to_dict(), "model": model_dict(model, task), "rules": len(extractor.rules_)}
+    console.result("", {**data, "file": str(out)})

@@ -1,0 +1,194 @@
+"""The user's table: read from CSV or Parquet, as a data frame of numbers and texts."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearmargin.cli.console import Console
+from clearmargin.cli.csv_text import SEPARATORS, read_text_table
+from clearmargin.cli.source import Source, read_source, read_text
+from clearmargin.cli.typed_columns import GAPS, Reading, find_decimal_mark, read_columns
+from clearmargin.core.columns import category_name
+from clearmargin.core.space import nearest_name
+from clearmargin.exceptions import DataError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Table", "add_table_arguments", "find_column", "names_in", "need_pandas", "read_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, with the name of where it comes from.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    frame : DataFrame
+        Numbers, and texts as objects; its index counts the rows from 0.
+    """
+
+    name: str
+    frame: pd.DataFrame
+
+
+def add_table_arguments(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
+    """Take a table, and what one has to know to read it."""
+    what = "a table: CSV (also .gz) or Parquet, with column names; - for standard input"
+    if option:
+        parser.add_argument("--data", metavar="DATA", help=what)
+    else:
+        parser.add_argument("data", metavar="DATA", help=what)
+    group = parser.add_argument_group("how to read the table")
+    group.add_argument("--separator", metavar="MARK", help="comma, semicolon, tab, bar or a letter")
+    group.add_argument(
+        "--decimal", choices=[".", ","], metavar="MARK", help="the decimal mark: . or ,"
+    )
+    group.add_argument("--encoding", help="how letters are written (default: utf-8)")
+    group.add_argument(
+        "--na", action="append", default=[], metavar="TEXT", help="a text that means: no value"
+    )
+    group.add_argument(
+        "--categories",
+        action="append",
+        default=[],
+        metavar="COLUMNS",
+        help="columns of numbers that name things, with commas between",
+    )
+    group.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMNS", help="columns to leave out"
+    )
+
+
+def names_in(given: list[str], known: Any = ()) -> list[str]:
+    """Take names apart that have commas between; a known name may have commas itself.
+
+    Examples
+    --------
+    >>> names_in(["age,bmi", "a, b"], ["age", "bmi", "a, b"])
+    ['age', 'bmi', 'a, b']
+    """
+    names: list[str] = []
+    for text in given:
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return [name for name in names if name]
+
+
+def find_column(name: str, table: Table) -> str:
+    """Insist that a table has a column."""
+    if name not in table.frame.columns:
+        hint = nearest_name(name, table.frame.columns)
+        raise DataError(f"{table.name} has no column {name!r}{hint}")
+    return name
+
+
+def need_pandas() -> ModuleType:
+    """Import pandas, or say how to get it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            "tables are read with pandas, which is not installed: pip install clearmargin[frames]"
+        ) from error
+    return pd
+
+
+def read_table(arguments: argparse.Namespace, console: Console) -> Table:
+    """Read the table that the user names.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With what `add_table_arguments` adds.
+    console : Console
+        Where to say what was left out.
+
+    Returns
+    -------
+    Table
+        Without the columns that the user drops.
+    """
+    pandas = need_pandas()
+    source = read_source(arguments.data)
+    columns = (
+        _read_parquet(source, arguments, pandas)
+        if source.is_parquet
+        else _read_csv(source, arguments, console)
+    )
+    table = Table(source.name, pandas.DataFrame(columns))
+    dropped = names_in(arguments.drop, table.frame.columns)
+    for name in dropped:
+        find_column(name, table)
+    return Table(source.name, table.frame.drop(columns=dropped))
+
+
+def _read_csv(source: Source, arguments: argparse.Namespace, console: Console) -> dict[str, Any]:
+    given = arguments.separator
+    mark = SEPARATORS.get(given, given)
+    if mark is not None and (len(mark) != 1 or mark in '\r\n"'):
+        known = ", ".join(SEPARATORS)
+        raise DataError(f"--separator {given!r} is neither a single letter nor one of {known}")
+    texts = read_text_table(read_text(source, arguments.encoding), source.name, mark)
+    for position in texts.unnamed:
+        console.note(f"column {position} of {source.name} has no name and is left out")
+    wanted = _categories(arguments, source, texts.columns)
+    decimal = find_decimal_mark(texts, arguments.decimal)
+    gaps = GAPS | frozenset(arguments.na)
+    return dict(read_columns(texts, Reading(gaps, wanted, decimal)))
+
+
+def _categories(arguments: argparse.Namespace, source: Source, known: Any) -> frozenset[str]:
+    wanted = names_in(arguments.categories, known)
+    for name in wanted:
+        if name not in known:
+            hint = nearest_name(name, known)
+            raise DataError(f"--categories: {source.name} has no column {name!r}{hint}")
+    return frozenset(wanted)
+
+
+def _read_parquet(
+    source: Source, arguments: argparse.Namespace, pandas: ModuleType
+) -> dict[str, Any]:
+    try:
+        stored = pandas.read_parquet(io.BytesIO(source.content), engine="pyarrow")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Parquet files are read with pyarrow, which is not installed: pip install pyarrow"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{source.name} is a damaged Parquet file: {error}") from error
+    if not len(stored):
+        raise DataError(f"{source.name} has column names and no rows")
+    wanted = _categories(arguments, source, [str(name) for name in stored.columns])
+    return {
+        str(name): _plain(source, str(name), stored[name], str(name) in wanted)
+        for name in stored.columns
+    }
+
+
+def _plain(source: Source, name: str, column: Any, is_category: bool) -> Any:
+    """A column as numbers or texts."""
+    kind = column.dtype.kind if hasattr(column.dtype, "kind") else "O"
+    if kind in "iuf" and not is_category:
+        numbers = column.to_numpy(dtype="float64", na_value=np.nan)
+        whole = kind != "f" and not np.isnan(numbers).any()
+        return numbers.astype("int64") if whole else numbers
+    if kind in "Mm":
+        raise DataError(
+            f"column {name!r} of {source.name} holds dates or times; turn them into numbers, or leave the column out: "
+            f"--drop {name!r}"
+        )
+    missing = column.isna().to_numpy()
+    values = column.astype(object).to_numpy()
+    texts = [
+        None if gap else category_name(value) for gap, value in zip(missing, values, strict=True)
+    ]
+    return np.array(texts, dtype=object)

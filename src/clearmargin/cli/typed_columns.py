@@ -1,0 +1,158 @@
+"""Which columns of a table of texts are numbers, and which name things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.cli.csv_text import TextTable
+from clearmargin.core.value import FloatArray
+from clearmargin.exceptions import DataError
+
+__all__ = ["GAPS", "Reading", "find_decimal_mark", "read_columns"]
+
+# What stands for a missing value in most tables. "None" does not: it may be an answer.
+GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
+
+_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
+_GROUPED = re.compile(r"[+-]?\d{1,3},\d{3}")
+# A column with more numbers than this has a stray text in it; one with fewer names things.
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How texts are to be understood.
+
+    Parameters
+    ----------
+    gaps : frozenset of str
+        What stands for a missing value.
+    categories : frozenset of str
+        Columns that name things, even where they hold numbers.
+    decimal : str
+        The decimal mark.
+    """
+
+    gaps: frozenset[str] = GAPS
+    categories: frozenset[str] = frozenset()
+    decimal: str = "."
+
+
+def find_decimal_mark(table: TextTable, given: str | None = None) -> str:
+    r"""Find out whether numbers have a decimal comma.
+
+    Parameters
+    ----------
+    table : TextTable
+        The texts.
+    given : str, optional
+        What the user says.
+
+    Returns
+    -------
+    str
+        A comma only where the separator is a semicolon and the numbers leave no doubt.
+
+    Examples
+    --------
+    >>> from clearmargin.cli.csv_text import read_text_table
+    >>> find_decimal_mark(read_text_table("a;b\n1,5;2\n", "a.csv"))
+    ','
+    """
+    if given is not None:
+        return given
+    if table.separator != ";":
+        return "."
+    distinct = {value for values in table.columns.values() for value in values}
+    commas = sorted(v for v in distinct if "," in v and _COMMA.fullmatch(v))
+    points = sorted(v for v in distinct if "." in v and _POINT.fullmatch(v))
+    if commas and points:
+        raise DataError(
+            f"{table.name} has numbers with a comma ({commas[0]}) and with a point ({points[0]}); say which one is the "
+            "decimal mark: --decimal , or --decimal ."
+        )
+    if commas and all(_GROUPED.fullmatch(value) for value in commas):
+        raise DataError(
+            f"{table.name}: {commas[0]!r} may be a decimal number, or thousands; say --decimal , if the comma is the "
+            "decimal mark, else write the numbers without it"
+        )
+    return "," if commas else "."
+
+
+def read_columns(table: TextTable, reading: Reading) -> dict[str, NDArray[Any]]:
+    """Read texts as numbers where they are some.
+
+    Parameters
+    ----------
+    table : TextTable
+        The texts.
+    reading : Reading
+        How to understand them.
+
+    Returns
+    -------
+    dict from str to ndarray
+        Whole numbers as int64 where none is missing; other numbers as float64, with NaN for gaps; everything else as
+        texts in an array of objects, with None for gaps.
+    """
+    return {
+        name: _read_column(name, values, table, reading) for name, values in table.columns.items()
+    }
+
+
+def _read_column(name: str, values: list[str], table: TextTable, reading: Reading) -> NDArray[Any]:
+    distinct = set(values) - reading.gaps
+    texts = {v for v in distinct if not _is_number(v, reading.decimal)}
+    if name in reading.categories or (distinct and texts == distinct):
+        return _as_texts(values, reading.gaps)
+    if texts:
+        known = [value for value in values if value not in reading.gaps]
+        share = sum(value not in texts for value in known) / len(known)
+        if share <= _MOSTLY:
+            return _as_texts(values, reading.gaps)
+        raise _stray_text(name, values, texts, table)
+    numbers = _as_numbers(values, reading)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise DataError(
+            f"{table.name}, line {table.lines[row]}: {values[row]!r} in column {name!r} is too large a number"
+        )
+    return _whole(numbers)
+
+
+def _is_number(text: str, decimal: str) -> bool:
+    return (_POINT if decimal == "." else _COMMA).fullmatch(text) is not None
+
+
+def _as_texts(values: Iterable[str], gaps: frozenset[str]) -> NDArray[Any]:
+    return np.array([None if value in gaps else value for value in values], dtype=object)
+
+
+def _as_numbers(values: list[str], reading: Reading) -> FloatArray:
+    number = {value: float(value.replace(",", ".")) for value in set(values) - reading.gaps}
+    found = (number.get(value, np.nan) for value in values)
+    return np.fromiter(found, dtype=np.float64, count=len(values))
+
+
+def _whole(numbers: FloatArray) -> NDArray[Any]:
+    # Beyond 2**53 not every whole number is a float, and the text would not be what is printed.
+    if np.isnan(numbers).any() or (np.abs(numbers) > 2.0**53).any():
+        return numbers
+    whole = numbers.astype(np.int64)
+    return whole if np.array_equal(whole, numbers) else numbers
+
+
+def _stray_text(name: str, values: list[str], texts: set[str], table: TextTable) -> DataError:
+    row = next(k for k, value in enumerate(values) if value in texts)
+    met, place = repr(values[row]), f"{table.name}, line {table.lines[row]}"
+    return DataError(
+        f"{place}: {met} in column {name!r} is not a number, and most values of the column are. If it stands for a "
+        f"missing value, add --na {met}; if the column names things, add --categories {name!r}; else correct it"
+    )

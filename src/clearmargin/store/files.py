@@ -1,0 +1,161 @@
+"""Saving and loading models."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+from clearmargin.core import FeatureSpace, RuleSet
+from clearmargin.core.files import write_text_atomically
+from clearmargin.core.rule import as_label
+from clearmargin.exceptions import FileDamagedError, FileTooNewError, InvalidValueError
+from clearmargin.extract import RuleExtractor
+from clearmargin.extract.training import is_fitted
+from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.store.document import read_model, write_model
+from clearmargin.store.plane_model import PlaneModel
+
+__all__ = ["load_model", "read_json", "save_model"]
+
+
+def save_model(
+    model: Any, path: str | os.PathLike[str], *, X: Any = None, overwrite: bool = False
+) -> Path:
+    """Write a trained linear model to a JSON file.
+
+    Parameters
+    ----------
+    model : PlaneModel, LPSVC, LPSVCCV, ProximalSVC, AdviceSVC, RuleExtractor or other linear classifier
+        Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after.
+    path : path
+        The file; its name ends in .json.
+    X : data frame or array-like of shape (m, n), optional
+        The table that the model was trained on, for the ranges and categories of its features. A classifier at the end
+        of a pipeline cannot be saved without it.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        The file written, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from clearmargin import LPSVC
+    >>> svm = LPSVC().fit([[1.0], [2.0], [5.0], [6.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_model(save_model(svm, f"{folder}/svm.json")).predict([[1.5], [7.0]]).tolist()
+    ['low', 'high']
+    """
+    target = _check_name(path)
+    plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
+    document = write_model(_as_plane_model(plain))
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_text_atomically(target, text, overwrite=overwrite)
+
+
+def load_model(path: str | os.PathLike[str]) -> PlaneModel:
+    """Read a model from a JSON file. Nothing in it is run.
+
+    Parameters
+    ----------
+    path : path
+        What `save_model` wrote.
+
+    Returns
+    -------
+    PlaneModel
+        A classifier that predicts, and from which `RuleExtractor` extracts.
+
+    Examples
+    --------
+    >>> load_model("no-such-model.json")
+    Traceback (most recent call last):
+    FileNotFoundError: ...
+    """
+    data = read_json(_check_name(path))
+    try:
+        return read_model(data)
+    except (FileDamagedError, FileTooNewError) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file, and say which one it is if that fails."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
+    except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep
+        raise FileDamagedError(f"{path} is not valid JSON: {error}") from error
+
+
+def _check_name(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.suffix.lower() != ".json":
+        raise InvalidValueError(f"{path}: the name of a model file ends in .json")
+    return target
+
+
+def _with_table(model: Any, X: Any) -> PlaneModel:
+    if isinstance(model, RuleExtractor):
+        return _as_plane_model(model)
+    last = model[-1] if hasattr(model, "steps") else model
+    return PlaneModel.from_estimator(
+        model, X, advice=_advice_of(last), facts={"trained_by": type(last).__name__}
+    )
+
+
+def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
+    """The advice of a model before and after, if it was trained with any."""
+    return (model.advice_, model.refined_) if hasattr(model, "refined_") else None
+
+
+@singledispatch
+def _as_plane_model(model: Any) -> PlaneModel:
+    raise InvalidValueError(
+        f"{type(model).__name__} cannot be saved by itself; pass the table it was trained on: "
+        "save_model(model, path, X=X)"
+    )
+
+
+@_as_plane_model.register(PlaneModel)
+def _(model: PlaneModel) -> PlaneModel:
+    return model
+
+
+@_as_plane_model.register(PlaneClassifier)
+def _(model: PlaneClassifier) -> PlaneModel:
+    _check_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    count = model.n_features_in_
+    space = FeatureSpace([f"x{j}" for j in range(count)] if names is None else map(str, names))
+    return PlaneModel(
+        RuleSet([], space, [as_label(label) for label in model.classes_]),
+        model.coef_,
+        model.intercept_,
+        advice=_advice_of(model),
+        facts={"trained_by": type(model).__name__},
+    )
+
+
+@_as_plane_model.register(RuleExtractor)
+def _(model: Any) -> PlaneModel:
+    _check_fitted(model)
+    inner = model.estimator_
+    facts: dict[str, Any] = {"trained_by": type(inner).__name__, "criterion": str(model.criterion)}
+    more: dict[str, Any] = {"facts": facts}
+    if isinstance(inner, PlaneModel):
+        facts.update(inner.facts or {}, criterion=str(model.criterion))
+        more.update(advice=inner.advice, fill=inner.fill)
+    return PlaneModel._of_surface(model.surface_, model.rules_, None, more)
+
+
+def _check_fitted(model: Any) -> None:
+    if not is_fitted(model):
+        raise InvalidValueError(f"{type(model).__name__} is not fitted; train it before saving it")

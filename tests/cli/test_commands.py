@@ -1,0 +1,287 @@
+"""Each command from end to end."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clearmargin import RuleSet
+from clearmargin.store import load_model
+
+TRAIN = ("patients.csv", "--target", "outcome")
+
+
+def test_rules_are_printed_and_saved_with_their_model(clearmargin, folder):
+    said = clearmargin(
+        "rules", *TRAIN, "--positive", "ill", "--out", "r.rules", "--save-model", "m.json"
+    )
+    assert "patients.csv: 24 rows, 3 features; outcome: 12 ill, 12 well." in said.out
+    assert "column 'patient' holds 24 different texts in 24 rows" in said.err
+    assert said.out.index("for ill: 100.0 %") < said.out.index("for well: 100.0 %")
+    rules, model = RuleSet.load("r.rules"), load_model("m.json")
+    assert len(rules) == len(model.rules) >= 2
+    assert model.classes_.tolist() == ["well", "ill"]
+    frame = pd.read_csv("patients.csv")
+    assert (rules.predict(frame) == frame["outcome"]).all()
+    assert (model.predict(frame) == frame["outcome"]).all()
+
+
+def test_a_saved_model_gives_the_same_rules_again(clearmargin, folder):
+    first = clearmargin("rules", *TRAIN, "--save-model", "m.json", "--quiet").out
+    again = clearmargin("rules", *TRAIN, "--model", "m.json", "--quiet").out
+    assert again == first
+    assert RuleSet.from_text(again) == load_model("m.json").rules[:]
+
+
+def test_a_table_of_three_classes_has_rules_for_each(clearmargin, folder):
+    frame = pd.read_csv("patients.csv")
+    frame["stage"] = np.where(frame["age"] < 36, 1, np.where(frame["age"] < 55, 2, 3))
+    frame.drop(columns="outcome").to_csv("stages.csv", index=False)
+    said = clearmargin(
+        "rules", "stages.csv", "--target", "stage", "--json", "--save-model", "m.json"
+    )
+    data = json.loads(said.out)
+    assert data["rules"]["classes"] == [1, 2, 3]
+    assert [entry["class"] for entry in data["coverage"]] == [1, 2, 3]
+    assert load_model("m.json").classes_.tolist() == [1, 2, 3]
+    again = clearmargin("rules", "stages.csv", "--target", "stage", "--model", "m.json", "--json")
+    assert json.loads(again.out)["rules"]["classes"] == [1, 2, 3]
+    against = clearmargin("rules", "stages.csv", "--target", "stage", "--positive", "3")
+    assert "taken together as 'not 3'" in against.err
+    assert "for 3:" in against.out
+
+
+def test_categories_come_back_by_name(clearmargin, folder):
+    frame = pd.read_csv("patients.csv")
+    frame["outcome"] = np.where(frame["smoker"] == "no", "well", "ill")
+    frame.to_csv("smokers.csv", index=False)
+    said = clearmargin("rules", "smokers.csv", "--target", "outcome", "--save-model", "m.json")
+    assert "smoker = no => well" in said.out
+    assert "smoker in {" in said.out
+    weights = json.loads((folder / "m.json").read_text())["planes"][0]["weights"]
+    assert {"feature": "smoker", "category": "no"}.items() <= weights[0].items()
+
+
+def test_columns_of_codes_are_categories_on_request(clearmargin, folder):
+    frame = pd.read_csv("patients.csv")
+    frame["group"] = [1, 2, 3] * 8
+    frame["outcome"] = np.where(frame["group"] == 2, "b", "a")
+    frame[["group", "age", "outcome"]].to_csv("groups.csv", index=False)
+    said = clearmargin("rules", "groups.csv", "--target", "outcome", "--categories", "group")
+    assert "group = `2` => b" in said.out
+
+
+def test_the_options_of_extraction_are_followed(clearmargin, folder):
+    words = ("rules", *TRAIN, "--criterion", "volume", "--max-rules", "1", "--nu", "10", "--json")
+    data = json.loads(clearmargin(*words, "--assume-ranges", "--max-conditions", "1").out)
+    assert len(data["rules"]["rules"]) == 2
+    assert all(len(rule["when"]) == 1 for rule in data["rules"]["rules"])
+    assert data["model"]["trained_by"] == "LPSVC"
+    assert clearmargin("rules", *TRAIN, "--balanced", "--max-features", "1").code == 0
+
+
+def test_a_screen_shows_some_rules_and_a_file_has_all(clearmargin, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 2)).round(2), columns=["a", "b"])
+    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
+    table.to_csv("t.csv", index=False)
+    words = ("rules", "t.csv", "--target", "y", "--nu", "10", "--criterion", "volume")
+    said = clearmargin(*words, "--most", "2", "--out", "all.rules")
+    assert said.out.count(" => ") == 4
+    own = [rule for rule in RuleSet.load("all.rules") if rule.label == "p"]
+    assert f"  ... and {len(own) - 2} more (--most, --out)" in said.out
+    few = json.loads(clearmargin(*words, "--min-coverage", "20", "--json").out)["rules"]["rules"]
+    assert 0 < len(few) < len(RuleSet.load("all.rules"))
+    assert min(rule["stats"]["covered"] for rule in few) >= 20
+
+
+def test_a_row_is_explained_by_its_number_or_its_name(clearmargin, folder):
+    by_number = clearmargin("explain", *TRAIN, "--row", "8").out
+    by_name = clearmargin("explain", *TRAIN, "--where", "patient = P-07").out
+    assert by_number == by_name
+    assert "Row 8 (right). The case is well" in by_number
+
+
+def test_rows_are_explained_by_a_premise(clearmargin, folder):
+    words = ("explain", *TRAIN, "--where", "age >= 52 and smoker = no", "--kind", "largest")
+    said = clearmargin(*words, "--most", "2", "--json")
+    told = json.loads(said.out)["explanations"]
+    assert [entry["row"] for entry in told] == [13, 16]
+    assert all(entry["class"] == entry["true_class"] == "ill" for entry in told)
+    assert {entry["kind"] for entry in told} == {"largest"}
+    assert "the first 2 are explained" in said.err
+
+
+def test_a_ranking_is_contrasted(clearmargin, folder):
+    words = ("rank", *TRAIN, "--positive", "ill", "--top", "0.25", "--bottom", "6")
+    said = clearmargin(*words, "--max-size", "1", "--out", "p.csv")
+    assert "The top 6 and the bottom 6 of 24 rows" in said.out
+    assert "ill at the top" in said.out
+    assert set(pd.read_csv("p.csv")["side"]) == {"top", "bottom"}
+    data = json.loads(clearmargin(*words, "--json", "--out", "p.rules").out)
+    assert len(data["top_rows"]) == 6
+    assert min(data["top_rows"]) > 12
+    assert len(RuleSet.load("p.rules")) == len(data["properties"])
+
+
+@pytest.mark.parametrize("how", [(), ("--refine", "translate"), ("--tune",)])
+def test_advice_is_followed_and_told_of(clearmargin, folder, how):
+    words = ("advise", *TRAIN, "--advice", "advice.rules", *how)
+    said = clearmargin(*words, "--out", "now.rules", "--save-model", "m.json")
+    assert "old: " in said.out
+    assert "before  old: age >= 55 => ill" in said.out
+    given, refined = load_model("m.json").advice
+    assert given == RuleSet.load("advice.rules")
+    assert [rule.label for rule in refined] == [rule.label for rule in RuleSet.load("now.rules")]
+    data = json.loads(clearmargin(*words, "--json").out)
+    assert [rule["name"] for rule in data["outcome"]] == ["old", "young"]
+    assert all(isinstance(rule["holds"], bool) for rule in data["outcome"])
+
+
+def test_advice_may_speak_of_categories(clearmargin, folder):
+    (folder / "s.rules").write_text("smoker in {yes, ex} and age >= 52 => ill\n")
+    said = clearmargin("advise", *TRAIN, "--advice", "s.rules", "--save-model", "m.json")
+    assert "smoker in {" in said.out
+    again = clearmargin("rules", *TRAIN, "--model", "m.json", "--max-rules", "1")
+    assert "for ill" in again.out
+
+
+def test_rules_are_checked_against_data(clearmargin, folder):
+    said = clearmargin("check", "advice.rules", "--data", "patients.csv", "--target", "outcome")
+    assert "2 rules: nothing to report" in said.out
+    assert "100 %  age >= 55 => ill" in said.out
+    data = json.loads(clearmargin("check", "advice.rules", "--json").out)
+    assert data["ok"] is True
+    assert len(data["rules"]) == 2
+
+
+def test_rules_that_contradict_each_other_are_an_error(run, folder):
+    (folder / "bad.rules").write_text("age >= 30 => ill\nage <= 40 => well\n")
+    said = run("check", "bad.rules")
+    assert said.code == 2
+    assert "30 <= age <= 40" in said.out
+    assert "bad.rules: 1 error, see above" in said.err
+
+
+FORMS = {
+    "sql": "CASE",
+    "python": "def predict_row",
+    "pmml": "<PMML",
+    "json": '"format": "clearmargin-rules"',
+    "rules": "age >= 55 => ill",
+    "text": "|--- ",
+    "markdown": "| ",
+    "latex": "\\begin",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rules_are_exported_to_the_screen_and_to_files(clearmargin, folder, form):
+    shown = clearmargin("export", "advice.rules", "--to", form).out
+    assert FORMS[form] in shown
+    clearmargin("export", "advice.rules", "--to", form, "--out", "exported")
+    assert (folder / "exported").read_text().rstrip("\n") == shown.rstrip("\n")
+
+
+def test_options_of_an_export_are_passed_on(clearmargin, folder):
+    words = ("export", "advice.rules", "--to", "sql", "--dialect", "sqlite", "--form", "view")
+    shown = clearmargin(*words, "--table", "patients", "--default", "well").out
+    assert "CREATE VIEW" in shown
+    assert "ELSE 'well'" in shown
+
+
+def test_rules_are_exported_to_a_spreadsheet_and_from_a_model(clearmargin, folder):
+    clearmargin("rules", *TRAIN, "--save-model", "m.json")
+    said = clearmargin("export", "m.json", "--to", "xlsx", "--out", "rules.xlsx")
+    assert "written to rules.xlsx" in said.out
+    assert (folder / "rules.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_rules_and_models_predict(clearmargin, folder):
+    said = clearmargin("predict", "patients.csv", "--rules", "advice.rules")
+    lines = said.out.splitlines()
+    assert lines[:2] == ["row,class,rule", "1,well,young"]
+    assert lines[-1] == "24,ill,old"
+    assert lines[12] == "12,,"
+    assert "with no rule, and so without a class" in said.err
+    filled = clearmargin("predict", "patients.csv", "--rules", "advice.rules", "--default", "well")
+    assert filled.out.splitlines()[12] == "12,well,"
+    clearmargin("rules", *TRAIN, "--save-model", "m.json", "--quiet")
+    clearmargin("predict", "patients.csv", "--model", "m.json", "--out", "said.csv")
+    frame = pd.read_csv("patients.csv")
+    said_classes = pd.read_csv("said.csv")
+    assert (said_classes["class"] == frame["outcome"]).all()
+    assert (said_classes["score"] == load_model("m.json").decision_function(frame)).all()
+
+
+def test_a_model_has_no_class_for_what_it_does_not_know(clearmargin, folder):
+    frame = pd.read_csv("patients.csv")
+    frame["outcome"] = np.where(frame["smoker"] == "no", "well", "ill")
+    frame.to_csv("smokers.csv", index=False)
+    clearmargin("rules", "smokers.csv", "--target", "outcome", "--save-model", "m.json")
+    frame.loc[0, "smoker"], frame.loc[1, "age"] = "pipe", np.nan
+    frame.to_csv("new.csv", index=False)
+    said = clearmargin("predict", "new.csv", "--model", "m.json", "--json")
+    told = json.loads(said.out)["predictions"]
+    assert [entry["class"] for entry in told[:3]] == [None, None, "ill"]
+    assert "2 rows with a missing value or an unknown category" in said.err
+
+
+def test_a_report_is_one_file(clearmargin, folder):
+    said = clearmargin("report", *TRAIN, "--out", "r.html")
+    assert "The report is in r.html" in said.out
+    page = (folder / "r.html").read_text()
+    assert "age" in page
+    assert "</html>" in page
+
+
+def test_missing_values_are_dropped_or_filled_as_the_user_says(clearmargin, folder):
+    frame = pd.read_csv("patients.csv")
+    frame.loc[2, "age"], frame.loc[5, "smoker"], frame.loc[7, "outcome"] = np.nan, np.nan, np.nan
+    frame.to_csv("gaps.csv", index=False)
+    words = ("rules", "gaps.csv", "--target", "outcome")
+    dropped = clearmargin(*words, "--missing", "drop")
+    assert "gaps.csv: 21 rows" in dropped.out
+    assert "1 row without a value of 'outcome' left out" in dropped.err
+    assert "2 of 23 rows lack a value ('age': 1, 'smoker': 1) and are left out" in dropped.err
+    filled = clearmargin(*words, "--missing", "impute", "--save-model", "m.json")
+    assert "gaps.csv: 23 rows" in filled.out
+    median = float(frame.loc[frame["outcome"].notna(), "age"].median())
+    assert load_model("m.json").fill == {"age": median, "smoker": "no", "bmi": pytest.approx(28.4)}
+    said = clearmargin("predict", "gaps.csv", "--model", "m.json", "--json")
+    assert json.loads(said.out)["predictions"][2]["class"] is not None
+
+
+def test_data_sets_are_listed_described_and_written(clearmargin, folder):
+    assert clearmargin("datasets").out.count("\n") == 4
+    assert "zero" in clearmargin("datasets", "pima").out.lower()
+    listed = json.loads(clearmargin("datasets", "--json").out)["datasets"]
+    assert [entry["name"] for entry in listed] == ["wbc", "ionosphere", "cleveland", "pima"]
+    assert "class, is benign or malignant" in clearmargin("datasets", "wbc", "--out", "wbc.csv").out
+    assert pd.read_csv("wbc.csv").shape == (683, 10)
+
+
+def test_the_demo_prints_rules_explains_a_case_and_writes_a_report(clearmargin, run, folder):
+    shown = clearmargin("demo").out
+    assert "683 cases, 9 features, 444 benign and 239 malignant" in shown
+    assert "The plane needs 5 of 9 features" in shown
+    assert "=> malignant" in shown
+    assert "rules for benign, covering 9" in shown
+    assert "read back, they are the same rules" in shown
+    assert "The case is benign" in shown
+    assert f"is in {folder / 'report.html'}" in shown
+    before = (folder / "report.html").read_bytes()
+    again = run("demo")
+    assert again.code == 2
+    assert "report.html exists already; add --force to replace it, or --out" in again.err
+    assert (folder / "report.html").read_bytes() == before
+
+
+def test_the_demo_runs_on_other_data(clearmargin, folder):
+    data = json.loads(clearmargin("demo", "cleveland", "--no-report", "--json").out)
+    assert data["report"] is None
+    assert data["explanation"].startswith("The case is")
+    assert not list(folder.glob("*.html"))
