@@ -127,7 +127,7 @@ def compare_extractors(
 
 
 def count_bounds(rule: Rule) -> int:
-    """Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one.
+    r"""Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def count_bounds(rule: Rule) -> int:
     Examples
     --------
     >>> from clearmargin.text import parse_rules
-    >>> [count_bounds(rule) for rule in parse_rules("3 <= x < 5 and y > 1 => a\\nx > 7 => b")]
+    >>> [count_bounds(rule) for rule in parse_rules("3 <= x < 5 and y > 1 => a\nx > 7 => b")]
     [3, 1]
     """
     region = rule.region

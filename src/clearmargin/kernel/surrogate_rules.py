@@ -11,9 +11,9 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel.base import KernelRules
-from clearmargin.kernel.surrogate_samples import near_support, near_training
+from clearmargin.kernel.surrogate_samples import near_support, near_training, seen_columns
 from clearmargin.kernel.task import ExtractionTask, FoundBoxes, read_support
-from clearmargin.kernel.tree_boxes import tree_boxes
+from clearmargin.kernel.tree_boxes import close_gaps, tree_boxes
 from clearmargin.linear.validation import check_choice, check_whole
 from clearmargin.programs.box_cover import greedy_cover
 from clearmargin.programs.box_pruning import prune_subsets
@@ -35,7 +35,7 @@ class SurrogateRules(KernelRules):
     Any classifier will do, since it is asked for predictions only. The rows that the surrogate learns from are the
     support vectors (Barakat and Diederich 2004), the training rows, or the training rows and rows drawn close to
     the support vectors, where the model changes its mind (ALBA, Martens, Baesens and Van Gestel 2009). The model gives
-    all of them their class.
+    all of them their class. Columns that make no difference to the model when they are shuffled are not used.
 
     Parameters
     ----------
@@ -133,9 +133,18 @@ class SurrogateRules(KernelRules):
 
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         rows, codes, weights = self._read_rows(task, X)
+        # Nothing can be split on a column that is the same in all rows.
+        rows = np.where(seen_columns(task), rows, 0.0)
         if isinstance(self.learner, str) and self.learner == "boxes":
             return _cover_with_boxes(task, rows, codes, weights)
-        return self._grow_tree(rows, codes, weights)
+        return self._grow_tree(task, rows, codes, weights)
+
+    def _keep(self, task: ExtractionTask, found: FoundBoxes) -> None:
+        super()._keep(task, found)
+        if not isinstance(self.learner, str) or self.learner == "tree":
+            self.rules_, self._boxes = close_gaps(
+                self.rules_, self._boxes, found.boxes, task.encoding
+            )
 
     def _read_rows(self, task: ExtractionTask, X: Any) -> tuple[FloatArray, IntArray, FloatArray]:
         """The rows to learn from, their classes and what they weigh."""
@@ -161,17 +170,22 @@ class SurrogateRules(KernelRules):
             weights,
         )
 
-    def _grow_tree(self, rows: FloatArray, codes: IntArray, weights: FloatArray) -> FoundBoxes:
+    def _grow_tree(
+        self, task: ExtractionTask, rows: FloatArray, codes: IntArray, weights: FloatArray
+    ) -> FoundBoxes:
         most = self.max_leaves
         if isinstance(self.learner, str):
             most = 16 if most is None else most
             tree = DecisionTreeClassifier(
-                max_leaf_nodes=_SPARE_LEAVES * most, min_samples_leaf=2, random_state=0
+                criterion="entropy",
+                max_leaf_nodes=_SPARE_LEAVES * most,
+                min_samples_leaf=2,
+                random_state=0,
             )
         else:
             tree = clone(self.learner)
         self.learner_ = tree.fit(rows, codes, sample_weight=weights)
-        return FoundBoxes.observed(*tree_boxes(self.learner_, most))
+        return FoundBoxes.observed(*tree_boxes(self.learner_, most, points=task.points))
 
 
 def _cover_with_boxes(

@@ -7,12 +7,14 @@ import numpy as np
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.kernel.task import ExtractionTask, SupportVectors
 
-__all__ = ["LabelledRows", "near_support", "near_training"]
+__all__ = ["LabelledRows", "near_support", "near_training", "seen_columns"]
 
 LabelledRows = tuple[FloatArray, IntArray, FloatArray]
 
 # Around a training row points are drawn with this share of each column's standard deviation.
 _SPREAD = 0.3
+# So many rows show whether a column matters to the model.
+_ROWS_TRIED = 500
 # ALBA draws from half the mean distance to both sides together (Martens et al. 2009).
 _ALBA_WIDTH = 0.5
 
@@ -70,6 +72,36 @@ def near_training(task: ExtractionTask, count: int) -> FloatArray:
     around = task.random.normal(size=start.shape) * task.points.std(axis=0) * _SPREAD
     moves = np.where(np.arange(count)[:, None] % 2 == 0, between, around)
     return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def seen_columns(task: ExtractionTask) -> BoolArray:
+    """Tell which columns the model looks at: those that change its word on some row if they are shuffled.
+
+    A surrogate that splits on another column explains the model by what it does not know.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows and the model.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+        All true if the model says the same of all rows tried.
+    """
+    half = min(_ROWS_TRIED // 2, len(task.points))
+    some = task.points[task.random.permutation(len(task.points))[:half]]
+    rows = np.vstack([some, near_training(task, half)])
+    said = task.ask(rows)
+    seen = np.zeros(rows.shape[1], dtype=np.bool_)
+    features = np.array([source.feature for source in task.encoding.sources], dtype=np.intp)
+    for feature in np.unique(features):
+        own = features == feature
+        changed = rows.copy()
+        # The columns of a categorical feature move together, so that each row still has one category.
+        changed[:, own] = rows[task.random.permutation(len(rows))][:, own]
+        seen[own] = bool((task.ask(changed) != said).any())
+    return seen if seen.any() else np.ones_like(seen)
 
 
 def _named(task: ExtractionTask) -> BoolArray:
