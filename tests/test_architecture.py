@@ -70,6 +70,7 @@ PUBLIC = [
     "SupportVectorRules",
     "SurrogateRules",
     "certify",
+    "compare_extractors",
     "grow_box",
     "kernel",
     "load_model",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.page import Section, Table, write_page
+from clearmargin import RuleExtractor
 from clearmargin.datasets import load_ionosphere, load_pima, load_wbc
 from clearmargin.kernel.compare import compare_extractors
 from clearmargin.kernel.comparison import ExtractorComparison, ExtractorFigures
@@ -54,6 +56,7 @@ class DataSet:
     """A data set, the figures to reach, and the machine over few features.
 
     `bins` is the number of values to which each feature is cut down before the machine sees it; None leaves them.
+    `linear_cost` is the cost of a linear machine over all features, where one is good enough to be asked as well.
     """
 
     load: Callable[..., Any]
@@ -61,10 +64,11 @@ class DataSet:
     n_features: int
     bins: int | None = None
     C: float = 1.0
+    linear_cost: float | None = None
 
 
 SETS = {
-    "WBC": DataSet(load_wbc, Published(96.7, 98.7, 11.6, 12), n_features=3),
+    "WBC": DataSet(load_wbc, Published(96.7, 98.7, 11.6, 12), n_features=3, linear_cost=0.01),
     "Pima": DataSet(load_pima, Published(76.3, 97.0, 38.8, 39), n_features=4, bins=5),
     "Ionosphere": DataSet(load_ionosphere, Published(92.1, 97.8, 14.3, 15), n_features=5),
 }
@@ -174,12 +178,16 @@ def best_section(plan: Plan) -> Section:
         goal = data.published
         figures = [f"{goal.accuracy}", f"{goal.fidelity}", f"{goal.rules}"]
         table.rows.append([name, "published", *figures, "-", "-", "-"])
-        found = _best(data, plan)
-        for each in found.extractors:
-            cells = [_cell(each, m, plan.folds) for m in ("accuracy", "fidelity", "rules")]
-            cells += [_cell(each, m, plan.folds) for m in ("conditions", "coverage")]
-            table.rows.append([name, each.name, *cells, _model_cell(found, plan.folds)])
-        verdicts.append(_verdict(name, goal, found.extractors[0]))
+        comparisons = [_best(data, plan)]
+        if data.linear_cost is not None:
+            comparisons.append(_linear(data, data.linear_cost, plan))
+        for found in comparisons:
+            for each in found.extractors:
+                cells = [_cell(each, m, plan.folds) for m in ("accuracy", "fidelity", "rules")]
+                cells += [_cell(each, m, plan.folds) for m in ("conditions", "coverage")]
+                table.rows.append([name, each.name, *cells, _model_cell(found, plan.folds)])
+        ours = [each for found in comparisons for each in found.extractors]
+        verdicts.append(f"{name}: {' '.join(_verdict(goal, each) for each in ours)}")
     took = f"{time.process_time() - start:.0f} s of processor time."
     return Section("The best published rules, and ours", _BEST, table, " ".join([*verdicts, took]))
 
@@ -193,14 +201,36 @@ def _best(data: DataSet, plan: Plan) -> ExtractorComparison:
             **most, min_coverage=5, fallback="estimator"
         ),
     }
-    folds = RepeatedStratifiedKFold(
+    model = few_features(data, bins=data.bins)
+    return compare_extractors(
+        model, X, y, cv=_folds(plan), extractors=extractors, random_state=plan.seed
+    )
+
+
+def _linear(data: DataSet, C: float, plan: Plan) -> ExtractorComparison:
+    """The exact rules of a plane: no rule ever contradicts the machine, so only its few rules leave something open."""
+    X, y = data.load(return_X_y=True)
+    most = data.published.most_rules // 2
+    rules = RuleExtractor(
+        criterion="coverage", max_rules=most, disjoint=False, fallback="estimator"
+    )
+    extractors = {"ours, proved rules of a linear machine, model elsewhere": rules}
+    model = make_pipeline(StandardScaler(), SVC(kernel="linear", C=C))
+    with warnings.catch_warnings():
+        # A dense plane is what this asks about.
+        warnings.filterwarnings("ignore", "the plane has .* features with a weight")
+        return compare_extractors(
+            model, X, y, cv=_folds(plan), extractors=extractors, random_state=plan.seed
+        )
+
+
+def _folds(plan: Plan) -> RepeatedStratifiedKFold:
+    return RepeatedStratifiedKFold(
         n_splits=plan.folds, n_repeats=plan.repetitions, random_state=plan.seed
     )
-    model = few_features(data, bins=data.bins)
-    return compare_extractors(model, X, y, cv=folds, extractors=extractors, random_state=plan.seed)
 
 
-def _verdict(name: str, goal: Published, ours: ExtractorFigures) -> str:
+def _verdict(goal: Published, ours: ExtractorFigures) -> str:
     """Which of the three figures is reached."""
     missed = []
     for measure, wanted in (("accuracy", goal.accuracy), ("fidelity", goal.fidelity)):
@@ -209,7 +239,8 @@ def _verdict(name: str, goal: Published, ours: ExtractorFigures) -> str:
             missed.append(f"{measure} by {wanted - got:.1f} points")
     if ours.mean("rules") > goal.most_rules:
         missed.append(f"number of rules by {ours.mean('rules') - goal.most_rules:.1f}")
-    return f"{name}: missed in {' and '.join(missed)}." if missed else f"{name}: reached."
+    said = f"missed in {' and '.join(missed)}" if missed else "reached"
+    return f"*{ours.name.removeprefix('ours, ')}*: {said}."
 
 
 INTRO = (
@@ -226,7 +257,9 @@ _BEST = (
     "cut into 5 values by k-means before the machine sees it), 5 for Ionosphere. In each fold a random forest chooses "
     "them on the training rows. How many features, whether to cut, and the tree's splitting criterion were settled on "
     "other shuffles of the same rows (seeds 0 and 101 to 103), among 40 to 100 settings a data set. The folds here had "
-    "no part in that and were run once, but they are made of the same rows, so that the figures are somewhat kind. "
+    "no part in that, but they are made of the same rows, so that the figures are somewhat kind. Of WBC, whose "
+    "classes a plane tells apart well, the exact rules of a linear machine are shown as well, at most six a class; its cost was "
+    "chosen among four on shuffle 101. "
     "A figure counts as reached if its mean, rounded to a tenth, is as good as the published one."
 )
 

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
         RuleStats,
     )
     from clearmargin.extract import Explanation, RuleExtractor
-    from clearmargin.kernel import SupportVectorRules, SurrogateRules, certify, grow_box
+    from clearmargin.kernel import (
+        SupportVectorRules,
+        SurrogateRules,
+        certify,
+        compare_extractors,
+        grow_box,
+    )
     from clearmargin.linear import LPSVC, LPSVCCV, ProximalSVC
     from clearmargin.rank import RankContrast, recourse, search_properties
     from clearmargin.store import load_model, save_model
@@ -59,6 +65,7 @@ __all__ = [
     "advise",
     "certify",
     "check_advice",
+    "compare_extractors",
     "core",
     "datasets",
     "exceptions",
@@ -98,7 +105,13 @@ _HOMES = {
         "RuleStats",
     ],
     "extract": ["Explanation", "RuleExtractor"],
-    "kernel": ["SupportVectorRules", "SurrogateRules", "certify", "grow_box"],
+    "kernel": [
+        "SupportVectorRules",
+        "SurrogateRules",
+        "certify",
+        "compare_extractors",
+        "grow_box",
+    ],
     "linear": ["LPSVC", "LPSVCCV", "ProximalSVC"],
     "rank": ["RankContrast", "recourse", "search_properties"],
     "store": ["load_model", "save_model"],

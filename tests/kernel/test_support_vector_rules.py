@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
@@ -480,3 +480,13 @@ def test_a_point_at_the_surface_is_no_proved_rule():
     assert len(rules.rules_) == 2
     for rule in rules.rules_:
         assert certify(model, rule.region, rule.label, budget=10).status == "proved"
+
+
+def test_a_proved_rule_says_nothing_of_what_the_machine_does_not_look_at():
+    random = np.random.default_rng(0)
+    X = random.uniform(size=(80, 3))
+    y = np.where(X[:, 1] > 0.5, "up", "down")
+    model = make_pipeline(ColumnTransformer([("keep", "passthrough", [1])]), SVC()).fit(X, y)
+    rules = SupportVectorRules(model, certify=True, budget=30).fit(X, y).rules_
+    assert {rule.proof for rule in rules} == {"proved"}
+    assert {rule.region.bounded for rule in rules} == {(1,)}

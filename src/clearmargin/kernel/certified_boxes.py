@@ -60,6 +60,9 @@ def prove_boxes(
             f"no box could be proved with a budget of {budget} boxes a proof; raise budget, or use certify=False"
         )
     limits = np.array([box for box, _ in kept])
+    # What the machine does not look at needs no bound.
+    idle = np.setdiff1d(np.arange(limits.shape[2]), machine.source)
+    limits[:, 0, idle], limits[:, 1, idle] = -np.inf, np.inf
     codes = np.array([k for _, k in kept], dtype=np.intp)
     return FoundBoxes(
         PackedBoxes(limits[:, 0], limits[:, 1]), codes, np.ones(len(codes), dtype=np.bool_)
