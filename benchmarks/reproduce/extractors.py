@@ -258,8 +258,8 @@ _BEST = (
     "them on the training rows. How many features, whether to cut, and the tree's splitting criterion were settled on "
     "other shuffles of the same rows (seeds 0 and 101 to 103), among 40 to 100 settings a data set. The folds here had "
     "no part in that, but they are made of the same rows, so that the figures are somewhat kind. Of WBC, whose "
-    "classes a plane tells apart well, the exact rules of a linear machine are shown as well, at most six a class; its cost was "
-    "chosen among four on shuffle 101. "
+    "classes a plane tells apart well, the exact rules of a linear machine are shown as well, at most six a "
+    "class; its cost was chosen among four on shuffle 101. "
     "A figure counts as reached if its mean, rounded to a tenth, is as good as the published one."
 )
 
