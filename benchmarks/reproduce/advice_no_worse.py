@@ -47,6 +47,8 @@ class Plan:
     corrupted_sizes: Sequence[int] = (50, 100, 200)
     runs: int = 20
     n_jobs: int = 2
+    # Number of the first run; other numbers are other draws.
+    first: int = 0
 
 
 QUICK = Plan(names=("pima",), sizes=(50,), corrupted_sizes=(50,), runs=2, n_jobs=1)
@@ -120,7 +122,8 @@ def one_run(name: str, run: int, plan: Plan) -> Cells:
 
 def collect(plan: Plan) -> Cells:
     """Run everything; the runs of a cell are in order."""
-    jobs = [(name, run) for name in plan.names for run in range(plan.runs)]
+    numbers = range(plan.first, plan.first + plan.runs)
+    jobs = [(name, run) for name in plan.names for run in numbers]
     parallel = Parallel(n_jobs=plan.n_jobs, return_as="generator")
     cells: Cells = {}
     for (name, run), found in zip(
@@ -128,7 +131,7 @@ def collect(plan: Plan) -> Cells:
     ):
         for key, cell in found.items():
             cells.setdefault(key, Cell()).add(cell)
-        print(f"{name} run {run + 1} of {plan.runs}", flush=True)
+        print(f"{name} run {run - plan.first + 1} of {plan.runs}", flush=True)
     return cells
 
 
@@ -228,17 +231,24 @@ def summary(cells: Cells, plan: Plan) -> Section:
             for name, half in zip(("first", "second"), halves, strict=True)
             if plan.runs >= 4
         ),
-        _holding(
-            "corrupted, at most 2 SE worse than the plain SVM",
-            [c.excess(c.svm) for c in spoilt],
-            2.0,
+        *(
+            [
+                _holding(
+                    "corrupted, at most 2 SE worse than the plain SVM",
+                    [c.excess(c.svm) for c in spoilt],
+                    2.0,
+                )
+            ]
+            if spoilt
+            else []
         ),
     ]
     failed = _failures(cells)
     chance = round(_BY_CHANCE * len(clean))
     return Section(
         "Summary",
-        f"{plan.runs} runs of each cell. SE is the standard error of the blend's mean; paired, that of the mean "
+        f"{plan.runs} runs of each cell, from number {plan.first} on. SE is the standard error of the blend's mean; "
+        "paired, that of the mean "
         "difference. The last column is the worst difference of means, in points of error.",
         Table(["claim", "cells", "hold (SE)", "hold (paired SE)", "worst"], rows),
         f"Cells that fail by one standard error or the other: {'; '.join(failed) if failed else 'none'}. How much "
@@ -272,20 +282,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small plan, in seconds")
     parser.add_argument("--jobs", type=int, default=Plan.n_jobs)
-    parser.add_argument("--page", type=Path, default=None)
+    parser.add_argument("--page", type=Path, default=None, help="where to write; needed for a part")
+    parser.add_argument("--names", nargs="+", default=Plan.names, help="data sets")
+    parser.add_argument("--runs", type=int, default=Plan.runs)
+    parser.add_argument("--first", type=int, default=Plan.first, help="number of the first run")
+    parser.add_argument("--as-given", action="store_true", help="no corrupted advice")
     options = parser.parse_args(arguments)
-    plan = QUICK if options.quick else Plan(n_jobs=options.jobs)
+    plan = QUICK if options.quick else _chosen(options)
     start = time.perf_counter()
     cells = collect(plan)
-    sections = [summary(cells, plan), *clean_sections(cells), corrupted_section(cells)]
+    sections = [summary(cells, plan), *clean_sections(cells)]
+    if plan.corrupted_sizes:
+        sections.append(corrupted_section(cells))
     minutes = (time.perf_counter() - start) / 60
     for section in sections:
         print(section.to_markdown())
     print(f"{minutes:.1f} minutes")
-    page = options.page or (None if options.quick else PAGE)
+    page = options.page or (PAGE if plan == Plan(n_jobs=plan.n_jobs) else None)
     if page is not None:
         write_page(sections, page, TITLE, INTRO)
         print(f"written: {page}")
+
+
+def _chosen(options: argparse.Namespace) -> Plan:
+    return Plan(
+        names=tuple(options.names),
+        corrupted_sizes=() if options.as_given else Plan.corrupted_sizes,
+        runs=options.runs,
+        n_jobs=options.jobs,
+        first=options.first,
+    )
 
 
 if __name__ == "__main__":
