@@ -44,7 +44,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"start": [], "decisions": []}
+html_sidebars = {"start": [], "gallery": [], "decisions": []}
 project_copyright = "The clearmargin developers, BSD 3-clause licence"
 
 
