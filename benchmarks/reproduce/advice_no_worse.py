@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -261,7 +262,7 @@ def summary(cells: Cells, plan: Plan) -> Section:
 
 TITLE = "No worse than rules or data"
 INTRO = (
-    "Written by `python -m benchmarks.reproduce.advice_no_worse`, which `make reproduce` runs. The claim: with "
+    "The claim: with "
     "advice as given, `AdviceBlendSVC` is within one standard error of the better of *rules alone* and *plain "
     "SVM*, or below both; with corrupted advice, from 50 points on, it is never more than two standard errors "
     "worse than the plain SVM.\n\n"
@@ -300,7 +301,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{minutes:.1f} minutes")
     page = options.page or (PAGE if plan == Plan(n_jobs=plan.n_jobs) else None)
     if page is not None:
-        write_page(sections, page, TITLE, INTRO)
+        words = sys.argv[1:] if arguments is None else arguments
+        command = " ".join(["python -m benchmarks.reproduce.advice_no_worse", *words])
+        write_page(sections, page, TITLE, f"Written by `{command}`. {INTRO}")
         print(f"written: {page}")
 
 
