@@ -98,7 +98,7 @@ def test_numbers_are_read_to_the_last_digit(values):
         (b",a,b\n0,1,x\n1,2.5,y\n", ()),
         (b"a,b,\n1,x,\n2.5,y,\n", ()),
         ("a,b\n1,x\n2.5,y\n".encode("utf-16"), ()),
-        (gzip.compress(b"a,b\n1,x\n2.5,y\n"), ()),
+        (gzip.compress(b"a,b\n1,x\n2.5,y\n", mtime=0), ()),
     ],
 )
 def test_dialects_say_the_same(tmp_path, content, words):
