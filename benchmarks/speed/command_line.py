@@ -53,9 +53,9 @@ def write_table(path: Path, rows: int, digits: int | None, seed: int = 0) -> pd.
 
 
 def write_model(path: Path, frame: pd.DataFrame) -> None:
-    """A sparse plane, trained on the first rows."""
+    """A sparse plane, trained on the first rows; nu = 0.01 finds the three features that decide, with clear weights."""
     X, y = frame.drop(columns="y")[:2_000], frame["y"][:2_000]
-    save_model(PlaneModel.from_estimator(LPSVC(nu=0.003).fit(X, y), X), path, overwrite=True)
+    save_model(PlaneModel.from_estimator(LPSVC(nu=0.01).fit(X, y), X), path, overwrite=True)
 
 
 def watch(words: list[str]) -> Run:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from clearmargin.exceptions import DataError
 
-__all__ = ["SEPARATORS", "TextTable", "read_text_table"]
+__all__ = ["SEPARATORS", "TextTable", "find_separator", "read_header", "read_text_table"]
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 
@@ -65,7 +65,7 @@ def read_text_table(text: str, name: str, separator: str | None = None) -> TextT
     >>> read_text_table("age;bmi\n40;22,5\n", "a.csv").columns
     {'age': ['40'], 'bmi': ['22,5']}
     """
-    mark = separator or _find_separator(text, name)
+    mark = separator or find_separator(text, name)
     records = _records(text, name, mark)
     try:
         _, header = next(records)
@@ -105,7 +105,56 @@ def _records(text: str, name: str, mark: str) -> Iterator[tuple[int, list[str]]]
         ) from None
 
 
-def _find_separator(text: str, name: str) -> str:
+def read_header(text: str, name: str, mark: str) -> list[str]:
+    r"""Read the names of the columns, and check them.
+
+    Parameters
+    ----------
+    text : str
+        The first lines of a table, or all of it.
+    name : str
+        The file, for messages.
+    mark : str
+        What stands between values.
+
+    Returns
+    -------
+    list of str
+        The names; empty where a column has none.
+
+    Examples
+    --------
+    >>> read_header("age;bmi\n40;22,5\n", "a.csv", ";")
+    ['age', 'bmi']
+    """
+    try:
+        _, header = next(_records(text, name, mark))
+    except StopIteration:
+        raise DataError(f"{name} is empty; a line of column names is needed") from None
+    _check_header(header, name)
+    return header
+
+
+def find_separator(text: str, name: str) -> str:
+    r"""Find the separator that cuts the first lines of a text into equally many parts.
+
+    Parameters
+    ----------
+    text : str
+        The first lines of a table, or all of it.
+    name : str
+        The file, for messages.
+
+    Returns
+    -------
+    str
+        A comma where no separator does.
+
+    Examples
+    --------
+    >>> find_separator("age;bmi\n40;22,5\n", "a.csv")
+    ';'
+    """
     best: tuple[float, int, str] | None = None
     for mark in SEPARATORS.values():
         try:

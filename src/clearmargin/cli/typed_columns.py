@@ -14,7 +14,7 @@ from clearmargin.cli.csv_text import TextTable
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import DataError
 
-__all__ = ["GAPS", "Reading", "find_decimal_mark", "read_columns"]
+__all__ = ["GAPS", "Reading", "find_decimal_mark", "is_number", "read_columns"]
 
 # What stands for a missing value in most tables. "None" does not: it may be an answer.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
@@ -109,7 +109,7 @@ def read_columns(table: TextTable, reading: Reading) -> dict[str, NDArray[Any]]:
 
 def _read_column(name: str, values: list[str], table: TextTable, reading: Reading) -> NDArray[Any]:
     distinct = set(values) - reading.gaps
-    texts = {v for v in distinct if not _is_number(v, reading.decimal)}
+    texts = {v for v in distinct if not is_number(v, reading.decimal)}
     if name in reading.categories or (distinct and texts == distinct):
         return _as_texts(values, reading.gaps)
     if texts:
@@ -127,7 +127,26 @@ def _read_column(name: str, values: list[str], table: TextTable, reading: Readin
     return _whole(numbers)
 
 
-def _is_number(text: str, decimal: str) -> bool:
+def is_number(text: str, decimal: str) -> bool:
+    """Tell whether a text is a number.
+
+    Parameters
+    ----------
+    text : str
+        Without blanks around it.
+    decimal : str
+        The decimal mark.
+
+    Returns
+    -------
+    bool
+        False for words such as inf.
+
+    Examples
+    --------
+    >>> is_number("1e5", "."), is_number("1,5", "."), is_number("inf", ".")
+    (True, False, False)
+    """
     return (_POINT if decimal == "." else _COMMA).fullmatch(text) is not None
 
 

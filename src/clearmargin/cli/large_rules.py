@@ -1,0 +1,285 @@
+"""Rules of a model over a table too large to be held: extracted on a sample, proved, and counted on all rows."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearmargin.cli.console import Console, number_of
+from clearmargin.cli.plain_csv import NotPlain, PlainCsv, find_plain_csv
+from clearmargin.cli.survey import Survey, class_values, survey
+from clearmargin.cli.table import Table, names_in, need_pandas
+from clearmargin.cli.task import Task, _read_classes
+from clearmargin.core import Rule, RuleSet, RuleStats
+from clearmargin.core.rule import Label
+from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.exceptions import DataError
+
+if TYPE_CHECKING:
+    from clearmargin.extract import RuleExtractor
+    from clearmargin.store import PlaneModel
+
+__all__ = ["LargeTask", "count_on_all", "extract_large", "print_large_model", "read_large"]
+
+# Tables up to here are read whole, by the careful reader.
+SMALL_ROWS = 100_000
+# More than 20,000 rows of a class are searched once, fewer of them several times; this is the cheapest that is good.
+SAMPLE_ROWS = 50_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeTask(Task):
+    """A table of which only a sample is held, as `X` and `y`.
+
+    Parameters
+    ----------
+    table, X, y, target, positive, fill
+        As for `Task`, of the sample.
+    source : PlainCsv
+        Where all rows are read from.
+    labels : dict from str to label
+        The class that each text stands for.
+    tally : dict from str to int
+        How many rows have each of the texts.
+    """
+
+    source: PlainCsv
+    labels: Mapping[str, Label]
+    tally: Mapping[str, int]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return sum(self.tally.values())
+
+    @property
+    def counts(self) -> dict[Label, int]:
+        """How many rows each class has, the positive class first, else the smallest."""
+        found: dict[Any, int] = {}
+        for text, count in self.tally.items():
+            label = self.labels[text]
+            found[label] = found.get(label, 0) + count
+        pairs = sorted((count, label) for label, count in found.items())
+        return dict(sorted(((b, a) for a, b in pairs), key=lambda pair: pair[0] != self.positive))
+
+    @property
+    def summary(self) -> str:
+        """The task in a sentence."""
+        said = ", ".join(f"{count} {label}" for label, count in self.counts.items())
+        features = number_of(self.X.shape[1], "feature")
+        return (
+            f"{self.table.name}: {number_of(self.rows, 'row')}, {features}; {self.target}: {said}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task as plain data for JSON."""
+        return {**Task.to_dict(self), "rows": self.rows}
+
+
+def read_large(
+    arguments: argparse.Namespace, console: Console, model: PlaneModel
+) -> LargeTask | None:
+    """Sample a large table of plain numbers for a model that exists.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        Of the command.
+    console : Console
+        Where to say that there is a sample.
+    model : PlaneModel
+        The model, which names the columns.
+
+    Returns
+    -------
+    LargeTask or None
+        None where the table is small, or has something in it that the careful reader has to see.
+    """
+    features = [str(name) for name in model.space.names]
+    if any(kinds is not None for kinds in model.space.categories):
+        return None
+    source = find_plain_csv(arguments, features, SMALL_ROWS)
+    if source is None:
+        return None
+    try:
+        found = survey(source.chunks(need_pandas()), SAMPLE_ROWS)
+        return _task(source, found, model, arguments, console)
+    except NotPlain:
+        return None
+
+
+def _task(
+    source: PlainCsv,
+    found: Survey,
+    model: PlaneModel,
+    arguments: argparse.Namespace,
+    console: Console,
+) -> LargeTask:
+    is_category = source.target in names_in(arguments.categories, source.header)
+    values = class_values(found.tally, is_category=is_category)
+    pandas = need_pandas()
+    classes = model.classes_.tolist()
+    positive = str(classes[1]) if classes[0] == f"not {classes[1]}" and len(classes) == 2 else None
+    distinct = Table(source.name, pandas.DataFrame({source.target: values}))
+    every = np.ones(len(values), dtype=np.bool_)
+    quiet = Console(quiet=True)
+    labels, _ = _read_classes(distinct, source.target, every, positive, quiet)
+    if any(label not in classes for label in labels.tolist()):
+        raise NotPlain
+    for note in quiet.notes:
+        console.note(note)
+    X = pandas.DataFrame(
+        {
+            name: found.X[:, j].astype(np.int64) if found.whole[j] else found.X[:, j]
+            for j, name in enumerate(source.features)
+        }
+    )
+    if len(X) < found.rows:
+        console.note(
+            f"the rules are found on {len(X)} rows, drawn from {found.rows} with the ends of all ranges, and counted "
+            "on all rows"
+        )
+    return LargeTask(
+        Table(source.name, X),
+        X,
+        labels[found.texts],
+        source.target,
+        classes[1] if len(classes) == 2 else None,
+        source=source,
+        labels=dict(zip(found.tally, labels.tolist(), strict=True)),
+        tally=found.tally,
+    )
+
+
+def extract_large(
+    task: LargeTask, model: PlaneModel, arguments: argparse.Namespace
+) -> tuple[RuleExtractor, float]:
+    """Extract rules on the sample, and count them on all rows.
+
+    Parameters
+    ----------
+    task : LargeTask
+        The table.
+    model : PlaneModel
+        The model.
+    arguments : Namespace
+        What rules to extract.
+
+    Returns
+    -------
+    RuleExtractor
+        Its rules, its trace and its coverage are those of all rows.
+    float
+        The share of all rows on which the model is right.
+    """
+    from clearmargin.cli.train import extract
+
+    least = arguments.min_coverage or max(2, task.rows // 1000)
+    share = len(task.X) / task.rows
+    own = argparse.Namespace(**vars(arguments))
+    own.min_coverage = max(1, math.floor(least * share))
+    extractor = extract(task, model, own)
+    try:
+        right = count_on_all(extractor, task, model, least)
+    except (NotPlain, KeyError) as error:
+        raise DataError(f"{task.table.name} changed while it was read; try again") from error
+    return extractor, right
+
+
+def count_on_all(extractor: RuleExtractor, task: LargeTask, model: PlaneModel, least: int) -> float:
+    """Put the counts of all rows in the place of those of the sample; rules of too few rows are dropped.
+
+    Parameters
+    ----------
+    extractor : RuleExtractor
+        Fitted on the sample; it is changed.
+    task : LargeTask
+        The table.
+    model : PlaneModel
+        The model.
+    least : int
+        The fewest rows under a rule.
+
+    Returns
+    -------
+    float
+        The share of all rows on which the model is right.
+    """
+    rules = extractor.rules_
+    classes = model.classes_.tolist()
+    code = {label: k for k, label in enumerate(classes)}
+    said_by = np.array([code[rule.label] for rule in rules], dtype=np.intp)
+    counts, points = _add_up(rules, said_by, task, model)
+    covered, correct, agreed, hit = counts
+    kept = np.flatnonzero(covered >= least)
+    # Class by class, as they are, and the fullest first, which the sample may have seen in another order.
+    order = kept[np.lexsort((-hit[kept], [_first(said_by, said_by[k]) for k in kept]))]
+    members = [
+        Rule(
+            rules[int(k)].region,
+            rules[int(k)].label,
+            origin="extracted",
+            proof=rules[int(k)].proof,
+            stats=RuleStats(task.rows, int(covered[k]), int(correct[k]), int(agreed[k])),
+        )
+        for k in order
+    ]
+    extractor.rules_ = RuleSet(members, rules.space, rules.classes)
+    for label, trace in extractor.trace_.items():
+        own = kept[said_by[kept] == code[label]]
+        # Rules of a class do not meet, so that no row is counted twice.
+        extractor.trace_[label] = replace(
+            trace, points=int(points[code[label]]), kept=len(own), covered=int(hit[own].sum())
+        )
+    extractor.coverage_ = {label: trace.coverage for label, trace in extractor.trace_.items()}
+    return float(points.sum() / task.rows)
+
+
+def _first(values: IntArray, value: int) -> int:
+    return int(np.argmax(values == value))
+
+
+def _add_up(
+    rules: RuleSet, said_by: IntArray, task: LargeTask, model: PlaneModel
+) -> tuple[IntArray, IntArray]:
+    """Count the rows under each rule, and for each class the rows that the model gets right.
+
+    Four counts a rule: rows covered, of these with its class, of these where the model agrees, and where both hold.
+    """
+    code = {label: k for k, label in enumerate(model.classes_.tolist())}
+    counts = np.zeros((4, len(rules)), dtype=np.int64)
+    points = np.zeros(len(code), dtype=np.int64)
+    for X, places, texts in task.source.chunks(need_pandas()):
+        true = np.array([code[task.labels[text]] for text in texts])[places]
+        said = _codes(model.decision_function(X))
+        points += np.bincount(true[true == said], minlength=len(code))
+        rows, columns = np.nonzero(rules.covers(X))
+        right, same = true[rows] == said_by[columns], said[rows] == said_by[columns]
+        for j, mask in enumerate((right | True, right, same, right & same)):
+            counts[j] += np.bincount(columns[mask], minlength=len(rules))
+    return counts, points
+
+
+def _codes(scores: FloatArray) -> IntArray:
+    """The class that the model says, as `PlaneModel.predict` reads its scores."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+def print_large_model(model: PlaneModel, right: float, console: Console) -> None:
+    """Say how many features a model needs, and how good it is on all rows."""
+    from clearmargin.cli.listing import features_used
+
+    facts = model.facts or {}
+    text = (
+        f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
+        f"and is right on {100 * right:.1f} % of these rows"
+    )
+    if "accuracy_unseen" in facts:
+        share, folds = 100 * float(facts["accuracy_unseen"]), facts["folds"]
+        text += f", on {share:.1f} % of rows it had not seen ({folds} folds)"
+    console.say(f"{text}.")

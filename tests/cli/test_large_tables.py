@@ -1,0 +1,279 @@
+"""Large tables are read in chunks; what is said about them is what the careful reader would say."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.multiclass import OneVsRestClassifier
+
+from clearmargin import LPSVC, RuleSet
+from clearmargin.cli import large_rules, plain_csv
+from clearmargin.cli.plain_csv import Chunk
+from clearmargin.cli.survey import survey
+from clearmargin.store import PlaneModel, load_model, save_model
+
+
+def table_of(rows, labels=("well", "ill"), seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(rows, 3)), columns=["a", "b", "c"])
+    frame["n"] = rng.integers(0, 50, rows)
+    score = frame["a"] - 2 * frame["b"] + 0.02 * frame["n"] + 0.3 * rng.normal(size=rows)
+    frame["y"] = np.where(score > 0.5, labels[1], labels[0])
+    return frame
+
+
+@pytest.fixture
+def write(folder):
+    """Write a table and a model of it."""
+
+    def write_table(frame, text=None):
+        X = frame.drop(columns="y")
+        machine = LPSVC(nu=0.01).fit(X[:400], frame["y"][:400])
+        save_model(PlaneModel.from_estimator(machine, X), "m.json", overwrite=True)
+        (folder / "t.csv").write_text(frame.to_csv(index=False) if text is None else text)
+
+    return write_table
+
+
+@pytest.fixture
+def in_chunks(monkeypatch):
+    """Take every table for a large one, and count the chunks that are read."""
+    seen = []
+    checked = plain_csv.PlainCsv._checked
+
+    def remember(self, frame, kinds):
+        seen.append(len(frame))
+        return checked(self, frame, kinds)
+
+    def switch(sample=100_000):
+        monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
+        monkeypatch.setattr(large_rules, "SAMPLE_ROWS", sample)
+        monkeypatch.setattr(plain_csv, "_CHUNK_ROWS", 300)
+        monkeypatch.setattr(plain_csv.PlainCsv, "_checked", remember)
+        return seen
+
+    return switch
+
+
+# The criterion that is found fastest.
+WORDS = ("rules", "t.csv", "--target", "y", "--model", "m.json", "--criterion", "volume")
+
+
+@pytest.mark.parametrize("labels", [("well", "ill"), (0, 1)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--quiet"],
+        ["--json"],
+        ["--assume-ranges", "--json"],
+        ["--min-coverage", "9", "--json"],
+        ["--min-coverage", "600"],
+        ["--max-conditions", "2", "--max-rules", "3"],
+    ],
+)
+def test_a_table_that_is_its_own_sample_gives_the_same_output(
+    labels, more, write, in_chunks, clearmargin
+):
+    write(table_of(600, labels))
+    whole = clearmargin(*WORDS, *more)
+    seen = in_chunks()
+    assert clearmargin(*WORDS, *more).out.splitlines() == whole.out.splitlines()
+    assert seen == [300] * 4
+
+
+def test_the_criterion_of_every_day_gives_the_same_output(write, in_chunks, clearmargin):
+    write(table_of(300))
+    words = [*WORDS[:-1], "coverage", "--json"]
+    whole = clearmargin(*words)
+    assert in_chunks() == []
+    assert clearmargin(*words) == whole
+
+
+def test_classes_taken_together_give_the_same_output(folder, in_chunks, clearmargin):
+    frame = table_of(600)
+    frame.loc[frame["c"] > 1, "y"] = "other"
+    X, y = frame.drop(columns="y"), np.where(frame["y"] == "ill", "ill", "not ill")
+    model = PlaneModel.from_estimator(LPSVC(nu=0.01).fit(X, y), X, positive="ill")
+    save_model(model, "m.json")
+    frame.to_csv("t.csv", index=False)
+    whole = clearmargin(*WORDS)
+    seen = in_chunks()
+    assert clearmargin(*WORDS) == whole
+    assert "taken together" in whole.err
+    assert seen
+
+
+def test_three_classes_give_the_same_output(folder, in_chunks, clearmargin):
+    frame = table_of(500)
+    frame["y"] = frame["c"].gt(0.5).astype(int) + frame["a"].gt(0).astype(int)
+    X = frame.drop(columns="y")
+    machine = OneVsRestClassifier(LPSVC(nu=0.05)).fit(X, frame["y"])
+    save_model(PlaneModel.from_estimator(machine, X), "m.json")
+    frame.to_csv("t.csv", index=False)
+    whole = clearmargin(*WORDS, "--json")
+    seen = in_chunks()
+    assert clearmargin(*WORDS, "--json") == whole
+    assert seen
+
+
+def test_saved_rules_and_models_have_the_counts_of_all_rows(write, in_chunks, clearmargin):
+    write(table_of(2_000))
+    in_chunks(sample=400)
+    clearmargin(*WORDS, "--out", "o.json", "--save-model", "s.json")
+    saved, kept = RuleSet.load("o.json"), load_model("s.json").rules
+    assert [rule.stats for rule in saved] == [rule.stats for rule in kept]
+    assert {rule.stats.rows for rule in saved} == {2_000}
+
+
+def test_a_table_that_changes_between_the_passes_is_an_error(write, in_chunks, run, monkeypatch):
+    frame = table_of(600)
+    write(frame)
+    in_chunks()
+    survey_first = large_rules.survey
+
+    def spoil(*words):
+        found = survey_first(*words)
+        text = change(frame.to_csv(index=False), 500, "1,2,3,4,dead")
+        Path("t.csv").write_text(text)
+        return found
+
+    monkeypatch.setattr(large_rules, "survey", spoil)
+    said = run(*WORDS)
+    assert said.code == 2
+    assert "t.csv changed while it was read; try again" in said.err
+
+
+def test_other_separators_and_marks_give_the_same_output(write, in_chunks, clearmargin):
+    frame = table_of(700)
+    write(frame, frame.to_csv(index=False, sep=";", decimal=","))
+    words = [*WORDS, "--decimal", ",", "--json"]
+    whole = clearmargin(*words)
+    seen = in_chunks()
+    assert clearmargin(*words) == whole
+    assert seen
+
+
+def test_rules_of_a_sample_are_counted_on_all_rows(write, in_chunks, clearmargin):
+    frame = table_of(4_000)
+    write(frame)
+    in_chunks(sample=500)
+    said = clearmargin(*WORDS, "--json")
+    document = json.loads(said.out)
+    X, y = frame.drop(columns="y"), frame["y"].to_numpy()
+    rules = RuleSet.from_dict(document["rules"])
+    assert (document["rows"], len(rules) > 2) == (4_000, True)
+    covered = rules.covers(X)
+    for k, rule in enumerate(rules):
+        right = covered[:, k] & (y == rule.label)
+        assert (rule.stats.rows, rule.stats.covered) == (4_000, covered[:, k].sum())
+        assert (rule.stats.correct, rule.stats.agreed) == (right.sum(), rule.stats.covered)
+        assert rule.stats.covered >= 4
+        assert rule.proof == "proved"
+    assert "drawn from 4000" in document["notes"][0]
+
+
+def test_ranges_are_those_of_all_rows(write, in_chunks, clearmargin):
+    frame = table_of(4_000)
+    frame.loc[1_234, "a"], frame.loc[77, "b"] = 99.5, -88.25
+    write(frame)
+    in_chunks(sample=200)
+    said = clearmargin(*WORDS, "--assume-ranges", "--json")
+    space = RuleSet.from_dict(json.loads(said.out)["rules"]).space
+    assert space.upper[0] == 99.5
+    assert space.lower[1] == -88.25
+
+
+def change(text, row, line):
+    lines = text.splitlines()
+    lines[row] = line
+    return "\n".join(lines) + "\n"
+
+
+ODD = {
+    "a gap": "1,,2,3,ill",
+    "a stray text": "1,two,2,3,ill",
+    "too few values": "1,2,3",
+    "too few values by one": "1,2,3,4",
+    "too many values": "1,2,3,4,ill,5",
+    "a number too large": "1e999,2,3,4,ill",
+    "a word that pandas takes for a number": "inf,2,3,4,ill",
+    "no class": "1,2,3,4,",
+    "a class that stands for none": "1,2,3,4,NA",
+    "a class that the model does not know": "1,2,3,4,dead",
+    "a quotation mark": '1,2,3,4,"ill',
+    "a zero byte": "1\0,2,3,4,ill",
+    "nothing": "",
+    "only separators": ",,,,",
+    "blanks": " 1 , 2 ,3, 4 , ill ",
+    "quotes": '"1","2","3","4","ill"',
+}
+
+
+@pytest.mark.parametrize("line", ODD.values(), ids=ODD)
+def test_odd_lines_are_said_as_the_careful_reader_says_them(line, write, in_chunks, run):
+    frame = table_of(400)
+    write(frame, change(frame.to_csv(index=False), 350, line))
+    careful = run(*WORDS, "--json", "--max-rules", "2")
+    in_chunks()
+    assert run(*WORDS, "--json", "--max-rules", "2") == careful
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--drop", "a"],
+        ["--drop", "zz"],
+        ["--categories", "n"],
+        ["--na", "7"],
+        ["--nu", "1"],
+        ["--separator", "xx"],
+        ["--encoding", "nonsense"],
+        ["--missing", "drop"],
+    ],
+)
+def test_odd_options_are_answered_as_for_small_tables(more, write, in_chunks, run):
+    write(table_of(400))
+    careful = run(*WORDS, "--max-rules", "2", *more)
+    in_chunks()
+    assert run(*WORDS, "--max-rules", "2", *more) == careful
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.integers(1, 60), cut=st.integers(1, 60), most=st.integers(1, 70), seed=st.integers(0, 5)
+)
+def test_the_sample_does_not_depend_on_the_chunks(rows, cut, most, seed):
+    rng = np.random.default_rng(seed)
+    X, codes = rng.normal(size=(rows, 3)).round(1), rng.integers(0, 2, rows)
+    parts = [Chunk(X[k : k + cut], codes[k : k + cut], ["n", "p"]) for k in range(0, rows, cut)]
+    whole, found = survey([Chunk(X, codes, ["n", "p"])], most), survey(parts, most)
+    assert np.array_equal(found.X, whole.X)
+    assert np.array_equal(found.texts, whole.texts)
+    assert (found.tally, found.rows) == (whole.tally, rows)
+    assert min(rows, most) <= len(found.X) <= most + 6
+    assert np.array_equal(found.X.min(axis=0), X.min(axis=0))
+    assert np.array_equal(found.X.max(axis=0), X.max(axis=0))
+    if most >= rows:
+        assert np.array_equal(found.X, X)
+
+
+def test_more_than_a_hundred_thousand_rows_take_a_bounded_multiple_of_reading_them(
+    write, clearmargin
+):
+    write(table_of(110_000))
+    start = time.process_time()
+    pd.read_csv("t.csv")
+    reading = time.process_time() - start
+    start = time.process_time()
+    said = clearmargin(*WORDS, "--max-rules", "5")
+    assert time.process_time() - start < 40 * reading
+    assert "110000 rows" in said.out
+    assert "drawn from 110000" in said.err
