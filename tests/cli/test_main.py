@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 
@@ -91,6 +90,8 @@ def test_the_place_of_a_users_mistake_is_shown_on_request(run):
 def test_an_interrupt_ends_quietly_with_130():
     code = (
         "import os, signal, sys, time\n"
+        # Whoever started the tests may have told them to ignore interrupts.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from clearmargin.cli import check\n"
         "from clearmargin.cli.main import main\n"
         "def run(arguments):\n"
@@ -103,7 +104,6 @@ def test_an_interrupt_ends_quietly_with_130():
     assert said.returncode == 130
     assert "nothing was left half-written" in said.stderr
     assert "Traceback" not in said.stderr
-    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

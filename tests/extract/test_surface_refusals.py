@@ -38,7 +38,7 @@ TEXTS = pd.DataFrame(
 
 
 STEPS = {
-    r"step 'poly' \(PolynomialFeatures\) is not affine; .*use SupportVectorRules": (
+    r"step 'poly' \(PolynomialFeatures\) is not affine; .*use SurrogateRules": (
         ("poly", PolynomialFeatures()),
         X,
     ),

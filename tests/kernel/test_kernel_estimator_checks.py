@@ -11,15 +11,8 @@ from clearmargin.kernel.surrogate_rules import SurrogateRules
 
 @parametrize_with_checks(
     [
-        SupportVectorRules(),
-        SupportVectorRules(
-            make_pipeline(MinMaxScaler(), SVC()),
-            anchors="support",
-            by="labels",
-            fallback="estimator",
-        ),
-        SurrogateRules(n_generated=200, random_state=0),
-        SurrogateRules(method="train", fallback="estimator", random_state=0),
+        SupportVectorRules(make_pipeline(MinMaxScaler(), SVC())),
+        SurrogateRules(n_generated=200, fallback="estimator", random_state=0),
     ]
 )
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel.comparison import ExtractorComparison, ExtractorFigures
 from clearmargin.plot.canvas import class_colours, figure_of, ink, open_axes, require_matplotlib
 from clearmargin.plot.lettering import SMALL, VERBATIM, text_width, wrap
 from clearmargin.text.prose import plain
@@ -16,6 +15,8 @@ from clearmargin.text.prose import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+    from clearmargin.kernel.comparison import ExtractorComparison, ExtractorFigures
 
 __all__ = ["ExtractorsDisplay", "plot_extractors"]
 
@@ -57,7 +58,7 @@ class ExtractorsDisplay:
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin.kernel.comparison import MEASURES
+    >>> from clearmargin.kernel.comparison import MEASURES, ExtractorComparison, ExtractorFigures
     >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
     >>> display = ExtractorsDisplay.from_comparison(ExtractorComparison((figures,), np.array([0.9, 0.8])))
     >>> [ax.get_title() for ax in display.axes_][:2]
@@ -83,6 +84,9 @@ class ExtractorsDisplay:
         ExtractorsDisplay
             With what was drawn.
         """
+        # Loading scikit-learn takes a second, and only who compares has to wait for it.
+        from clearmargin.kernel.comparison import ExtractorComparison
+
         if not isinstance(comparison, ExtractorComparison):
             raise InvalidValueError(
                 "comparison must be what compare_extractors gives, an ExtractorComparison, not "
@@ -194,7 +198,7 @@ def plot_extractors(
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin.kernel.comparison import MEASURES
+    >>> from clearmargin.kernel.comparison import MEASURES, ExtractorComparison, ExtractorFigures
     >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
     >>> len(plot_extractors(ExtractorComparison((figures,), np.array([0.9, 0.8]))).axes_)
     4
