@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel.surrogate_rules import SurrogateRules
+from clearmargin.kernel.surrogate_samples import mean_distance
 from clearmargin.kernel.tree_boxes import tree_boxes
 
 from .conftest import ring
@@ -252,3 +253,10 @@ def test_a_tree_of_your_own_may_be_a_random_one():
     rules = SurrogateRules(method="train", learner=own).fit(X, y)
     assert isinstance(rules.learner_, ExtraTreeClassifier)
     assert len(rules.rules_) <= 6
+
+
+def test_mean_distances_are_those_of_all_pairs():
+    random = np.random.default_rng(0)
+    for m, k in [(1, 1), (5, 3), (40, 60)]:
+        x, s = random.integers(0, 9, m) / 4.0, random.integers(0, 9, k) / 4.0
+        assert mean_distance(x, s) == pytest.approx(np.abs(x[:, None] - s).mean(), abs=1e-12)

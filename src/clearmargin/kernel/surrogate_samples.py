@@ -7,7 +7,7 @@ import numpy as np
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.kernel.task import ExtractionTask, SupportVectors
 
-__all__ = ["LabelledRows", "near_support", "near_training", "seen_columns"]
+__all__ = ["LabelledRows", "mean_distance", "near_support", "near_training", "seen_columns"]
 
 LabelledRows = tuple[FloatArray, IntArray, FloatArray]
 
@@ -41,13 +41,38 @@ def near_support(task: ExtractionTask, support: SupportVectors, count: int) -> F
     """
     reach = np.array(
         [
-            np.abs(column[:, None] - vectors).mean()
+            mean_distance(column, vectors)
             for column, vectors in zip(task.points.T, support.points.T, strict=True)
         ]
     )
     start = support.points[task.random.randint(len(support.points), size=count)]
     moves = (task.random.uniform(size=start.shape) - 0.5) * reach * _ALBA_WIDTH
     return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def mean_distance(x: FloatArray, s: FloatArray) -> float:
+    """Give the mean of |x_i - s_j| over all pairs, without a table of all pairs.
+
+    Parameters
+    ----------
+    x, s : ndarray of shape (m,) and (k,)
+        Numbers.
+
+    Returns
+    -------
+    float
+        The mean distance.
+
+    Examples
+    --------
+    >>> mean_distance(np.array([0.0, 1.0]), np.array([3.0, 5.0]))
+    3.5
+    """
+    ordered = np.sort(s)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    below = np.searchsorted(ordered, x)
+    total = x * (2 * below - len(s)) - 2.0 * sums[below] + sums[-1]
+    return float(total.mean() / len(s))
 
 
 def near_training(task: ExtractionTask, count: int) -> FloatArray:
