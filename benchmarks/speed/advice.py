@@ -275,7 +275,10 @@ def sqp_section() -> Section:
         Table(
             header, [measure_sqp(*size) for size in [(300, 8, 3), (1_000, 10, 3), (5_000, 10, 1)]]
         ),
-        "The first step has nothing to guess by and gains little, at most half; the gain is in the steps that follow.",
+        "The first step has nothing to guess by and gains little, at most half; the gain is in the steps that "
+        "follow. "
+        "One problem of each size is measured, and the method was tuned on it; the ratios at 300 and 1,000 points lie "
+        "close to 10, and other runs gave 9.5 to 13.6.",
     )
 
 
