@@ -30,8 +30,8 @@ INTRO = (
     "with abs(f) > 0.3 a box reaches some share of the range of each feature to both sides; it is proved when f has "
     "one sign on all of it, refuted by a point where it has the other. Boxes that leave the range of the data are "
     "either left as they are or clipped to it. Times are processor time; what took more than one second counts as "
-    "unknown. The method was developed on these three sets, with boxes of seeds 0 and 1, of which seed 0 is shown here: "
-    "this is no held-out measurement."
+    "unknown. The method was developed on these three sets, with boxes of seeds 0 and 1, of which seed 0 is shown "
+    "here: this is no held-out measurement."
 )
 HEADER = ["scaled to", "box", "half-width", "proved %", "refuted %", "unknown %"]
 HEADER += ["median ms", "95 % ms", "median nodes", "95 % nodes"]
