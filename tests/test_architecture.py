@@ -139,6 +139,11 @@ def imported_by(statement: str) -> set[str]:
     return {name.split(".")[0] for name in out.stdout.split()}
 
 
+def test_reading_models_and_searching_boxes_need_no_scikit_learn():
+    loaded = imported_by("import clearmargin.store.reading, clearmargin.cli.large_rules")
+    assert not {"scipy", "sklearn", "highspy", "clarabel"} & loaded
+
+
 def test_importing_the_package_loads_nothing_heavy():
     assert not imported_by("import clearmargin") & {"numpy", "scipy", "sklearn", "pandas"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from clearmargin import AdviceSVC, FeatureSpace, Interval, Rule, RuleSet
 from clearmargin.core import Box
 from clearmargin.exceptions import (
     DataError,
+    FileDamagedError,
     InfeasibleError,
     InvalidValueError,
     RuleSyntaxError,
@@ -64,6 +67,13 @@ def test_a_parameter_that_makes_no_sense_is_named(parameters, message):
 def test_a_text_that_does_not_fit_says_where(advice, message):
     with pytest.raises(RuleSyntaxError, match=message):
         AdviceSVC(advice).fit(X, Y)
+
+
+def test_a_file_that_is_no_text_says_what_it_is(tmp_path):
+    path = tmp_path / "expert.rules"
+    path.write_bytes(gzip.compress(b"age >= 30 => ill"))
+    with pytest.raises(FileDamagedError, match=r"expert\.rules .*compressed \(gzip\); unpack it"):
+        AdviceSVC(path).fit(X, Y)
 
 
 def test_a_file_that_does_not_fit_says_which_and_where(tmp_path):

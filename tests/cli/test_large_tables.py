@@ -46,17 +46,17 @@ def write(folder):
 def in_chunks(monkeypatch):
     """Take every table for a large one, and count the chunks that are read."""
     seen = []
-    checked = plain_csv.PlainCsv._checked
+    chunk = plain_csv.PlainCsv._chunk
 
-    def remember(self, frame, kinds):
+    def remember(self, frame):
         seen.append(len(frame))
-        return checked(self, frame, kinds)
+        return chunk(self, frame)
 
     def switch(sample=100_000):
         monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
         monkeypatch.setattr(large_rules, "SAMPLE_ROWS", sample)
         monkeypatch.setattr(plain_csv, "_CHUNK_ROWS", 300)
-        monkeypatch.setattr(plain_csv.PlainCsv, "_checked", remember)
+        monkeypatch.setattr(plain_csv.PlainCsv, "_chunk", remember)
         return seen
 
     return switch
@@ -133,7 +133,14 @@ def test_saved_rules_and_models_have_the_counts_of_all_rows(write, in_chunks, cl
     assert {rule.stats.rows for rule in saved} == {2_000}
 
 
-def test_a_table_that_changes_between_the_passes_is_an_error(write, in_chunks, run, monkeypatch):
+@pytest.mark.parametrize(
+    "change_text",
+    [lambda text: change(text, 500, "1,2,3,4,dead"), lambda text: text + text.splitlines()[-1]],
+    ids=["another class", "another row"],
+)
+def test_a_table_that_changes_between_the_passes_is_an_error(
+    write, in_chunks, run, monkeypatch, change_text
+):
     frame = table_of(600)
     write(frame)
     in_chunks()
@@ -141,8 +148,7 @@ def test_a_table_that_changes_between_the_passes_is_an_error(write, in_chunks, r
 
     def spoil(*words):
         found = survey_first(*words)
-        text = change(frame.to_csv(index=False), 500, "1,2,3,4,dead")
-        Path("t.csv").write_text(text)
+        Path("t.csv").write_text(change_text(frame.to_csv(index=False)))
         return found
 
     monkeypatch.setattr(large_rules, "survey", spoil)

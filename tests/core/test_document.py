@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import importlib.resources
 import json
 import math
@@ -435,6 +436,15 @@ BAD_FILES = {
     "deep label": (
         lambda good: good.replace(b'"old"', b"[" * 900 + b"]" * 900),
         "the name must be a text",
+    ),
+    "gzip": (gzip.compress, r"is compressed \(gzip\); unpack it first"),
+    "a key twice": (
+        lambda good: good.replace(b'"version": 1', b'"version": 1, "version": 1'),
+        "the name 'version' stands twice in one object",
+    ),
+    "a model": (
+        lambda good: good.replace(b"clearmargin-rules", b"clearmargin-model"),
+        "these are no clearmargin rules: .*this is a model, which load_model reads",
     ),
     "another document": (lambda good: b'{"format": "pmml"}', "these are no clearmargin rules"),
 }

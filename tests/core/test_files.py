@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clearmargin.core.files import write_text_atomically
+from clearmargin.core.files import write_bytes_atomically, write_text_atomically
 from clearmargin.exceptions import FileInTheWayError
 
 WORDS = "rule α => β\nnext\r\n"
@@ -155,3 +155,24 @@ def test_a_link_that_leads_nowhere_is_in_the_way(target):
     with pytest.raises(FileInTheWayError, match="exists already"):
         write_text_atomically(target, "new")
     assert only(target.parent) == ["rules.json"]
+
+
+def test_bytes_arrive_without_any_change(target):
+    content = bytes(range(256))
+    assert write_bytes_atomically(str(target), content) == target
+    assert target.read_bytes() == content
+    assert only(target.parent) == ["rules.json"]
+
+
+def test_text_and_bytes_are_written_alike(tmp_path, monkeypatch):
+    flushed = []
+    flush = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (flushed.append(1), flush(descriptor)))
+    for k, (write, content) in enumerate(
+        [(write_text_atomically, "a"), (write_bytes_atomically, b"a")], start=1
+    ):
+        path = write(tmp_path / f"{k}.txt", content)
+        assert path.read_bytes() == b"a"
+        assert len(flushed) == 2 * k  # the file, and the name in its folder
+        with pytest.raises(FileInTheWayError, match="exists already; pass overwrite=True"):
+            write(path, content)

@@ -295,6 +295,8 @@ def test_html_is_escaped():
     assert "&lt;b&gt;" in html
     assert "1 &lt; 2" in html
     assert "<b>" not in html
+    assert html.count("<th ") == html.count('scope="col"') + html.count('scope="row"') > 2
+    assert "<th>" not in html
 
 
 def test_a_frame_without_pandas_names_the_line_that_installs_it(everything, monkeypatch):

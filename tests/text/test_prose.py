@@ -44,6 +44,34 @@ def test_a_rule_is_said_in_a_sentence(rule, sentence):
     assert describe_rules(parse_rules(DECLARED + rule)) == f"1. {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("late <= 0", "late is 0"),
+        ("late < 1", "late is 0"),
+        ("late >= 9", "late is 9"),
+        ("late > 8", "late is 9"),
+        ("late <= 1", "late is at most 1"),
+        ("late <= -1", "late is at most -1"),
+        ("0 <= late <= 9", "late is between 0 and 9"),
+        ("size <= 0", "size is at most 0"),  # no whole numbers: more is left than the end itself
+    ],
+)
+def test_the_last_number_of_a_range_is_said_by_itself(condition, said):
+    declared = "feature late: integer in [0, 9]\nfeature size: in [0, 9]\n"
+    rules = parse_rules(f"{declared}{condition} => a")
+    assert describe_rules(rules) == f"1. If {said}, then a."
+    # The language keeps the condition: an interval without an end is another rule than a point.
+    assert parse_rules(rules.to_text()) == rules
+
+
+def test_a_bound_at_the_end_of_a_range_is_another_rule_than_the_number_there():
+    declared = "feature late: integer in [0, 9]\n"
+    at_most, exactly = (parse_rules(f"{declared}late {c} 0 => a") for c in ("<=", "="))
+    assert at_most != exactly
+    assert at_most.to_text().splitlines()[-1] == "late <= 0 => a"
+
+
 def test_categories_are_listed():
     rules = parse_rules(
         "c = red => a\nc in {red, `dark blue`, green} and x + y < 1 => `no\nway`".replace(

@@ -25,7 +25,7 @@ class Assessment:
     Parameters
     ----------
     margin : float
-        The lowest score on the side of the class; -inf where there is none.
+        The lowest score on the side of the class, edges of the premise included; -inf where there is none.
     witness : ndarray of shape (n,) or None
         Where it is taken, in the user's units.
     holds : bool
@@ -64,10 +64,10 @@ def assess(premise: Premise, frame: Frame, w: FloatArray, b: float, sign: float)
     rows = _within_domain(premise, frame)
     margin, x = worst_margin(*frame.scaled_rows(*rows), *frame.scaled_plane(w, b), sign)
     witness = None if x is None else x * frame.unit + frame.center
-    holds = _holds(*rows, w, b, sign)
-    return Assessment(
-        float(margin), witness, holds, holds and _holds(*_of_categories(premise, frame), w, b, sign)
-    )
+    holds = _holds(*rows, premise.strict, w, b, sign)
+    everywhere = _of_categories(premise, frame)
+    is_proved = holds and _holds(*everywhere, premise.strict, w, b, sign)
+    return Assessment(float(margin), witness, holds, is_proved)
 
 
 def _of_categories(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]:
@@ -86,8 +86,13 @@ def _within_domain(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArr
     return (premise.D, premise.d) if is_void(*frame.scaled_rows(*rows)) else rows
 
 
-def _holds(D: FloatArray, d: FloatArray, w: FloatArray, b: float, sign: float) -> bool:
-    """Whether no point of the premise is on the other side; the plane itself belongs to the negative class."""
+def _holds(
+    D: FloatArray, d: FloatArray, open_rows: BoolArray, w: FloatArray, b: float, sign: float
+) -> bool:
+    """Whether no point of the premise is on the other side; the plane itself belongs to the negative class.
+
+    The first rows are those of the premise, of which some are strict.
+    """
     if not w.any():
         return (b > 0) == (sign > 0)
     used = w != 0
@@ -100,8 +105,8 @@ def _holds(D: FloatArray, d: FloatArray, w: FloatArray, b: float, sign: float) -
         used = more
     other = np.concatenate([D[touching][:, used], sign * w[used][None]])
     limits = np.append(d[touching], -sign * b)
-    strict = np.zeros(len(limits), dtype=np.bool_)
-    strict[-1] = sign < 0
+    padded = np.append(open_rows, np.zeros(len(d) - len(open_rows), dtype=np.bool_))
+    strict = np.append(padded[touching], sign < 0)
     return Polyhedron(other, limits, strict).is_empty()
 
 

@@ -19,8 +19,8 @@ from clearmargin.advise.train import judge_plane
 from clearmargin.advise.verdict import judge
 from clearmargin.advise.vote import Standard, rule_votes, vote_plane
 from clearmargin.core import RuleSet
+from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.linear.plane import PlaneClassifier
-from clearmargin.linear.progress import Progress, progress_bar
 from clearmargin.linear.validation import check_positive, check_whole
 from clearmargin.programs.centred_svm import centred_path
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from clearmargin.core import FeatureSpace, Rule, RuleSet
 from clearmargin.text import format_rules
+from clearmargin.text.lexer import quote
 from clearmargin.text.printer import format_label, format_number
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _WORDS: dict[str, str] = {
     "rejected": "rejected: fitting it to the data left nothing of it",
     "empty": "set aside: no case can satisfy it",
 }
+# Scores closer to zero are zero up to what solvers leave behind.
+_ON_THE_PLANE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,9 @@ class RuleOutcome:
         The lowest score on the side of the class over the premise, within the domain; 1 is what advice asks for.
     slack : float
         The error that the training program paid for, zero where the advice is satisfied.
-    witness : mapping from str to float, optional
-        Where the lowest score is taken, for the columns that premise or model look at.
+    witness : mapping from str to float or str, optional
+        Where the lowest score is taken: the values of the columns that premise or model look at, and the categories of
+        the features that the advice has categories for.
     changes : tuple of ConditionChange
         The conditions that changed.
     intervals : Rule, optional
@@ -109,7 +113,7 @@ class RuleOutcome:
     holds: bool
     margin: float
     slack: float
-    witness: Mapping[str, float] | None
+    witness: Mapping[str, float | str] | None
     changes: tuple[ConditionChange, ...]
     intervals: Rule | None
     text_before: str
@@ -123,18 +127,34 @@ class RuleOutcome:
         if self.verdict in ("rejected", "empty"):
             return f"nothing: {_WORDS[self.verdict]}"
         if self.holds:
+            if self._is_close:
+                return f"every case in it gets {label}, the closest ones just on that side of the plane (score 0)"
             return f"every case in it gets {label}, with a score of at least {self.margin:.3g}"
         if self.margin == float("-inf"):
             return f"none: far enough out, cases in it get another class than {label}"
-        worst = " and ".join(
-            f"{name} = {format_number(float(f'{value:.4g}'))}"
-            for name, value in (self.witness or {}).items()
-        )
-        return f"scores down to {self.margin:.3g}: not every case in it gets {label}, e.g. {worst}"
+        values = [
+            f"{quote(name)} = {_value(value)}" for name, value in (self.witness or {}).items()
+        ]
+        case = f"a case with {' and '.join(values)}" if values else "any case"
+        where, score = "not everywhere", f"{self.margin:.3g}"
+        if self._is_close:
+            where, score = "everywhere but on the plane itself", "0"
+        return f"{where}: {case} has a score of {score} and does not get {label}"
+
+    @property
+    def summary(self) -> str:
+        """What became of the rule, in words."""
+        if self.verdict == "ignored" and self._is_close:
+            return f"{_WORDS[self.verdict]} on the plane alone"
+        return _WORDS[self.verdict]
+
+    @property
+    def _is_close(self) -> bool:
+        return abs(self.margin) < _ON_THE_PLANE
 
     def __str__(self) -> str:
         name = f"{self.before.name}: " if self.before.name else ""
-        lines = [f"{name}{_WORDS[self.verdict]}", f"  before  {self.text_before}"]
+        lines = [f"{name}{self.summary}", f"  before  {self.text_before}"]
         if self.text_after != self.text_before:
             lines.append(f"  after   {self.text_after}")
         lines += [f"          {change}" for change in self.changes]
@@ -214,18 +234,26 @@ class AdviceOutcome(Sequence[RuleOutcome]):
         rows = [
             (
                 r.before.name or f"rule {k + 1}",
-                _WORDS[r.verdict],
+                r.summary,
                 r.text_before,
                 r.text_after,
                 r.guarantee,
             )
             for k, r in enumerate(self.rules)
         ]
-        cells = "".join(f"<th>{escape(word)}</th>" for word in head)
+        cells = "".join(f'<th scope="col">{escape(word)}</th>' for word in head)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+            f'<tr><th scope="row">{escape(name)}</th>'
+            + "".join(f"<td>{escape(cell)}</td>" for cell in row)
+            + "</tr>"
+            for name, *row in rows
         )
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _value(value: float | str) -> str:
+    """A number with the digits that people read, or a category."""
+    return quote(value) if isinstance(value, str) else format_number(float(f"{value:.4g}") + 0.0)
 
 
 def _count(rule: Rule) -> str:

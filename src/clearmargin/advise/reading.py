@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clearmargin.core import FeatureSpace, RuleSet
+from clearmargin.core.reading import read_text
 from clearmargin.core.rule import Label
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
@@ -79,12 +80,11 @@ def _load(path: Path, names: Sequence[str] | None, classes: Sequence[Label] | No
         )
     if path.suffix == ".json":
         return RuleSet.load(path)
+    text = read_text(path)
     try:
-        return _parse(path.read_text(encoding="utf-8-sig"), names, classes)
+        return _parse(text, names, classes)
     except RuleSyntaxError as error:
         raise error.in_file(str(path)) from None
-    except UnicodeDecodeError as error:
-        raise InvalidValueError(f"{path} is not UTF-8 text: {error}") from None
 
 
 def _parse(text: str, names: Sequence[str] | None, classes: Sequence[Label] | None) -> RuleSet:

@@ -17,9 +17,9 @@ from clearmargin.advise.reading import Advice
 from clearmargin.advise.svc import AdviceSVC
 from clearmargin.advise.train import plane_for, pose
 from clearmargin.core import RuleSet
+from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.linear.plane import PlaneClassifier
-from clearmargin.linear.progress import Progress, progress_bar
 from clearmargin.programs.advice_dual import data_plane
 from clearmargin.programs.advice_path import AdvicePath, scaled_costs
 

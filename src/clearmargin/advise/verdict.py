@@ -34,6 +34,9 @@ __all__ = ["judge"]
 
 FloatArray = NDArray[np.float64]
 
+# What solvers leave on a 0/1 column.
+_ROUNDING = 1e-6
+
 
 def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]:
     """Say what became of each rule.
@@ -138,12 +141,25 @@ def _with_stats(
 
 def _named(
     case: AdviceCase, training: Training, premise: Premise, found: Assessment
-) -> dict[str, float] | None:
-    """The worst case, as far as the premise or the model look at it."""
+) -> dict[str, float | str] | None:
+    """The worst case, as far as the premise or the model look at it; 0/1 columns of a feature read as its category."""
     if found.witness is None:
         return None
     seen = (training.w != 0) | (premise.D != 0).any(axis=0)
-    return {case.columns.names[j]: float(found.witness[j]) for j in np.flatnonzero(seen)}
+    kinds: dict[int, tuple[str, str]] = {}
+    for feature, group in case.columns.groups.items():
+        kind = _category(found.witness, group)
+        if kind is not None:
+            kinds |= dict.fromkeys(group.values(), (case.columns.space.names[feature], kind))
+    values = {j: (case.columns.names[j], float(found.witness[j])) for j in range(len(seen))}
+    return dict((values | kinds)[j] for j in np.flatnonzero(seen).tolist())
+
+
+def _category(x: FloatArray, group: dict[str, int]) -> str | None:
+    """The category whose column is 1 where all others are 0; none for a point between categories."""
+    on = [kind for kind, j in group.items() if abs(x[j] - 1.0) <= _ROUNDING]
+    off = [kind for kind, j in group.items() if abs(x[j]) <= _ROUNDING]
+    return on[0] if len(on) == 1 and len(on) + len(off) == len(group) else None
 
 
 def _changes(

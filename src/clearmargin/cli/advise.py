@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Train with the rules, and say what became of them."""
     from clearmargin.cli.export import load_rules
-    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.cli.listing import model_dict, print_model, share_right
     from clearmargin.cli.task import read_task
     from clearmargin.cli.train import claim_model, encoder, save
     from clearmargin.store import PlaneModel
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
     )
     console.say(task.summary)
-    print_model(model, task, console)
+    print_model(model, share_right(model, task), console)
     console.say()
     save(model, model_file, arguments, console)
     if out is not None:
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         str(fitted.outcome_),
         {
             **task.to_dict(),
-            "model": model_dict(model, task),
+            "model": model_dict(model, share_right(model, task)),
             "outcome": [_outcome(rule) for rule in fitted.outcome_],
             "refined": fitted.refined_.to_dict(),
         },

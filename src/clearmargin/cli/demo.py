@@ -14,6 +14,7 @@ from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from clearmargin.core.progress import Progress
     from clearmargin.extract import RuleExtractor
     from clearmargin.linear import LPSVCCV
     from clearmargin.store import PlaneModel
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
     _print_plane(svm, data, console)
     _print_quality(svm, X, y, console)
     start = time.perf_counter()
-    extractor = _extract(svm, data)
+    extractor = _extract(svm, data, progress=False if console.quiet else "auto")
     _print_rules(extractor, time.perf_counter() - start, console)
     sentence = extractor.explain(X[0]).text
     console.heading("Why the first case got its class:")
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _extract(svm: LPSVCCV, data: Any) -> RuleExtractor:
+def _extract(svm: LPSVCCV, data: Any, progress: Progress) -> RuleExtractor:
     """Extract rules with the names and units of the data set, whose table is an array without names."""
     from clearmargin.core import FeatureSpace
     from clearmargin.extract import RuleExtractor
@@ -91,7 +92,8 @@ def _extract(svm: LPSVCCV, data: Any) -> RuleExtractor:
     units = [data.units.get(name) for name in data.feature_names]
     # Declared, the ranges of the data need not be said in every rule.
     ranges = FeatureSpace(data.feature_names, X.min(axis=0), X.max(axis=0), units=units)
-    return RuleExtractor(model, criterion="coverage", bounds=ranges).fit(X, data.target)
+    extractor = RuleExtractor(model, criterion="coverage", bounds=ranges, progress=progress)
+    return extractor.fit(X, data.target)
 
 
 def _named(svm: LPSVCCV, data: Any) -> PlaneModel:

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, explain the cases asked for."""
-    from clearmargin.cli.listing import explanation_dict, print_model
+    from clearmargin.cli.listing import explanation_dict, print_model, share_right
     from clearmargin.cli.train import claim_model, extract, read_inputs, save, train
 
     console = Console.of(arguments)
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = _choose(task, arguments, console)
     model = loaded or train(task, arguments, console)
     console.say(task.summary)
-    print_model(model, task, console)
+    print_model(model, share_right(model, task), console)
     extractor = extract(task, model, arguments)
     told = extractor.explain_many(task.X.iloc[chosen], _KINDS[arguments.kind])
     entries, texts = [], []

@@ -85,7 +85,8 @@ def load_rules(path: str) -> RuleSet:
     """Read rules from a file of rules, or from a model that has some."""
     from clearmargin.core import RuleSet
     from clearmargin.store.document import is_model_document
-    from clearmargin.store.files import load_model, read_json
+    from clearmargin.store.files import load_model
+    from clearmargin.store.reading import read_json
 
     file = Path(path)
     if file.suffix.lower() == ".json" and is_model_document(read_json(file)):

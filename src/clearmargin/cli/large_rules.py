@@ -11,25 +11,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearmargin.cli.console import Console, number_of
+from clearmargin.cli.listing import features_used
 from clearmargin.cli.plain_csv import NotPlain, PlainCsv, find_plain_csv
 from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
-from clearmargin.cli.task import Task, _read_classes
-from clearmargin.core import Rule, RuleSet, RuleStats
+from clearmargin.cli.task import Task, read_classes
+from clearmargin.core import Box, FeatureSpace, Rule, RuleSet, RuleStats
+from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
+from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
+from clearmargin.extract.class_rules import ExtractionOptions
+from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
+from clearmargin.extract.options import check_number_of_classes
+from clearmargin.extract.plane_check import check_plane
+from clearmargin.extract.portfolio import MOST_SEARCHES
+from clearmargin.extract.trace import Trace
 
 if TYPE_CHECKING:
-    from clearmargin.extract import RuleExtractor
-    from clearmargin.store import PlaneModel
+    from clearmargin.store.planes import Planes
 
-__all__ = ["LargeTask", "count_on_all", "extract_large", "print_large_model", "read_large"]
+__all__ = ["LargeTask", "extract_large", "read_large"]
 
 # Tables up to here are read whole, by the careful reader.
 SMALL_ROWS = 100_000
-# More than 20,000 rows of a class are searched once, fewer of them several times; this is the cheapest that is good.
-SAMPLE_ROWS = 50_000
+# More rows give rules that cover hardly more of all rows, and cost more to search.
+SAMPLE_ROWS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +89,7 @@ class LargeTask(Task):
         return {**Task.to_dict(self), "rows": self.rows}
 
 
-def read_large(
-    arguments: argparse.Namespace, console: Console, model: PlaneModel
-) -> LargeTask | None:
+def read_large(arguments: argparse.Namespace, console: Console, model: Planes) -> LargeTask | None:
     """Sample a large table of plain numbers for a model that exists.
 
     Parameters
@@ -92,7 +98,7 @@ def read_large(
         Of the command.
     console : Console
         Where to say that there is a sample.
-    model : PlaneModel
+    model : Planes
         The model, which names the columns.
 
     Returns
@@ -116,7 +122,7 @@ def read_large(
 def _task(
     source: PlainCsv,
     found: Survey,
-    model: PlaneModel,
+    model: Planes,
     arguments: argparse.Namespace,
     console: Console,
 ) -> LargeTask:
@@ -128,7 +134,7 @@ def _task(
     distinct = Table(source.name, pandas.DataFrame({source.target: values}))
     every = np.ones(len(values), dtype=np.bool_)
     quiet = Console(quiet=True)
-    labels, _ = _read_classes(distinct, source.target, every, positive, quiet)
+    labels, _ = read_classes(distinct, source.target, every, positive, quiet)
     if any(label not in classes for label in labels.tolist()):
         raise NotPlain
     for note in quiet.notes:
@@ -157,62 +163,71 @@ def _task(
 
 
 def extract_large(
-    task: LargeTask, model: PlaneModel, arguments: argparse.Namespace
-) -> tuple[RuleExtractor, float]:
+    task: LargeTask, model: Planes, arguments: argparse.Namespace
+) -> tuple[RuleSet, dict[Label, Trace], float]:
     """Extract rules on the sample, and count them on all rows.
 
     Parameters
     ----------
     task : LargeTask
         The table.
-    model : PlaneModel
+    model : Planes
         The model.
     arguments : Namespace
         What rules to extract.
 
     Returns
     -------
-    RuleExtractor
-        Its rules, its trace and its coverage are those of all rows.
-    float
+    rules : RuleSet
+        Their figures are those of all rows.
+    trace : dict from class to Trace
+        What they cover of all rows.
+    right : float
         The share of all rows on which the model is right.
     """
-    from clearmargin.cli.train import extract
-
     least = arguments.min_coverage or max(2, task.rows // 1000)
-    share = len(task.X) / task.rows
-    own = argparse.Namespace(**vars(arguments))
-    own.min_coverage = max(1, math.floor(least * share))
-    extractor = extract(task, model, own)
+    found = _extract_on_sample(task, model, arguments, least)
     try:
-        right = count_on_all(extractor, task, model, least)
+        return _count_on_all(found, task, model, least)
     except (NotPlain, KeyError) as error:
         raise DataError(f"{task.table.name} changed while it was read; try again") from error
-    return extractor, right
 
 
-def count_on_all(extractor: RuleExtractor, task: LargeTask, model: PlaneModel, least: int) -> float:
-    """Put the counts of all rows in the place of those of the sample; rules of too few rows are dropped.
+def _extract_on_sample(
+    task: LargeTask, model: Planes, arguments: argparse.Namespace, least: int
+) -> Extraction:
+    X = task.X.to_numpy(dtype=np.float64)
+    low, high, integer = seen_ranges(list(X.T))
+    space = FeatureSpace(model.space.names, low, high, integer, units=model.space.units)
+    code = {label: k for k, label in enumerate(model.classes_.tolist())}
+    true = np.array([code[label] for label in task.y.tolist()])
+    options = ExtractionOptions(
+        arguments.criterion,
+        max_depth=20,
+        min_coverage=max(1, math.floor(least * len(X) / task.rows)),
+        max_rules=arguments.max_rules,
+        disjoint=True,
+        max_conditions=arguments.max_conditions,
+        tighten=True,
+        # Several searches find fewer rules among hundreds of rows; a sample has thousands.
+        searches=0 if len(X) < task.rows else MOST_SEARCHES,
+    )
+    check_number_of_classes(len(code), options)
+    surface = model.surface(space)
+    check_plane(surface)
+    declared = np.full(len(space), bool(arguments.assume_ranges))
+    data = LabelledPoints(X, true, _codes(model.decision_function(X)))
+    show: Progress = False if arguments.quiet else "auto"
+    with share_bar("extraction", len(code), "rules", show) as watch:
+        return extract_rules(surface, space, declared, data, replace(options, watch=watch))
 
-    Parameters
-    ----------
-    extractor : RuleExtractor
-        Fitted on the sample; it is changed.
-    task : LargeTask
-        The table.
-    model : PlaneModel
-        The model.
-    least : int
-        The fewest rows under a rule.
 
-    Returns
-    -------
-    float
-        The share of all rows on which the model is right.
-    """
-    rules = extractor.rules_
-    classes = model.classes_.tolist()
-    code = {label: k for k, label in enumerate(classes)}
+def _count_on_all(
+    found: Extraction, task: LargeTask, model: Planes, least: int
+) -> tuple[RuleSet, dict[Label, Trace], float]:
+    """Put the counts of all rows in the place of those of the sample; rules of too few rows are dropped."""
+    rules = found.rules
+    code = {label: k for k, label in enumerate(model.classes_.tolist())}
     said_by = np.array([code[rule.label] for rule in rules], dtype=np.intp)
     counts, points = _add_up(rules, said_by, task, model)
     covered, correct, agreed, hit = counts
@@ -229,15 +244,15 @@ def count_on_all(extractor: RuleExtractor, task: LargeTask, model: PlaneModel, l
         )
         for k in order
     ]
-    extractor.rules_ = RuleSet(members, rules.space, rules.classes)
-    for label, trace in extractor.trace_.items():
+    traces: dict[Label, Trace] = {}
+    for label, trace in found.trace.items():
         own = kept[said_by[kept] == code[label]]
         # Rules of a class do not meet, so that no row is counted twice.
-        extractor.trace_[label] = replace(
+        traces[label] = replace(
             trace, points=int(points[code[label]]), kept=len(own), covered=int(hit[own].sum())
         )
-    extractor.coverage_ = {label: trace.coverage for label, trace in extractor.trace_.items()}
-    return float(points.sum() / task.rows)
+    right = float(points.sum() / task.rows)
+    return RuleSet(members, rules.space, rules.classes), traces, right
 
 
 def _first(values: IntArray, value: int) -> int:
@@ -245,7 +260,7 @@ def _first(values: IntArray, value: int) -> int:
 
 
 def _add_up(
-    rules: RuleSet, said_by: IntArray, task: LargeTask, model: PlaneModel
+    rules: RuleSet, said_by: IntArray, task: LargeTask, model: Planes
 ) -> tuple[IntArray, IntArray]:
     """Count the rows under each rule, and for each class the rows that the model gets right.
 
@@ -254,7 +269,11 @@ def _add_up(
     code = {label: k for k, label in enumerate(model.classes_.tolist())}
     counts = np.zeros((4, len(rules)), dtype=np.int64)
     points = np.zeros(len(code), dtype=np.int64)
-    for X, places, texts in task.source.chunks(need_pandas()):
+    # Scores and rules look at no other feature; rules of three classes may look at more than scores.
+    needed = {*features_used(model), *_named_by(rules)}
+    met = 0
+    for X, places, texts in task.source.chunks(need_pandas(), sorted(needed)):
+        met += len(X)
         true = np.array([code[task.labels[text]] for text in texts])[places]
         said = _codes(model.decision_function(X))
         points += np.bincount(true[true == said], minlength=len(code))
@@ -262,24 +281,16 @@ def _add_up(
         right, same = true[rows] == said_by[columns], said[rows] == said_by[columns]
         for j, mask in enumerate((right | True, right, same, right & same)):
             counts[j] += np.bincount(columns[mask], minlength=len(rules))
+    if met != task.rows:
+        raise NotPlain
     return counts, points
 
 
+def _named_by(rules: RuleSet) -> set[str]:
+    boxes = [rule.region for rule in rules if isinstance(rule.region, Box)]
+    return {rules.space.names[j] for box in boxes for j in box.bounded}
+
+
 def _codes(scores: FloatArray) -> IntArray:
-    """The class that the model says, as `PlaneModel.predict` reads its scores."""
+    """The class that the model says, as `Planes.predict` reads its scores."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-
-def print_large_model(model: PlaneModel, right: float, console: Console) -> None:
-    """Say how many features a model needs, and how good it is on all rows."""
-    from clearmargin.cli.listing import features_used
-
-    facts = model.facts or {}
-    text = (
-        f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
-        f"and is right on {100 * right:.1f} % of these rows"
-    )
-    if "accuracy_unseen" in facts:
-        share, folds = 100 * float(facts["accuracy_unseen"]), facts["folds"]
-        text += f", on {share:.1f} % of rows it had not seen ({folds} folds)"
-    console.say(f"{text}.")

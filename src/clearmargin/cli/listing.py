@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console, number_of, table_lines
@@ -9,19 +10,26 @@ from clearmargin.cli.console import Console, number_of, table_lines
 if TYPE_CHECKING:
     from clearmargin.cli.task import Task
     from clearmargin.core import RuleSet
-    from clearmargin.extract import RuleExtractor
-    from clearmargin.store import PlaneModel
+    from clearmargin.core.rule import Label
+    from clearmargin.extract.trace import Trace
+    from clearmargin.store.planes import Planes
 
-__all__ = ["explanation_dict", "model_dict", "print_model", "print_rules"]
+__all__ = [
+    "explanation_dict",
+    "features_used",
+    "model_dict",
+    "print_model",
+    "print_rules",
+    "rule_lines",
+    "share_right",
+]
 
 
-def print_model(model: PlaneModel, task: Task, console: Console) -> None:
-    """Say how many features a model needs, and how good it is."""
-    used = features_used(model)
-    right = float((model.predict(task.X) == task.y).mean())
+def print_model(model: Planes, right: float, console: Console) -> None:
+    """Say how many features a model needs, and on which share of the rows it is right."""
     facts = model.facts or {}
     text = (
-        f"The model uses {len(used)} of {number_of(len(model.space), 'feature')} "
+        f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
         f"and is right on {100 * right:.1f} % of these rows"
     )
     if "accuracy_unseen" in facts:
@@ -30,7 +38,12 @@ def print_model(model: PlaneModel, task: Task, console: Console) -> None:
     console.say(f"{text}.")
 
 
-def features_used(model: PlaneModel) -> list[str]:
+def share_right(model: Planes, task: Task) -> float:
+    """The share of rows on which a model is right."""
+    return float((model.predict(task.X) == task.y).mean())
+
+
+def features_used(model: Planes) -> list[str]:
     """The features that have a weight."""
     used = (model.coef_ != 0).any(axis=0).tolist()
     sources = model.encoding_.sources
@@ -38,25 +51,30 @@ def features_used(model: PlaneModel) -> list[str]:
     return [model.space.names[j] for j in features]
 
 
-def model_dict(model: PlaneModel, task: Task) -> dict[str, Any]:
+def model_dict(model: Planes, right: float) -> dict[str, Any]:
     """A model as plain data for JSON."""
     return {
         "classes": model.classes_.tolist(),
         "features_used": features_used(model),
-        "accuracy": float((model.predict(task.X) == task.y).mean()),
+        "accuracy": right,
         **(model.facts or {}),
     }
 
 
 def print_rules(
-    extractor: RuleExtractor, task: Task, console: Console, *, most: int, assumed: bool
+    rules: RuleSet,
+    traces: Mapping[Label, Trace],
+    task: Task,
+    console: Console,
+    *,
+    most: int,
+    assumed: bool,
 ) -> None:
     """Print the first rules of each class, each with what it covers."""
-    rules = extractor.rules_
     lines = rule_lines(rules)
-    classes = sorted(extractor.trace_, key=lambda label: label != task.positive)
+    classes = sorted(traces, key=lambda label: label != task.positive)
     for label in classes:
-        trace = extractor.trace_[label]
+        trace = traces[label]
         own = [k for k, rule in enumerate(rules) if rule.label == label]
         console.say()
         console.heading(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -65,8 +65,21 @@ class PlainCsv:
     features: list[str]
     target: str
 
-    def chunks(self, pandas: ModuleType) -> Iterator[Chunk]:
-        """Read the rows; `NotPlain` as soon as a value is no number, missing, or too large."""
+    def chunks(self, pandas: ModuleType, only: Sequence[str] | None = None) -> Iterator[Chunk]:
+        """Read the rows; `NotPlain` as soon as a value is no number, missing, or too large.
+
+        Parameters
+        ----------
+        pandas : module
+            Reads the file.
+        only : sequence of str, optional
+            The features to read, where the table was read before and the others do not matter: they are zero.
+
+        Yields
+        ------
+        Chunk
+            Some rows.
+        """
         exact = {"float_precision": "round_trip"} if _rounds_by_default(pandas) else {}
         # A text column may be mixed with numbers in some chunks only; then most of it may be numbers.
         kinds = [""] * len(self.header)
@@ -83,16 +96,20 @@ class PlainCsv:
                 encoding="utf-8",
                 low_memory=False,
                 chunksize=_CHUNK_ROWS,
+                usecols=None if only is None else [*only, self.target],
                 **exact,
             )
             with reader:
                 for frame in reader:
-                    yield self._checked(frame, kinds)
+                    if only is None:
+                        self._check(frame, kinds)
+                    yield self._chunk(frame)
         except (ValueError, OverflowError) as error:
             # Lines of another length, bytes that are not UTF-8: errors of pandas are values out of place.
             raise NotPlain from error
 
-    def _checked(self, frame: Any, kinds: list[str]) -> Chunk:
+    def _check(self, frame: Any, kinds: list[str]) -> None:
+        """Look at the kinds of all columns, which must be the same in all chunks."""
         if frame.index.nlevels > 1 or frame.index.dtype.kind != "i" or frame.shape[1] != len(kinds):
             raise NotPlain
         for j, name in enumerate(self.header):
@@ -106,7 +123,12 @@ class PlainCsv:
             if kind == "text" and (self.separator == ";" or name == self.header[-1]):
                 raise NotPlain
             kinds[j] = kind
-        X = frame[self.features].to_numpy(dtype=np.float64)
+
+    def _chunk(self, frame: Any) -> Chunk:
+        X = np.zeros((len(frame), len(self.features)))
+        for j, name in enumerate(self.features):
+            if name in frame.columns:
+                X[:, j] = frame[name].to_numpy()
         if not np.isfinite(X).all():
             raise NotPlain
         column: NDArray[Any] = frame[self.target].cat

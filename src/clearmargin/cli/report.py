@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, write the report."""
-    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.cli.listing import model_dict, print_model, share_right
     from clearmargin.cli.train import claim_model, extract, prepare, save
     from clearmargin.report import report
 
@@ -36,11 +36,15 @@ def run(arguments: argparse.Namespace) -> None:
     model_file = claim_model(arguments)
     task, model = prepare(arguments, console)
     console.say(task.summary)
-    print_model(model, task, console)
+    print_model(model, share_right(model, task), console)
     extractor = extract(task, model, arguments)
     save(extractor, model_file, arguments, console)
     with writing(out):
         report(extractor, task.X, task.y).save(out, overwrite=arguments.force)
     console.wrote(f"The report is in {out}: open it in a browser.")
-    data = {**task.to_dict(), "model": model_dict(model, task), "rules": len(extractor.rules_)}
+    data = {
+        **task.to_dict(),
+        "model": model_dict(model, share_right(model, task)),
+        "rules": len(extractor.rules_),
+    }
     console.result("", {**data, "file": str(out)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console
@@ -11,8 +12,12 @@ from clearmargin.cli.task import add_task_arguments
 from clearmargin.cli.train import add_extraction_arguments, add_model_arguments, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from clearmargin.cli.task import Task
-    from clearmargin.extract import RuleExtractor
+    from clearmargin.core import RuleSet
+    from clearmargin.core.rule import Label
+    from clearmargin.extract.trace import Trace
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,6 +42,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a command found.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    rules : RuleSet
+        The rules.
+    trace : dict from class to Trace
+        What they cover.
+    model : Planes or RuleExtractor
+        The model with its rules, as it is saved.
+    known : dict
+        The model as plain data.
+    """
+
+    task: Task
+    rules: RuleSet
+    trace: Mapping[Label, Trace]
+    model: Any
+    known: dict[str, Any]
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, print and save them."""
     from clearmargin.cli.listing import print_rules
@@ -45,10 +75,11 @@ def run(arguments: argparse.Namespace) -> None:
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".rules", ".json"])
     model_file = claim_model(arguments)
-    task, extractor, known = _extract_in_chunks(arguments, console) or _extract(arguments, console)
-    rules = extractor.rules_
-    print_rules(extractor, task, console, most=arguments.most, assumed=arguments.assume_ranges)
-    save(extractor, model_file, arguments, console)
+    found = _extract_in_chunks(arguments, console) or _extract(arguments, console)
+    task, rules = found.task, found.rules
+    most, assumed = arguments.most, arguments.assume_ranges
+    print_rules(rules, found.trace, task, console, most=most, assumed=assumed)
+    save(found.model, model_file, arguments, console)
     if out is not None:
         with writing(out):
             rules.save(out, overwrite=arguments.force)
@@ -58,50 +89,43 @@ def run(arguments: argparse.Namespace) -> None:
         text,
         {
             **task.to_dict(),
-            "model": known,
+            "model": found.known,
             "coverage": [
-                {"class": label, "coverage": share} for label, share in extractor.coverage_.items()
+                {"class": label, "coverage": trace.coverage} for label, trace in found.trace.items()
             ],
             "rules": rules.to_dict(),
         },
     )
 
 
-def _extract(
-    arguments: argparse.Namespace, console: Console
-) -> tuple[Task, RuleExtractor, dict[str, Any]]:
-    """Extract from a table that is held in memory; the model comes as plain data too."""
-    from clearmargin.cli.listing import model_dict, print_model
+def _extract(arguments: argparse.Namespace, console: Console) -> Found:
+    """Extract from a table that is held in memory."""
+    from clearmargin.cli.listing import model_dict, print_model, share_right
     from clearmargin.cli.train import extract, prepare
 
     task, model = prepare(arguments, console)
     console.say(task.summary)
-    print_model(model, task, console)
-    return task, extract(task, model, arguments), model_dict(model, task)
+    right = share_right(model, task)
+    print_model(model, right, console)
+    extractor = extract(task, model, arguments)
+    return Found(task, extractor.rules_, extractor.trace_, extractor, model_dict(model, right))
 
 
-def _extract_in_chunks(
-    arguments: argparse.Namespace, console: Console
-) -> tuple[Task, RuleExtractor, dict[str, Any]] | None:
+def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found | None:
     """Extract from a large table of plain numbers, which is never held; None if it is not one."""
     trained_here = ("nu", "max_features", "balanced", "positive")
     if arguments.model is None or any(getattr(arguments, option) for option in trained_here):
         return None
-    from clearmargin.cli.large_rules import extract_large, print_large_model, read_large
-    from clearmargin.cli.listing import features_used
-    from clearmargin.store import load_model
+    from clearmargin.cli.large_rules import extract_large, read_large
+    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.store.reading import load_planes
 
-    model = load_model(arguments.model)
+    model = load_planes(arguments.model)
     task = read_large(arguments, console, model)
     if task is None:
         return None
     console.say(task.summary)
-    extractor, right = extract_large(task, model, arguments)
-    print_large_model(model, right, console)
-    known = {
-        "classes": model.classes_.tolist(),
-        "features_used": features_used(model),
-        "accuracy": right,
-        **(model.facts or {}),
-    }
-    return task, extractor, known
+    rules, trace, right = extract_large(task, model, arguments)
+    print_model(model, right, console)
+    kept = model.with_rules(rules, {"criterion": arguments.criterion})
+    return Found(task, rules, trace, kept, model_dict(model, right))

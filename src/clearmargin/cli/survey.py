@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,36 +79,50 @@ def survey(chunks: Iterable[Chunk], most: int) -> Survey:
     kept: NDArray[Any] | None = None
     low: NDArray[Any] | None = None
     high: NDArray[Any] | None = None
-    whole: NDArray[Any] = np.bool_(True)  # type: ignore[assignment]
-    start = 0
+    whole: BoolArray | None = None
+    start, limit = 0, np.inf
     for X, codes, texts in chunks:
         for text, count in zip(texts, np.bincount(codes, minlength=len(texts)), strict=True):
             tally[text] = tally.get(text, 0) + int(count)
         if len(tally) > _MOST_TEXTS:
             raise NotPlain
         place = np.array([list(tally).index(text) for text in texts])
-        numbers = np.arange(start, start + len(X))
-        rows = np.column_stack([numbers, rng.random(len(X)), place[codes], X])
+        drawn = rng.random(len(X))
+        rows = partial(_rows, X, drawn, place[codes], start)
+        whole = np.ones(X.shape[1], dtype=np.bool_) if whole is None else whole
+        whole[whole] = _is_whole(X[:, whole])
+        low = _ends(low, rows(X.argmin(axis=0)), np.argmin)
+        high = _ends(high, rows(X.argmax(axis=0)), np.argmax)
+        more = rows(np.flatnonzero(drawn < limit))
+        kept = _smallest(more if kept is None else np.concatenate([kept, more]), most)
+        # A row stays only if its number is below those of the rows that fill the sample.
+        limit = kept[:, 1].max() if len(kept) == most else np.inf
         start += len(X)
-        whole = whole & (np.rint(X) == X).all(axis=0) & (np.abs(X) <= _MOST_WHOLE).all(axis=0)
-        low = _ends(low, rows, np.argmin)
-        high = _ends(high, rows, np.argmax)
-        kept = _smallest(rows if kept is None else np.concatenate([kept, rows]), most)
-    if kept is None or low is None or high is None:
+    if kept is None or low is None or high is None or whole is None:
         raise NotPlain
     every = np.concatenate([kept, low, high])
     _, first = np.unique(every[:, 0], return_index=True)
     chosen = every[first]
-    return Survey(chosen[:, 3:], chosen[:, 2].astype(np.intp), tally, np.asarray(whole))
+    return Survey(chosen[:, 3:], chosen[:, 2].astype(np.intp), tally, whole)
+
+
+def _rows(
+    X: FloatArray, drawn: FloatArray, place: IntArray, start: int, which: IntArray
+) -> FloatArray:
+    """Some rows of a chunk, with their numbers in the table, the numbers they drew, and their classes."""
+    return np.column_stack([start + which, drawn[which], place[which], X[which]])
 
 
 def _smallest(rows: FloatArray, most: int) -> FloatArray:
     return rows if len(rows) <= most else rows[np.argpartition(rows[:, 1], most - 1)[:most]]
 
 
-def _ends(known: FloatArray | None, rows: FloatArray, which: Any) -> FloatArray:
+def _is_whole(X: FloatArray) -> BoolArray:
+    return np.asarray(((np.rint(X) == X) & (np.abs(X) <= _MOST_WHOLE)).all(axis=0))
+
+
+def _ends(known: FloatArray | None, found: FloatArray, which: Any) -> FloatArray:
     """The rows at one end of the range of each feature, a row for each feature."""
-    found: FloatArray = rows[which(rows[:, 3:], axis=0)]
     if known is None:
         return found
     both = np.stack([known, found])

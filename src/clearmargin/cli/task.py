@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clearmargin.store import PlaneModel
 
-__all__ = ["Task", "add_task_arguments", "read_task"]
+__all__ = ["Task", "add_task_arguments", "position_of", "read_classes", "read_task"]
 
 # Texts that differ in most rows are names of rows, or free text; few rows cannot tell.
 _FEW_KINDS = 10
@@ -140,7 +140,7 @@ def read_task(
         raise DataError(
             f"{table.name} has no column beside {target!r}; is the separator right (--separator)?"
         )
-    y, positive = _read_classes(table, target, labelled, arguments.positive, console)
+    y, positive = read_classes(table, target, labelled, arguments.positive, console)
     if model is None:
         X = _without_names_of_rows(features, arguments, console)
     else:
@@ -209,9 +209,10 @@ def _is_counter(values: NDArray[Any]) -> bool:
     return bool((np.diff(values) == 1).all())
 
 
-def _read_classes(
+def read_classes(
     table: Table, target: str, rows: BoolArray, positive: str | None, console: Console
 ) -> tuple[NDArray[Any], Label | None]:
+    """Read the classes of the rows, and the positive one if the user names it."""
     values = table.frame[target].to_numpy()[rows]
     labels = (
         values if values.dtype.kind == "i" else np.array([_text(v) for v in values], dtype=object)

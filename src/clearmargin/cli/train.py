@@ -254,6 +254,7 @@ def extract(task: Task, model: PlaneModel, arguments: argparse.Namespace) -> Rul
         max_conditions=arguments.max_conditions,
         min_coverage=arguments.min_coverage or max(2, len(task.X) // 1000),
         bounds=bounds,
+        progress=False if arguments.quiet else "auto",
     ).fit(task.X, task.y)
 
 

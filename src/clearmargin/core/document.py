@@ -137,7 +137,9 @@ def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, 
         What a `RuleSet` is made of.
     """
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise FileDamagedError(f'these are no clearmargin rules: "format" must be "{FORMAT}"')
+        said = data.get("format") if isinstance(data, Mapping) else None
+        hint = "; this is a model, which load_model reads" if said == "clearmargin-model" else ""
+        raise FileDamagedError(f'these are no clearmargin rules: "format" must be "{FORMAT}"{hint}')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise FileDamagedError(f'"version" must be a whole number from 1, not {_show(version)}')

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clearmargin.exceptions import FileInTheWayError
 
-__all__ = ["write_text_atomically"]
+__all__ = ["write_bytes_atomically", "write_text_atomically"]
 
 
 def write_text_atomically(
@@ -17,8 +17,7 @@ def write_text_atomically(
 ) -> Path:
     """Write a text file so that readers see the old content or the new one, never a part.
 
-    The text goes to a file beside the target, is flushed to the disk and renamed. An existing file is left
-    alone unless `overwrite` is set.
+    An existing file is left alone unless `overwrite` is set.
 
     Parameters
     ----------
@@ -33,6 +32,45 @@ def write_text_atomically(
     -------
     Path
         The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text_atomically(f"{folder}/a.txt", "12").read_text()
+    '12'
+    """
+    return write_bytes_atomically(path, text.encode("utf-8"), overwrite=overwrite)
+
+
+def write_bytes_atomically(
+    path: str | os.PathLike[str], content: bytes, *, overwrite: bool = False
+) -> Path:
+    """Write a file of bytes so that readers see the old content or the new one, never a part.
+
+    The content goes to a file beside the target, is flushed to the disk and renamed. An existing file is left
+    alone unless `overwrite` is set.
+
+    Parameters
+    ----------
+    path : path
+        Where to write.
+    content : bytes
+        The content.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bytes_atomically(f"{folder}/a.bin", b"12").read_bytes()
+    b'12'
     """
     target = Path(path)
     if target.is_dir():
@@ -44,8 +82,8 @@ def write_text_atomically(
     # Opened for exclusive creation, a file gets the mode that the user's umask asks for.
     beside = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with beside.open("xb") as stream:
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         _put_in_place(beside, target, overwrite=overwrite)

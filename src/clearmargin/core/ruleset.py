@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from clearmargin.core.document import read_document, write_document
 from clearmargin.core.files import write_text_atomically
 from clearmargin.core.packing import PackedRules
+from clearmargin.core.reading import read_json, read_text
 from clearmargin.core.rule import Label, Rule, as_label
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.stats import RuleScores, RuleStats
@@ -259,21 +260,13 @@ class RuleSet(Value, Sequence[Rule]):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RuleSet:
         """Read rules from a .json or .rules file."""
-        form = _form(path)
-        try:
-            # Some editors put a byte-order mark at the start.
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
-        if form == ".rules":
+        if _form(path) == ".rules":
+            text = read_text(path)
             try:
                 return cls.from_text(text)
             except RuleSyntaxError as error:
                 raise error.in_file(str(path)) from None
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep
-            raise FileDamagedError(f"{path} is not valid JSON: {error}") from error
+        data = read_json(path)
         try:
             return cls.from_dict(data)
         except (FileDamagedError, FileTooNewError) as error:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearmargin.core.files import write_bytes_atomically
 from clearmargin.core.rule import Rule
 from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
-from clearmargin.export.binary_file import write_bytes_atomically
 from clearmargin.export.conditions import Between, Member, Weighted, conditions
 from clearmargin.export.labels import label_text
 from clearmargin.text.lexer import quote

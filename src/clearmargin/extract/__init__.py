@@ -1,7 +1,31 @@
 """Rules out of hyperplanes, and explanations of single cases."""
 
-from clearmargin.extract.explanation import Explanation
-from clearmargin.extract.explore import Exploration, explore_volume
-from clearmargin.extract.extractor import RuleExtractor
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clearmargin.extract.explanation import Explanation
+    from clearmargin.extract.explore import Exploration, explore_volume
+    from clearmargin.extract.extractor import RuleExtractor
 
 __all__ = ["Explanation", "Exploration", "RuleExtractor", "explore_volume"]
+
+# Loaded when first used: commands that need only the search for boxes start without scikit-learn.
+_HOME_OF = {
+    "Explanation": "explanation",
+    "Exploration": "explore",
+    "RuleExtractor": "extractor",
+    "explore_volume": "explore",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

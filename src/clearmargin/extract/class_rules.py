@@ -10,31 +10,29 @@ from functools import partial
 import numpy as np
 
 from clearmargin.core import Box, FeatureSpace, HalfSpace
+from clearmargin.core.progress import Watch, part
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
-from clearmargin.extract.covering import cover_with_overlap
 from clearmargin.extract.members import members_of
 from clearmargin.extract.polytope import extract_polytope_boxes
-from clearmargin.extract.portfolio import search_coverage
+from clearmargin.extract.portfolio import MOST_SEARCHES, search_coverage
 from clearmargin.extract.proof import needed_ends, prove
 from clearmargin.extract.recursion import Criterion, Search, extract_boxes
 from clearmargin.extract.simplify import merge_neighbours, simplify_box
 from clearmargin.programs.coverage_corner import coverage_corner
-from clearmargin.programs.coverage_exact import exact_corner
-from clearmargin.programs.coverage_lp import feature_corner, point_corner, separable_corner
 from clearmargin.programs.short_corner import short_corner
 from clearmargin.programs.side import Index, Region, Side
 from clearmargin.programs.volume_corner import volume_corner
 
 __all__ = ["CRITERIA", "ClassBoxes", "ExtractionOptions", "boxes_of_class"]
 
-CRITERIA: dict[str, Criterion] = {
-    "volume": volume_corner,
-    "coverage": coverage_corner,
-    "coverage-lp": point_corner,
-    "coverage-lp-feature": feature_corner,
-    "coverage-lp-separable": separable_corner,
-    "coverage-exact": exact_corner,
-}
+CRITERIA = (
+    "volume",
+    "coverage",
+    "coverage-lp",
+    "coverage-lp-feature",
+    "coverage-lp-separable",
+    "coverage-exact",
+)
 
 
 # With more points than this, boxes are searched for on evenly spaced ones, and then counted on all.
@@ -43,7 +41,7 @@ _MOST_POINTS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How rules are to be found; see `RuleExtractor`."""
+    """How rules are to be found; see `RuleExtractor`. `searches` counts drawn searches for coverage beside the first."""
 
     criterion: str
     max_depth: int
@@ -52,6 +50,8 @@ class ExtractionOptions:
     disjoint: bool
     max_conditions: int | None
     tighten: bool
+    watch: Watch | None = None
+    searches: int = MOST_SEARCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,13 @@ def boxes_of_class(
     own = np.flatnonzero(held & wanted)
     step = max(1, -(-len(own) // _MOST_POINTS))
     some = X[own[::step]]
-    scaled = replace(options, min_coverage=-(-options.min_coverage // step))
+    # With short rules there is a second search, for what they cost.
+    searches = 1 if options.max_conditions is None else 2
+    scaled = replace(
+        options,
+        min_coverage=-(-options.min_coverage // step),
+        watch=part(options.watch, 1 / searches),
+    )
     pairs, problems = _search(halfspaces, domain, some, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
@@ -148,7 +154,8 @@ def _covered_without_limit(
     """How many points rules of any length would cover: what a limit on their length costs."""
     if options.max_conditions is None:
         return None
-    pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
+    watch = part(options.watch, 1.0, counts=False)
+    pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None, watch=watch))
     sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
     return step * sum(size for size in sizes if size >= options.min_coverage)
 
@@ -157,6 +164,8 @@ def _search(
     halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
 ) -> tuple[list[tuple[Box, Index]], int]:
     if not len(X):
+        if options.watch is not None:
+            options.watch(1.0, 0)
         return [], 0
     if len(halfspaces) > 1:
         return extract_polytope_boxes(
@@ -166,6 +175,7 @@ def _search(
             max_depth=options.max_depth,
             min_coverage=options.min_coverage,
             max_rules=options.max_rules,
+            watch=options.watch,
         )
     side = Side.of(halfspaces[0])
     Z = side.orient(X)
@@ -174,15 +184,18 @@ def _search(
 
 
 def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionOptions) -> Search:
-    criterion = CRITERIA[options.criterion]
+    criterion = _criterion(options.criterion)
     if options.max_conditions is not None:
         kind = "volume" if options.criterion == "volume" else "coverage"
         criterion = partial(
             short_corner, domain=domain, max_conditions=options.max_conditions, criterion=kind
         )
-    search = _search_disjoint(side, domain, Z, criterion, options)
     if options.disjoint:
-        return search
+        return _search_disjoint(side, domain, Z, criterion, options)
+    half = part(options.watch, 0.5)
+    search = _search_disjoint(side, domain, Z, criterion, replace(options, watch=half))
+    from clearmargin.extract.covering import cover_with_overlap
+
     return cover_with_overlap(
         side,
         domain,
@@ -191,14 +204,32 @@ def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionO
         min_coverage=options.min_coverage,
         max_rules=options.max_rules,
         criterion=criterion,
+        watch=half,
     )
+
+
+def _criterion(name: str) -> Criterion:
+    if name == "volume":
+        return volume_corner
+    if name == "coverage":
+        return coverage_corner
+    # Solvers are loaded by those who use them.
+    from clearmargin.programs.coverage_exact import exact_corner
+    from clearmargin.programs.coverage_lp import feature_corner, point_corner, separable_corner
+
+    return {
+        "coverage-lp": point_corner,
+        "coverage-lp-feature": feature_corner,
+        "coverage-lp-separable": separable_corner,
+        "coverage-exact": exact_corner,
+    }[name]
 
 
 def _search_disjoint(
     side: Side, domain: Region, Z: FloatArray, criterion: Criterion, options: ExtractionOptions
 ) -> Search:
     find = (
-        search_coverage
+        partial(search_coverage, searches=options.searches)
         if criterion is coverage_corner
         else partial(extract_boxes, criterion=criterion)
     )
@@ -211,4 +242,5 @@ def _search_disjoint(
         max_rules=options.max_rules,
         # A face moved in to the points would count as a condition.
         tighten=options.tighten and options.max_conditions is None,
+        watch=options.watch,
     )

@@ -16,8 +16,9 @@ from clearmargin.programs.side import BoolArray, Corner, FloatArray, FoundBox, I
 
 __all__ = ["consolidate"]
 
-# The work grows with boxes times points; beyond this it is left alone.
-_MOST_BOXES, _MOST_POINTS = 300, 2_000
+# Comparisons of a point with the hull of a box and another point, as many as some hundred points need. Among thousands
+# a rule more or less matters little, and the work would grow with their square.
+_MOST_COMPARISONS = 5_000_000
 
 
 @dataclass(slots=True)
@@ -114,17 +115,32 @@ def consolidate(
     covered = np.zeros(len(Z), dtype=np.bool_)
     for box in kept:
         covered[box.points] = True
-    open_points = np.flatnonzero(~covered)
-    if not kept or len(kept) > _MOST_BOXES or len(open_points) > _MOST_POINTS:
+    if not kept:
         return kept
-    table = _grow(side, Z, _Boxes.of(kept), open_points)
-    table = _dissolve(side, Z, table)
+    work = _Work(_MOST_COMPARISONS)
+    table = _grow(side, Z, _Boxes.of(kept), np.flatnonzero(~covered), work)
+    table = _dissolve(side, Z, table, work)
     return [_found(table.row(r), Z) for r in range(len(table))]
 
 
-def _grow(side: Side, Z: FloatArray, boxes: _Boxes, points: Index) -> _Boxes:
+@dataclass(slots=True)
+class _Work:
+    """How many comparisons are left to be spent."""
+
+    left: int
+
+    def affords(self, boxes: _Boxes, points: Index) -> bool:
+        """Pay for comparing all points with the hulls of all boxes and points, if enough is left."""
+        price = len(boxes) * len(points) ** 2
+        if price > self.left:
+            return False
+        self.left -= price
+        return True
+
+
+def _grow(side: Side, Z: FloatArray, boxes: _Boxes, points: Index, work: _Work) -> _Boxes:
     """Take in points one after the other, each by the box whose hull gains most."""
-    while len(points):
+    while len(points) and work.affords(boxes, points):
         gains = [_best_hull(side, Z, boxes, points, int(p)) for p in points]
         best = max(gains, key=lambda gain: gain[0])
         if best[0] == 0:
@@ -153,7 +169,7 @@ def _best_hull(
     return best
 
 
-def _dissolve(side: Side, Z: FloatArray, boxes: _Boxes) -> _Boxes:
+def _dissolve(side: Side, Z: FloatArray, boxes: _Boxes, work: _Work) -> _Boxes:
     """Drop boxes, the emptiest first, whose points the others can take in one by one."""
     sizes = [int(boxes.row(r).contains(Z).sum()) for r in range(len(boxes))]
     order = [r for _, r in sorted(zip(sizes, range(len(boxes)), strict=True))]
@@ -163,7 +179,7 @@ def _dissolve(side: Side, Z: FloatArray, boxes: _Boxes) -> _Boxes:
         if len(boxes) == 1:
             break
         points = np.flatnonzero(boxes.row(place).contains(Z))
-        rest = _grow(side, Z, boxes.without(place), points)
+        rest = _grow(side, Z, boxes.without(place), points, work)
         held = [rest.row(s).contains(Z[points]) for s in range(len(rest))]
         if np.any(held, axis=0).all():
             boxes = rest

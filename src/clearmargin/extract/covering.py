@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearmargin.core.progress import Watch
 from clearmargin.exceptions import SolverError
 from clearmargin.extract.recursion import Criterion, Search
 from clearmargin.optim import Linear, Program, Variables, solve
@@ -33,6 +34,7 @@ def cover_with_overlap(
     min_coverage: int,
     max_rules: int | None,
     criterion: Criterion = coverage_corner,
+    watch: Watch | None = None,
 ) -> Search:
     """Cover points by boxes that may overlap.
 
@@ -48,6 +50,8 @@ def cover_with_overlap(
         Most boxes.
     criterion : callable
         Gives the corner of the best box for the points that are left.
+    watch : callable, optional
+        Told of each share of the points that is done with.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def cover_with_overlap(
     """
     kept = [box for box in disjoint.boxes if len(box.points) >= min_coverage][:max_rules]
     pool = [Corner(box.far, box.far_closed) for box in kept]
-    greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion)
+    greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion, watch)
     pool += greedy
     problems += disjoint.problems
     if not pool:
@@ -77,7 +81,12 @@ def cover_with_overlap(
 
 
 def _greedy_corners(
-    side: Side, domain: Region, Z: FloatArray, min_coverage: int, criterion: Criterion
+    side: Side,
+    domain: Region,
+    Z: FloatArray,
+    min_coverage: int,
+    criterion: Criterion,
+    watch: Watch | None,
 ) -> tuple[list[Corner], int]:
     """Corners one after the other, each for the points that are left."""
     left = np.arange(len(Z))
@@ -90,7 +99,11 @@ def _greedy_corners(
         if corner is None or holds is None or holds.sum() < min_coverage:
             break
         corners.append(corner)
+        if watch is not None:
+            watch(int(holds.sum()) / len(Z), 0)
         left = left[~holds]
+    if watch is not None and len(left):
+        watch(len(left) / len(Z), 0)
     return corners, problems
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,30 +22,10 @@ from clearmargin.core import Hyperplane
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.affine_steps import pass_steps
+from clearmargin.extract.duel import Duel, highest_wins
 from clearmargin.extract.flow import Flow
 
-__all__ = ["Decision", "Duel", "read_decision"]
-
-
-class Duel(NamedTuple):
-    """A plane between two classes: f > 0 speaks for the one, f <= 0 for the other, which also wins ties.
-
-    Parameters
-    ----------
-    positive, negative : int
-        Positions of the two classes among all classes.
-    plane : Hyperplane
-        The plane f = 0.
-
-    Examples
-    --------
-    >>> Duel(1, 0, Hyperplane([2.0], -1.0)).plane.side(1).contains([[0.5], [0.75]])
-    array([False,  True])
-    """
-
-    positive: int
-    negative: int
-    plane: Hyperplane
+__all__ = ["Decision", "read_decision", "register_reader"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +78,41 @@ def read_decision(estimator: Any, flow: Flow) -> Decision:
     return _read(estimator, flow)
 
 
+Reader = Callable[[Any, Flow], Decision]
+
+
+def register_reader(*kinds: type[Any]) -> Callable[[Reader], Reader]:
+    """Teach `read_decision`, and with it `RuleExtractor`, to read further kinds of classifiers.
+
+    Parameters
+    ----------
+    *kinds : type
+        Classes of classifiers; their subclasses are read alike, unless they have a reader of their own.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of a fitted classifier and the columns that it is given (a `Flow`), which returns a
+        `Decision`.
+
+    Examples
+    --------
+    >>> class Above:
+    ...     classes_ = np.array(["low", "high"])
+    >>> @register_reader(Above)
+    ... def read_above(estimator, flow):
+    ...     plane = flow.affine.pull_back(np.array([1.0]), -5.0)
+    ...     return Decision(estimator.classes_, (plane,), (Duel(1, 0, plane),))
+    """
+
+    def register(reader: Reader) -> Reader:
+        for kind in kinds:
+            _read.register(kind, reader)
+        return reader
+
+    return register
+
+
 @singledispatch
 def _read(estimator: Any, flow: Flow) -> Decision:
     kind = type(estimator).__name__
@@ -116,7 +132,7 @@ def _read(estimator: Any, flow: Flow) -> Decision:
             f"{kind} has {len(scores)} rows of weights for {len(classes)} classes; one row for two classes, or one "
             "for each class is what can be read"
         )
-    return Decision(classes, scores, _highest_wins(scores))
+    return Decision(classes, scores, highest_wins(scores))
 
 
 def _own_planes(estimator: Any, flow: Flow) -> tuple[Hyperplane, ...]:
@@ -133,14 +149,6 @@ def _own_planes(estimator: Any, flow: Flow) -> tuple[Hyperplane, ...]:
     constants = np.broadcast_to(given, (len(weights),))
     return tuple(
         flow.affine.pull_back(w, float(b)) for w, b in zip(weights, constants, strict=True)
-    )
-
-
-def _highest_wins(scores: tuple[Hyperplane, ...]) -> tuple[Duel, ...]:
-    # Of equal scores the first wins, as in numpy.argmax: the later class must be strictly better.
-    return tuple(
-        Duel(later, first, _difference(scores[later], scores[first]))
-        for first, later in combinations(range(len(scores)), 2)
     )
 
 
@@ -203,7 +211,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
         )
     # Here the parts speak by their decision functions, so that their own way with ties is not asked.
     scores = tuple(_of_two(part, flow).scores[0] for part in estimator.estimators_)
-    duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else _highest_wins(scores)
+    duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else highest_wins(scores)
     return Decision(np.asarray(estimator.classes_), scores, duels)
 
 
@@ -230,11 +238,3 @@ def _of_two(part: Any, flow: Flow) -> Decision:
 
 def _negative(plane: Hyperplane) -> Hyperplane:
     return Hyperplane(-plane.coef, -plane.intercept)
-
-
-def _difference(f: Hyperplane, g: Hyperplane) -> Hyperplane:
-    # Parts with encoders of their own may know different numbers of sources.
-    coef = np.zeros(max(f.n_features, g.n_features))
-    coef[: f.n_features] += f.coef
-    coef[: g.n_features] -= g.coef
-    return Hyperplane(coef, f.intercept - g.intercept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from clearmargin.core.columns import Column
 from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import BoolArray, FloatArray, Value
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.extract.flow import Sources
 from clearmargin.extract.model_table import read_columns
+
+if TYPE_CHECKING:
+    from clearmargin.extract.flow import Sources
 
 __all__ = ["Encoding", "Source", "build_encoding"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,16 +11,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clearmargin.core import Box, FeatureSpace, Hyperplane, Rule, RuleSet, RuleStats
+from clearmargin.core import Box, Hyperplane
 from clearmargin.core.points import is_point
+from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
-from clearmargin.core.value import BoolArray, FloatArray, IntArray
+from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
 from clearmargin.extract.cases import check_cases, check_table, has_unknown_category
-from clearmargin.extract.class_rules import ClassBoxes, ExtractionOptions, boxes_of_class
-from clearmargin.extract.domain import declared_limits, encoded_domain, read_bounds
+from clearmargin.extract.domain import read_bounds
 from clearmargin.extract.explain import Explainer, Explanations, Reference
 from clearmargin.extract.explanation import Explanation
+from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
 from clearmargin.extract.options import (
     check_fallback,
     check_number_of_classes,
@@ -29,7 +31,6 @@ from clearmargin.extract.plane_check import check_plane
 from clearmargin.extract.surface import read_surface
 from clearmargin.extract.trace import Trace
 from clearmargin.extract.training import class_codes, read_labels, train
-from clearmargin.extract.translate import to_user_box
 from clearmargin.extract.volume_share import volume_curve
 from clearmargin.programs.clipped_volume import Volume
 
@@ -80,6 +81,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
     fallback : "estimator", "abstain" or a class, default "estimator"
         What to predict where no rule fires: what the model says, None, or always the same class.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
 
     Attributes
     ----------
@@ -129,6 +132,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         max_conditions: int | None = None,
         tighten: bool = True,
         fallback: Any = "estimator",
+        progress: Progress = "auto",
     ):
         self.estimator = estimator
         self.criterion = criterion
@@ -140,6 +144,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self.max_conditions = max_conditions
         self.tighten = tighten
         self.fallback = fallback
+        self.progress = progress
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Train the model if need be, and extract its rules.
@@ -176,81 +181,26 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         known = is_point(points)
         if not known.all():
             points, true, said = points[known], true[known], said[known]
-        columns = encoded_domain(surface, self.space_, points)
-        self._limits = declared_limits(surface, columns, self._declared)
-        found = [
-            self._extract_class(k, columns, points, (said == k) & (true == k), options)
-            for k in range(len(surface.classes))
-        ]
-        self._keep(found, columns, points, true, said)
+        data = LabelledPoints(points, true, said)
+        with share_bar("extraction", len(surface.classes), "rules", self.progress) as watch:
+            watched = replace(options, watch=watch)
+            found = extract_rules(surface, self.space_, self._declared, data, watched)
+        self.trace_: dict[Label, Trace] = found.trace
+        self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
+        self.rules_ = found.rules
+        self._measure_volume(found)
+        self._explainer = Explainer(
+            surface,
+            found.columns,
+            self.space_,
+            found.limits,
+            found.rules,
+            found.boxes,
+            Reference.sample(points, true, said),
+        )
         return self
 
-    def _extract_class(
-        self,
-        k: int,
-        columns: FeatureSpace,
-        points: FloatArray,
-        wanted: BoolArray,
-        options: ExtractionOptions,
-    ) -> ClassBoxes:
-        """The boxes of a class, and the rows in them."""
-        halfspaces = self.surface_.regions()[k]
-        held = np.ones(len(points), dtype=np.bool_)
-        reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
-        for halfspace in halfspaces:
-            held &= halfspace.contains_exactly(points, reach)
-        return boxes_of_class(halfspaces, columns, self._limits, points, held, wanted, options)
-
-    def _keep(
-        self,
-        found: list[ClassBoxes],
-        columns: FeatureSpace,
-        points: FloatArray,
-        true: IntArray,
-        said: IntArray,
-    ) -> None:
-        """Turn boxes into rules and remember what is known about them."""
-        surface = self.surface_
-        rules: list[Rule] = []
-        boxes: list[Box] = []
-        self.trace_: dict[Label, Trace] = {}
-        for k, result in enumerate(found):
-            label, kept = surface.classes[k], 0
-            covered = np.zeros(len(points), dtype=np.bool_)
-            for box, rows in zip(result.boxes, result.rows, strict=True):
-                user_box = to_user_box(box, surface)
-                if user_box is None:
-                    continue
-                stats = RuleStats(
-                    rows=len(points),
-                    covered=len(rows),
-                    correct=int(np.count_nonzero(true[rows] == k)),
-                    agreed=int(np.count_nonzero(said[rows] == k)),
-                )
-                rules.append(Rule(user_box, label, origin="extracted", proof="proved", stats=stats))
-                boxes.append(box)
-                covered[rows] = True
-                kept += 1
-            self.trace_[label] = Trace(
-                result.wanted,
-                result.problems,
-                result.found,
-                kept,
-                int(np.count_nonzero(covered & (true == k) & (said == k))),
-                result.seconds,
-                result.unlimited,
-            )
-        self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
-        self.rules_ = RuleSet(rules, self.space_, surface.classes)
-        self._measure_volume([result.origins for result in found], columns)
-        reference = Reference.sample(points, true, said)
-        self._explainer = Explainer(
-            surface, columns, self.space_, self._limits, self.rules_, tuple(boxes), reference
-        )
-
-    def _measure_volume(
-        self, origins: list[tuple[tuple[Box, ...], ...]], columns: FeatureSpace
-    ) -> None:
+    def _measure_volume(self, found: Extraction) -> None:
         """Measure the boxes as they were found: whole numbers and few digits take volume away, not cases."""
         self.volume_coverage_: dict[Label, Volume] = {}
         self.volume_curve_: dict[Label, FloatArray] = {}
@@ -258,10 +208,10 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         has_categories = any(source.code is not None for source in self.surface_.sources)
         if len(self.surface_.classes) != 2 or not self.disjoint or has_categories:
             return
-        domain = Box(columns.lower, columns.upper)
+        domain = Box(found.columns.lower, found.columns.upper)
         for k, label in enumerate(self.surface_.classes):
             (halfspace,) = self.surface_.regions()[k]
-            curve, total = volume_curve(halfspace, domain, origins[k])
+            curve, total = volume_curve(halfspace, domain, found.origins[k])
             self.volume_curve_[label], self.volume_coverage_[label] = curve, total
 
     @property

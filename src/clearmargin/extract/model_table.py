@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import sparse
-from sklearn.pipeline import Pipeline
-
 from clearmargin.core.columns import Column, column_keys, table_array
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError
@@ -45,6 +42,8 @@ class ModelTable:
     @classmethod
     def read(cls, estimator: Any, X: Any) -> ModelTable:
         """Match a table to a fitted estimator: by names where both have them, else by position."""
+        from scipy import sparse
+
         if sparse.issparse(X):
             raise DataError("X is a sparse matrix, and rules need tables; pass X.toarray()")
         names, n_features = _known_columns(estimator)
@@ -108,6 +107,8 @@ def _check_width(met: int, expected: int | None) -> None:
 
 def _known_columns(estimator: Any) -> tuple[tuple[str, ...] | None, int | None]:
     """Names and number of the columns that the estimator was fitted to, as far as it knows them."""
+    from sklearn.pipeline import Pipeline
+
     if isinstance(estimator, Pipeline):
         # A pipeline asks its first step, which may be a text that knows nothing.
         steps = (step for _, step in estimator.steps if hasattr(step, "fit"))

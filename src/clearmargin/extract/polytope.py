@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearmargin.core import Box, HalfSpace
+from clearmargin.core.progress import Watch
 from clearmargin.programs.peeled_box import peeled_box
 from clearmargin.programs.side import BoolArray, FloatArray, Index
 
@@ -23,6 +24,7 @@ def extract_polytope_boxes(
     max_depth: int,
     min_coverage: int,
     max_rules: int | None,
+    watch: Watch | None = None,
 ) -> tuple[list[Found], int]:
     """Cover points in an intersection of half-spaces by disjoint boxes.
 
@@ -34,7 +36,7 @@ def extract_polytope_boxes(
         Where all boxes have to lie.
     X : ndarray of shape (m, n)
         The points to cover.
-    max_depth, min_coverage, max_rules
+    max_depth, min_coverage, max_rules, watch
         As for `extract_boxes`.
 
     Returns
@@ -57,9 +59,14 @@ def extract_polytope_boxes(
             continue
         covered = box.contains(X[points])
         found.append((box, points[covered]))
-        counted += int(covered.sum()) >= min_coverage
+        size = int(covered.sum())
+        counted += size >= min_coverage
+        if watch is not None:
+            watch(size / len(X), int(size >= min_coverage))
         if depth + 1 < max_depth:
             agenda += _leftover(region, box, X, points[~covered], depth + 1)
+    if watch is not None:
+        watch(1.0 - sum(len(points) for _, points in found) / len(X), 0)
     return found, problems
 
 

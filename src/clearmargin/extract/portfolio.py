@@ -12,18 +12,19 @@ from functools import partial
 
 import numpy as np
 
+from clearmargin.core.progress import Watch, part
 from clearmargin.extract.consolidate import consolidate
 from clearmargin.extract.recursion import Search, extract_boxes
 from clearmargin.programs.coverage_corner import coverage_corner
 from clearmargin.programs.side import FloatArray, FoundBox, Region, Side
 
-__all__ = ["RULE_PRICE", "search_coverage"]
+__all__ = ["MOST_SEARCHES", "RULE_PRICE", "search_coverage"]
 
 # The share of the points that a rule has to cover to earn its place.
 RULE_PRICE = 0.01
 # More searches were not seen to find better sets on data of some hundred points; with many points one costs more and
 # matters less.
-_MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
+MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
 _CONSOLIDATED = 4
 
 
@@ -36,6 +37,8 @@ def search_coverage(
     min_coverage: int,
     max_rules: int | None,
     tighten: bool,
+    watch: Watch | None = None,
+    searches: int = MOST_SEARCHES,
 ) -> Search:
     """Run the recursion for point coverage several times and keep the best set of boxes.
 
@@ -43,8 +46,10 @@ def search_coverage(
     ----------
     side, domain, Z
         The half-space, its domain and the points, as for `extract_boxes`.
-    max_depth, min_coverage, max_rules, tighten
+    max_depth, min_coverage, max_rules, tighten, watch
         As for `extract_boxes`.
+    searches : int
+        Most drawn searches beside the first, which draws nothing.
 
     Returns
     -------
@@ -61,15 +66,18 @@ def search_coverage(
         max_rules=max_rules,
         tighten=tighten,
     )
-    searches = [run(coverage_corner)]
     pairs = len(side.a) * (len(side.a) - 1) // 2
     affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))
-    for seed in range(min(_MOST_SEARCHES, affordable)):
+    more = min(searches, affordable)
+    found = [run(coverage_corner, watch=part(watch, 1 / (1 + more)))]
+    # The first search shows about how many rules there will be; the others look for better ones.
+    again = part(watch, 1 / (1 + more), counts=False)
+    for seed in range(more):
         rng = np.random.default_rng(seed)
-        searches.append(run(partial(coverage_corner, rng=rng), rng=rng))
-    problems = sum(search.problems for search in searches)
-    searches.sort(key=lambda search: -_worth(search.boxes, Z, min_coverage, max_rules))
-    sets = [consolidate(side, Z, s.boxes, min_coverage) for s in searches[:_CONSOLIDATED]]
+        found.append(run(partial(coverage_corner, rng=rng), rng=rng, watch=again))
+    problems = sum(search.problems for search in found)
+    found.sort(key=lambda search: -_worth(search.boxes, Z, min_coverage, max_rules))
+    sets = [consolidate(side, Z, s.boxes, min_coverage) for s in found[:_CONSOLIDATED]]
     best = max(sets, key=lambda boxes: _worth(boxes, Z, min_coverage, max_rules))
     return Search(best, problems, _left_over(best, len(Z)))
 

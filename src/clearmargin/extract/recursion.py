@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clearmargin.core.progress import Watch
 from clearmargin.programs.side import Corner, FloatArray, FoundBox, Index, Region, Side
 
 __all__ = ["Criterion", "Search", "extract_boxes", "tightened"]
@@ -57,6 +58,7 @@ def extract_boxes(
     max_rules: int | None = None,
     tighten: bool = True,
     rng: np.random.Generator | None = None,
+    watch: Watch | None = None,
 ) -> Search:
     """Cover points on one side of a plane by disjoint boxes.
 
@@ -81,6 +83,8 @@ def extract_boxes(
         Whether the far faces of a region are moved in to its outermost points before it is searched.
     rng : Generator, optional
         With it the faces cut in random order, else the dearest first.
+    watch : callable, optional
+        Told of each share of the points that is done with, and of boxes.
 
     Returns
     -------
@@ -94,11 +98,17 @@ def extract_boxes(
     by_feature = np.ascontiguousarray(Z.T)  # faces are compared with one feature of many points
     left_over: list[Index] = []
     counted = 0
+
+    def settle(count: int, found: int = 0) -> None:
+        if watch is not None:
+            watch(count / len(Z), found)
+
     while agenda:
         region, points, depth = agenda.pop()
         enough = max_rules is not None and counted >= max_rules
         if depth >= max_depth or enough or search.problems >= most_problems:
             left_over.append(points)
+            settle(len(points))
             continue
         inside = by_feature.take(points, axis=1).T
         if tighten:
@@ -107,6 +117,7 @@ def extract_boxes(
         search.problems += 1
         if corner is None:
             left_over.append(points)
+            settle(len(points))
             continue
         order = _cutting_order(side, region, rng)
         holds = corner.holds(inside)[:, order]
@@ -119,7 +130,9 @@ def extract_boxes(
                     region.near, corner.far, region.near_closed, corner.closed, points[covered]
                 )
             )
-            counted += int(covered.sum()) >= min_coverage
+            size = int(covered.sum())
+            counted += size >= min_coverage
+            settle(size, int(size >= min_coverage))
         _open_regions(agenda, region, corner, order, points[~covered], first[~covered], depth + 1)
     search.uncovered = np.sort(np.concatenate([*left_over, np.empty(0, dtype=np.intp)]))
     return search

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.core import HalfSpace, Hyperplane
 from clearmargin.core.columns import Column
 from clearmargin.core.rule import Label, as_label
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.agreement import check_agreement
-from clearmargin.extract.decision import Decision, Duel, read_decision
+from clearmargin.extract.duel import Duel
 from clearmargin.extract.encoding import Encoding, Source, build_encoding
-from clearmargin.extract.flow import Flow, Sources
 from clearmargin.extract.model_table import ModelTable
+
+if TYPE_CHECKING:
+    from clearmargin.extract.decision import Decision
+    from clearmargin.extract.flow import Sources
 
 __all__ = ["Source", "Surface", "read_surface"]
 
@@ -130,6 +131,11 @@ def read_surface(estimator: Any, X: Any) -> Surface:
     >>> bool(np.allclose(surface.hyperplane.decision(surface.encode(X)), model.decision_function(X)))
     True
     """
+    from sklearn.utils.validation import check_is_fitted
+
+    from clearmargin.extract.decision import read_decision
+    from clearmargin.extract.flow import Flow, Sources
+
     check_is_fitted(estimator)
     table = ModelTable.read(estimator, X)
     sources = Sources([column.name for column in table.columns])
@@ -164,6 +170,8 @@ _ROWS_TRIED = 1_000
 
 def _try(estimator: Any, decision: Decision, surface: Surface, X: Any) -> None:
     """Compare the model with its planes on rows without gaps and without categories it does not know."""
+    from sklearn.utils import _safe_indexing
+
     # Spread over the table, which may be sorted by class.
     some = _safe_indexing(X, np.arange(0, len(X), max(1, len(X) // _ROWS_TRIED)))
     table, points = surface.read(some), surface.encode(some)

@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.core import Box, Rule, RuleSet
+from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import ClearmarginError, InvalidValueError
 from clearmargin.extract.extractor import RuleExtractor
@@ -28,7 +29,6 @@ from clearmargin.kernel.machine import read_machine
 from clearmargin.kernel.prototypes import PrototypeRules
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
 from clearmargin.kernel.surrogate_rules import SurrogateRules
-from clearmargin.linear.progress import Progress, progress_bar
 
 __all__ = ["compare_extractors", "count_bounds"]
 

@@ -228,9 +228,12 @@ class ExtractorComparison:
         from html import escape
 
         head, *body = self._cells()
-        titles = "".join(f"<th>{escape(word)}</th>" for word in head)
+        titles = "".join(f'<th scope="col">{escape(word)}</th>' for word in head)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in body
+            f'<tr><th scope="row">{escape(name)}</th>'
+            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            + "</tr>"
+            for name, *cells in body
         )
         failed = "".join(f"<p>{escape(text)}</p>" for text in self._failures())
         return (

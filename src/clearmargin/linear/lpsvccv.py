@@ -22,10 +22,10 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.linear.lpsvc import LPSVC
 from clearmargin.linear.plane import PlaneClassifier
-from clearmargin.linear.progress import Progress, progress_bar
 from clearmargin.linear.validation import (
     TwoClasses,
     check_choice,

@@ -140,12 +140,8 @@ def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
-    classes : tuple of labels
-        The classes.
-    measured : Measured
-        The rows.
+    rules, classes, measured
+        As for `rule_facts`.
 
     Returns
     -------
@@ -185,12 +181,8 @@ def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) 
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
-    classes : tuple of labels
-        The classes.
-    measured : Measured
-        The rows.
+    rules, classes, measured
+        As for `rule_facts`.
 
     Returns
     -------
@@ -227,12 +219,8 @@ def curve_facts(
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
-    classes : tuple of labels
-        The classes.
-    measured : Measured
-        The rows.
+    rules, classes, measured
+        As for `rule_facts`.
     model : object
         May know `volume_curve_` and `volume_coverage_`.
 

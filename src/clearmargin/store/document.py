@@ -1,19 +1,23 @@
 """The JSON form of a model: version 1.
 
-The features, classes and rules are a document of rules, as `RuleSet.to_dict` writes it. Weights are named by feature
-and category; those that are zero are left out. Numbers have the shortest digits that read back as the same float.
+Published as `model.schema.json` beside this file, which refers to the schema of rules. The features, classes and rules
+are a document of rules, as `RuleSet.to_dict` writes it. Weights are named by feature and category; those that are zero
+are left out. Numbers have the shortest digits that read back as the same float.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import reprlib
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from clearmargin.core import RuleSet
+from clearmargin.core import RuleSet, rules_schema
+from clearmargin.core.document import FORMAT as RULES_FORMAT
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.exceptions import (
     ClearmarginError,
@@ -21,9 +25,9 @@ from clearmargin.exceptions import (
     FileTooNewError,
     InvalidValueError,
 )
-from clearmargin.store.plane_model import PlaneModel
+from clearmargin.store.planes import Planes
 
-__all__ = ["FORMAT", "VERSION", "is_model_document", "read_model", "write_model"]
+__all__ = ["FORMAT", "VERSION", "is_model_document", "model_schema", "read_model", "write_model"]
 
 FORMAT = "clearmargin-model"
 VERSION = 1
@@ -43,12 +47,33 @@ def is_model_document(data: object) -> bool:
     return isinstance(data, Mapping) and data.get("format") == FORMAT
 
 
-def write_model(model: PlaneModel) -> dict[str, Any]:
+def model_schema() -> dict[str, Any]:
+    """Give the JSON Schema of the form in which models are written, for programs that are not in Python.
+
+    Returns
+    -------
+    dict
+        A schema in the dialect 2020-12, with the schema of rules in it. What it cannot say (a feature that is named
+        must exist, as many planes as the classes need), `load_model` checks.
+
+    Examples
+    --------
+    >>> model_schema()["title"]
+    'clearmargin model, version 1'
+    """
+    text = resources.files("clearmargin.store").joinpath("model.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    # As an embedded resource the rules keep their own definitions, to which they refer by their own root.
+    schema["$defs"]["rules"] = {"$id": "urn:clearmargin:rules:1", **rules_schema()}
+    return schema
+
+
+def write_model(model: Planes) -> dict[str, Any]:
     """Put a model into plain data for JSON.
 
     Parameters
     ----------
-    model : PlaneModel
+    model : Planes
         The model.
 
     Returns
@@ -59,7 +84,7 @@ def write_model(model: PlaneModel) -> dict[str, Any]:
     Examples
     --------
     >>> from clearmargin import FeatureSpace, RuleSet
-    >>> model = PlaneModel(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
+    >>> model = Planes(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
     >>> write_model(model)["planes"]
     [{'weights': [{'feature': 'age', 'weight': 1.0}], 'intercept': -40.0}]
     """
@@ -81,7 +106,7 @@ def write_model(model: PlaneModel) -> dict[str, Any]:
     return document
 
 
-def _write_weights(model: PlaneModel, coef: Any) -> list[dict[str, Any]]:
+def _write_weights(model: Planes, coef: Any) -> list[dict[str, Any]]:
     entries = []
     for k in np.flatnonzero(coef).tolist():
         feature, code = model.encoding_.sources[k]
@@ -93,7 +118,7 @@ def _write_weights(model: PlaneModel, coef: Any) -> list[dict[str, Any]]:
     return entries
 
 
-def read_model(data: object) -> PlaneModel:
+def read_model(data: object) -> Planes:
     """Take a model out of the plain data of JSON.
 
     Parameters
@@ -103,18 +128,20 @@ def read_model(data: object) -> PlaneModel:
 
     Returns
     -------
-    PlaneModel
+    Planes
         The model.
 
     Examples
     --------
     >>> from clearmargin import FeatureSpace, RuleSet
-    >>> model = PlaneModel(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
+    >>> model = Planes(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
     >>> read_model(write_model(model)).predict([[50]]).tolist()
     ['old']
     """
     if not isinstance(data, Mapping) or not is_model_document(data):
-        raise FileDamagedError(f'this is no clearmargin model: "format" must be "{FORMAT}"')
+        said = data.get("format") if isinstance(data, Mapping) else None
+        hint = "; these are rules, which RuleSet.load reads" if said == RULES_FORMAT else ""
+        raise FileDamagedError(f'this is no clearmargin model: "format" must be "{FORMAT}"{hint}')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise FileDamagedError(
@@ -129,13 +156,13 @@ def read_model(data: object) -> PlaneModel:
     rules = _read_rules(data["rules"], "rules")
     planes = [_read_plane(entry, k, rules.space) for k, entry in enumerate(_as_list(data))]
     try:
-        return PlaneModel(
+        return Planes(
             rules,
             [weights for weights, _ in planes],
             [intercept for _, intercept in planes],
             advice=_read_advice(data["advice"]) if "advice" in data else None,
             fill=_read_fill(data["fill"], rules.space) if "fill" in data else None,
-            facts=_as_mapping(data.get("facts", {}), "facts"),
+            facts=_read_facts(data.get("facts", {})),
         )
     except (InvalidValueError, ValueError) as error:
         if isinstance(error, FileDamagedError | FileTooNewError):
@@ -171,6 +198,16 @@ def _read_fill(data: object, space: FeatureSpace) -> dict[str, Any]:
     return dict(fill)
 
 
+def _read_facts(data: object) -> Mapping[str, Any]:
+    facts = _as_mapping(data, "facts")
+    for name, value in facts.items():
+        if not (isinstance(value, str | bool) or _is_number(value)):
+            raise FileDamagedError(
+                f"the fact {name!r} must be a text or a number, not {reprlib.repr(value)}"
+            )
+    return facts
+
+
 def _read_plane(entry: object, k: int, space: FeatureSpace) -> tuple[list[float], float]:
     plane = _as_mapping(entry, f"plane {k}")
     _check_keys(plane, ("weights", "intercept"), place=f"plane {k}: ")
@@ -178,23 +215,37 @@ def _read_plane(entry: object, k: int, space: FeatureSpace) -> tuple[list[float]
     for name, kinds in zip(space.names, space.categories, strict=True):
         for kind in (None,) if kinds is None else kinds:
             place[name, kind] = len(place)
-    weights = [0.0] * len(place)
+    weights: list[float | None] = [None] * len(place)
     if not isinstance(plane["weights"], list):
         raise FileDamagedError(f"plane {k}: 'weights' must be a list")
     for item in plane["weights"]:
         weight = _as_mapping(item, f"plane {k}: a weight")
         _check_keys(weight, ("feature", "weight"), ("category",), place=f"plane {k}: ")
+        for part in ("feature", "category"):
+            if part in weight and not isinstance(weight[part], str):
+                raise FileDamagedError(
+                    f"plane {k}: the {part} of a weight must be a text, not {reprlib.repr(weight[part])}"
+                )
         key = (weight["feature"], weight.get("category"))
+        said = key[0] if key[1] is None else f"{key[0]} = {key[1]}"
         if key not in place:
             hint = nearest_name(str(key[0]), space.names)
-            said = key[0] if key[1] is None else f"{key[0]} = {key[1]}"
             raise FileDamagedError(f"plane {k}: a weight for {said!r}, which is no column{hint}")
+        if weights[place[key]] is not None:
+            raise FileDamagedError(f"plane {k}: a second weight for {said!r}")
         weights[place[key]] = _number(weight["weight"], f"plane {k}: the weight of {key[0]!r}")
-    return weights, _number(plane["intercept"], f"plane {k}: 'intercept'")
+    return [weight or 0.0 for weight in weights], _number(
+        plane["intercept"], f"plane {k}: 'intercept'"
+    )
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _number(value: object, what: str) -> float:

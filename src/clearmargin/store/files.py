@@ -11,14 +11,16 @@ from typing import Any
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.files import write_text_atomically
 from clearmargin.core.rule import as_label
-from clearmargin.exceptions import FileDamagedError, FileTooNewError, InvalidValueError
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract import RuleExtractor
 from clearmargin.extract.training import is_fitted
 from clearmargin.linear.plane import PlaneClassifier
-from clearmargin.store.document import read_model, write_model
+from clearmargin.store.document import write_model
 from clearmargin.store.plane_model import PlaneModel
+from clearmargin.store.planes import Planes
+from clearmargin.store.reading import check_model_name, load_planes
 
-__all__ = ["load_model", "read_json", "save_model"]
+__all__ = ["load_model", "save_model"]
 
 
 def save_model(
@@ -52,7 +54,7 @@ def save_model(
     ...     load_model(save_model(svm, f"{folder}/svm.json")).predict([[1.5], [7.0]]).tolist()
     ['low', 'high']
     """
-    target = _check_name(path)
+    target = check_model_name(path)
     plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
     document = write_model(_as_plane_model(plain))
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -78,28 +80,7 @@ def load_model(path: str | os.PathLike[str]) -> PlaneModel:
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
-    data = read_json(_check_name(path))
-    try:
-        return read_model(data)
-    except (FileDamagedError, FileTooNewError) as error:
-        raise type(error)(f"{path}: {error}") from error
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file, and say which one it is if that fails."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise FileDamagedError(f"{path} is not UTF-8 text: {error}") from error
-    except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep
-        raise FileDamagedError(f"{path} is not valid JSON: {error}") from error
-
-
-def _check_name(path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise InvalidValueError(f"{path}: the name of a model file ends in .json")
-    return target
+    return PlaneModel.of_planes(load_planes(path))
 
 
 def _with_table(model: Any, X: Any) -> PlaneModel:
@@ -124,9 +105,9 @@ def _as_plane_model(model: Any) -> PlaneModel:
     )
 
 
-@_as_plane_model.register(PlaneModel)
-def _(model: PlaneModel) -> PlaneModel:
-    return model
+@_as_plane_model.register(Planes)
+def _(model: Planes) -> PlaneModel:
+    return model if isinstance(model, PlaneModel) else PlaneModel.of_planes(model)
 
 
 @_as_plane_model.register(PlaneClassifier)

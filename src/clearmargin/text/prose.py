@@ -116,7 +116,8 @@ def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
         return _say_set(j, sorted(box.sets[j]), space)
     interval = box.interval(j)
     whole = _whole_numbers(interval) if space.integer[j] else None
-    shown = round_inwards(interval, digits) if whole is None else whole
+    ends = float(space.lower[j]), float(space.upper[j])
+    shown = round_inwards(interval, digits) if whole is None else _at_an_end(whole, *ends)
     unit = space.units[j]
     return f"{plain(space.names[j])} is {_say_interval(shown)}{f' {plain(unit)}' if unit else ''}"
 
@@ -132,6 +133,18 @@ def _whole_numbers(interval: Interval) -> Interval | None:
         high = float(math.floor(high) if interval.high_closed else math.ceil(high) - 1)
     whole = Interval(low, high, closed="both")
     return None if whole.is_empty else whole
+
+
+def _at_an_end(whole: Interval, first: float, last: float) -> Interval:
+    """A count that is at most 0 is 0: the one number of the range that is left.
+
+    The rule language keeps what the rule says, ``count <= 0``, for it must read back as the same rule.
+    """
+    if whole.low == -math.inf and whole.high == first:
+        return Interval(first, first, closed="both")
+    if whole.high == math.inf and whole.low == last:
+        return Interval(last, last, closed="both")
+    return whole
 
 
 def _say_interval(interval: Interval) -> str:
