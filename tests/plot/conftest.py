@@ -88,11 +88,14 @@ def texts_of():
     def find(figure):
         figure.draw_without_rendering()
         renderer = figure.canvas.get_renderer()
+        inside = {text: ax for ax in figure.axes for text in ax.findobj(Text)}
+        # Keys and titles of the figure itself are in no axes.
         return [
             (text, text.get_window_extent(renderer))
-            for ax in figure.axes
-            for text in ax.findobj(Text)
-            if text.get_visible() and text.get_text().strip() and _is_drawn(text, ax)
+            for text in figure.findobj(Text)
+            if text.get_visible()
+            and text.get_text().strip()
+            and (text not in inside or _is_drawn(text, inside[text]))
         ]
 
     return find

@@ -145,13 +145,19 @@ def test_the_plane_is_solid_and_the_margins_dashed_where_scores_are_one(toy, tra
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_heading_says_method_and_verdicts(toy, method, check_legible):
+def test_the_heading_says_in_words_what_is_shown_and_the_verdicts(toy, method, check_legible):
     X, y = toy
     model = AdviceSVC(TOY, refine=method, nu=0.1).fit(X, y)
     display = plot_advice(model, X, y)
-    words = {None: "KBSVM", "translate": "RRSVM", "trust": "Trust region"}
+    words = {
+        None: "Advice as it was given\n",
+        "translate": "Advice before and after: bounds shifted\n",
+    }
     title = display.ax_.get_title(loc="left")
-    assert title.startswith(words.get(method, f"arkSVM-{method}"))
+    assert title.startswith(
+        words.get(method, "Advice before and after: bounds shifted and turned\n")
+    )
+    assert "SVM" not in title
     first, second = model.outcome_.verdicts
     assert f"S1 {first}, S2 {second}" in title
     check_legible(display.figure_)
@@ -165,6 +171,7 @@ def test_nothing_is_hatched_where_nothing_could_change(toy):
     assert not any(text.startswith("after") for text in key_of(display))
     extended = plot_advice(AdviceSVC(TOY, extend=True).fit(X, y), X, y)
     assert len(patches(extended, "refined")) == 2
+    assert extended.heading.startswith("Advice before and after: extended as far as the model")
 
 
 def test_the_key_explains_everything_that_is_seen(toy, translated):
@@ -365,7 +372,9 @@ def test_long_names_are_cut_before_their_bound(toy, check_legible):
     name = "a_very_long_name_for_a_feature_that_nobody_would_want_to_read_twice"
     table = X.rename(columns={"x1": name})
     display = plot_rule_trees(AdviceSVC(f"{name} >= 2 => plus").fit(table, y), table)
-    assert any(t.get_text().endswith("… >= 2") for t in display.ax_.texts)
+    cut = [t.get_text() for t in display.ax_.texts if "…" in t.get_text()]
+    assert cut
+    assert all(c.startswith("a_very_") and c.endswith("_twice >= 2") for c in cut), cut
     check_legible(display.figure_)
 
 

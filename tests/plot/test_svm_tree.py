@@ -158,11 +158,14 @@ def test_texts_are_legible_with_names_of_any_length(length, order, check_legible
 
 
 def test_classes_that_look_alike_when_cut_are_numbered(check_legible):
-    alike = [f"a class with a name of forty characters: {k}" for k in "abc"]
+    alike = [f"a class with a name of forty letters, {k}, that end the same" for k in "abc"]
     display = SVMTreeDisplay(tree=small_tree(alike)).plot()
     assert leaves(display)[0].lines[0] == "class 1"
     assert f"class 3: {alike[2]}" in words(display)
     check_legible(display.figure_)
+    ends = [f"a class with a name of forty characters: {k}" for k in "abc"]
+    other = SVMTreeDisplay(tree=small_tree(ends)).plot()
+    assert leaves(other)[0].lines[0].endswith("a"), "what ends differently is told apart"
     named = SVMTreeDisplay(tree=small_tree(["class 1", "class 2", "class 3"])).plot()
     assert "class 1" in words(named)
     assert not [word for word in words(named) if "class 1:" in word]

@@ -226,6 +226,32 @@ def test_advice_is_shown_before_and_after(data, kinds, reports):
         assert fact["stats_after"]["correct"] == outcome.after.stats.correct
 
 
+def test_conditions_of_advice_are_drawn_before_and_after_over_the_range_of_their_feature(data):
+    X, y = data
+    column = next(name for name in X.columns if pd.api.types.is_numeric_dtype(X[name]))
+    middle, label = float(X[column].median()), np.unique(y)[0]
+    text = f"`{column}` >= {middle!r} => `{label}`"
+    models = {
+        "moved": AdviceSVC(text, refine="translate", lam=5.0).fit(X, y),
+        "kept": AdviceSVC(text).fit(X, y),
+    }
+    for name, model in models.items():
+        (outcome,) = model.outcome_
+        (fact,) = report(model.refined_, X, y, cv=None, advice=model).to_dict()["advice"]["rules"]
+        first, *moved = fact["conditions"]
+        assert (first["when"], first["feature"], first["low"]) == ("before", column, middle)
+        assert first["range"] == [X[column].min(), X[column].max()]
+        assert [c["when"] for c in moved] == (["after"] if outcome.verdict == "bent" else []), name
+        for condition in moved:
+            assert condition["low"] == outcome.after.region.interval(0).low
+            assert condition["range"][1] >= condition["low"]
+    page = report(model.refined_, X, y, cv=None, advice=model).to_html()
+    card = page.partition('id="advice-1"')[2].partition("</article>")[0]
+    assert card.count("<svg") == len(fact["conditions"])
+    alone = report(model.refined_, X, y, cv=None, advice=model.outcome_).to_dict()
+    assert alone["advice"]["rules"][0]["conditions"] == [], "an outcome knows no features"
+
+
 def test_advice_as_text_is_checked_on_the_data(data, kinds, reports):
     facts = reports["contrast"].to_dict()["advice"]
     assert facts == {"kind": "check", **check_advice(kinds["advice"](), *data).to_dict()}

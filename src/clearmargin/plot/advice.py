@@ -37,12 +37,12 @@ __all__ = ["AdviceDisplay", "plot_advice"]
 _MARGIN = 0.04
 _LABEL_SIZE = 10.0
 _FIGURE = (6.4, 6.6)
+_TURNED = "Advice before and after: bounds shifted and turned"
 _METHODS: dict[str | None, str] = {
-    None: "KBSVM: advice as it was given",
-    "translate": "RRSVM: advice refined by shifting bounds",
-    "slp": "arkSVM-slp: refined by alternating linear programs",
-    "sqp": "arkSVM-sqp: refined by cone programs",
-    "trust": "Trust region: refined by joint linear programs",
+    None: "Advice as it was given",
+    "extend": "Advice before and after: extended as far as the model agrees",
+    "translate": "Advice before and after: bounds shifted",
+    **dict.fromkeys(("slp", "sqp", "trust"), _TURNED),
 }
 
 
@@ -69,7 +69,7 @@ class AdviceDisplay:
     levels : dict from int to ndarray of shape (s, 2, 2)
         The lines at which the score is -1, 0 and 1; none where a line does not cross the frame.
     method : str
-        How the advice was refined.
+        What is shown: the advice as it was given, or how it was changed.
     others : dict from str to float
         The features that are fixed, as far as model or rules look at them.
     points : ndarray of shape (m, 2), optional
@@ -176,7 +176,7 @@ class AdviceDisplay:
             classes=tuple(as_label(label) for label in estimator.classes_),
             regions=regions,
             levels={s: _level(plane.coef[pair], constant - s, extent) for s in (-1, 0, 1)},
-            method=_METHODS[estimator.refine],
+            method=_METHODS[estimator.refine or ("extend" if can_change else None)],
             others={
                 advice.names[j]: float(fixed[j]) for j in np.flatnonzero(seen) if j not in pair
             },
@@ -186,7 +186,7 @@ class AdviceDisplay:
 
     @property
     def heading(self) -> str:
-        """Method, verdicts and, if other features are fixed, where."""
+        """What is shown, verdicts and, if other features are fixed, where."""
         verdicts = ", ".join(f"{plain(r.name)} {r.verdict}" for r in self.regions)
         lines = [self.method, verdicts or "no advice"]
         if self.others:

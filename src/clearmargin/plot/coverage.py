@@ -161,7 +161,7 @@ class CoverageDisplay:
         colours = class_colours(list(self.curves))
         for k, (label, curve) in enumerate(self.curves.items()):
             steps = np.concatenate([[0.0], curve])
-            style = _STYLES[k // 6 % len(_STYLES)]
+            style = _STYLES[k % len(_STYLES)]
             axes.step(range(len(steps)), steps, where="post", color=colours[label], ls=style, lw=2)
             axes.plot(len(curve), steps[-1], "o", color=colours[label], ms=5, clip_on=False)
         self._write_labels(colours)

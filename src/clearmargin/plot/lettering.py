@@ -78,16 +78,46 @@ def text_width(text: str, size: float = SMALL, *, bold: bool = False) -> float:
     return float(width) * _HINTING / _POINTS_PER_INCH
 
 
-def fit_line(text: str, width: float, size: float = SMALL, *, bold: bool = False) -> str:
-    """Cut a line to a width in inches; what is cut is shown by an ellipsis."""
+def fit_line(
+    text: str, width: float, size: float = SMALL, *, bold: bool = False, keep_end: bool = True
+) -> str:
+    """Cut a line to a width in inches; what is cut is shown by an ellipsis.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    width : float
+        Inches to fill.
+    size : float, default 8
+        Size of the letters in points.
+    bold : bool, default False
+        Whether the letters are bold.
+    keep_end : bool, default True
+        Whether to cut in the middle: names are often told apart by how they end. A list is cut at its end.
+
+    Returns
+    -------
+    str
+        At least one letter of the text.
+
+    Examples
+    --------
+    >>> fit_line("worst concavity of the nucleus, left", 1.3)
+    'worst concav…us, left'
+    """
     if text_width(text, size, bold=bold) <= width:
         return text
 
-    def width_of_head(length: int) -> float:
-        return text_width(text[:length].rstrip() + "…", size, bold=bold)
+    def shortened(letters: int) -> str:
+        # Two letters in five are kept of the end.
+        tail = 2 * letters // 5 if keep_end else 0
+        return f"{text[: letters - tail].rstrip()}…{text[len(text) - tail :].lstrip()}"
 
-    keep = max(1, bisect_right(range(len(text)), width, key=width_of_head) - 1)
-    return text[:keep].rstrip() + "…"
+    def width_of(letters: int) -> float:
+        return text_width(shortened(letters), size, bold=bold)
+
+    return shortened(max(1, bisect_right(range(len(text)), width, key=width_of) - 1))
 
 
 def wrap(text: str, width: float, size: float = SMALL, *, max_lines: int = 4) -> list[str]:
@@ -102,7 +132,7 @@ def wrap(text: str, width: float, size: float = SMALL, *, max_lines: int = 4) ->
     size : float, default 8
         Size of the letters in points.
     max_lines : int, default 4
-        The last of them is cut, if the text goes on.
+        The last of them is cut in its middle, if the text goes on.
 
     Returns
     -------

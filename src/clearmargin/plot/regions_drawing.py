@@ -29,6 +29,9 @@ __all__ = [
 
 _SIDE_FILL, _RULE_FILL = 0.07, 0.22
 _MARKERS = ("o", "s", "^", "D", "v", "P")
+# In print without colours, the rectangles of classes differ in these alone.
+_HATCHES = ("", "//", "\\\\", "--", "xx", "||")
+_HATCH_WIDTH = 0.5
 # Faces are drawn this far inside their rectangle, in points, so that neighbours do not hide each other's.
 _INSET = 0.8
 _FACE_WIDTH = 1.2
@@ -68,9 +71,18 @@ def draw_rectangles(ax: Axes, rules: RuleSet, rectangles: FloatArray) -> None:
 
     colours = class_colours(rules.classes)
     for rule, (left, right, bottom, top) in zip(rules, rectangles.tolist(), strict=True):
-        patch = Rectangle((left, bottom), right - left, top - bottom, linewidth=0)
-        patch.set(facecolor=colours[rule.label], alpha=_RULE_FILL, zorder=1)
+        patch = Rectangle((left, bottom), right - left, top - bottom, zorder=1)
+        patch.set(**_filling(rule.label, rules.classes, colours[rule.label]))
         ax.add_patch(patch)
+
+
+def _filling(label: Label, classes: Sequence[Label], colour: str) -> dict[str, Any]:
+    """How the rectangles of a class are filled."""
+    style: dict[str, Any] = {"facecolor": colour, "alpha": _RULE_FILL, "linewidth": 0}
+    hatch = _HATCHES[list(classes).index(label) % len(_HATCHES)]
+    if hatch:
+        style |= {"hatch": hatch, "edgecolor": colour, "hatch_linewidth": _HATCH_WIDTH}
+    return style
 
 
 def draw_faces(ax: Axes, rules: RuleSet, pair: Sequence[int], rectangles: FloatArray) -> None:
@@ -159,14 +171,20 @@ def draw_key(
     ax: Axes, classes: Sequence[Label], *, with_points: bool, with_line: bool, note: str
 ) -> None:
     """Say above the drawing what colours, shapes and strokes mean, and above that, a note."""
+    from matplotlib.legend_handler import HandlerTuple
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     colours = class_colours(classes)
     width, _ = size_of(ax)
-    entries: list[tuple[Line2D, str]] = []
+    entries: list[tuple[Any, str]] = []
     for k, label in enumerate(classes):
-        marker = _MARKERS[k % len(_MARKERS)] if with_points else "s"
-        sample = Line2D([], [], color=colours[label], marker=marker, linestyle="none", markersize=6)
+        marker = _MARKERS[k % len(_MARKERS)]
+        dot = Line2D([], [], color=colours[label], marker=marker, linestyle="none", markersize=5)
+        sample = (
+            Patch(**_filling(label, classes, colours[label])),
+            *([dot] if with_points else []),
+        )
         entries.append((sample, fit_line(plain(label), width / 2, _KEY_SIZE)))
     if with_line:
         entries.append((Line2D([], [], color=ink(), linewidth=1.6), "model"))
@@ -188,6 +206,7 @@ def draw_key(
         handlelength=1.6,
         handletextpad=0.5,
         columnspacing=1.4,
+        handler_map={tuple: HandlerTuple(ndivide=1)},
     )
     for text in legend.get_texts():
         text.set(**VERBATIM)

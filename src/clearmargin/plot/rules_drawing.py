@@ -146,7 +146,7 @@ class Strokes:
                 write(ax, x + SQUARE + 0.05, at, name, alpha=1.0 if allowed else _QUIET)
         if not kinds.n_lines:
             names = ", ".join(column.kinds[code] for code in codes)
-            write(ax, place.left, y - _TEXT_ABOVE, fit_line(names, place.width))
+            write(ax, place.left, y - _TEXT_ABOVE, fit_line(names, place.width, keep_end=False))
 
     def draw(self, ax: Axes) -> None:
         """Draw all of it."""

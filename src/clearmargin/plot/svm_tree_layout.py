@@ -191,7 +191,8 @@ class _Pen:
         words: list[tuple[str, str | int]] = []
         for code, (label, short) in enumerate(zip(self.tree.classes, self.classes, strict=True)):
             name = plain(label)
-            is_cut = name.startswith(short.removesuffix("…"))
+            head, _, tail = short.partition("…")
+            is_cut = name.startswith(head) and name.endswith(tail)
             words.append((name if is_cut else f"{short}: {name}", code))
         if any(leaf.pairs for leaf in self.tree.leaves):
             words.append(("a machine decides between classes", "svm"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from clearmargin.advise import AdviceOutcome, AdviceReport, RuleOutcome, check_advice
-from clearmargin.core import Rule, RuleSet
+from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.core.columns import column_keys
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.training import is_fitted
-from clearmargin.report.words import finite
+from clearmargin.report.words import condition_texts, finite, single_condition
 
 __all__ = ["advice_facts"]
 
@@ -49,7 +52,13 @@ def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
         return None
     outcome = getattr(advice, "outcome_", advice)
     if isinstance(outcome, AdviceOutcome):
-        return {"kind": "outcome", "rules": [_outcome(k, rule) for k, rule in enumerate(outcome)]}
+        # An outcome by itself knows no features; the model that it is of does.
+        space = advice.advice_.space if outcome is not advice else None
+        rules = [
+            {**_outcome(k, rule), "conditions": _conditions(rule, space, X)}
+            for k, rule in enumerate(outcome)
+        ]
+        return {"kind": "outcome", "rules": rules}
     if hasattr(advice, "fit"):
         state = "has no advice" if is_fitted(advice) else "is not fitted; fit it first"
         raise InvalidValueError(f"advice: {type(advice).__name__} {state}")
@@ -87,3 +96,43 @@ def _stats(rule: Rule) -> Facts | None:
     if stats is None:
         return None
     return {"rows": stats.rows, "covered": stats.covered, "correct": stats.correct}
+
+
+def _conditions(outcome: RuleOutcome, space: FeatureSpace | None, X: Any) -> list[Facts]:
+    """What a rule asked for and asks for now, feature by feature; nothing where a premise is no box."""
+    before, after = outcome.before.region, outcome.after.region
+    if space is None or not isinstance(before, Box) or not isinstance(after, Box):
+        return []
+    times = [("before", before)] if before == after else [("before", before), ("after", after)]
+    facts = []
+    for j in sorted({*before.bounded, *after.bounded}):
+        limits = _limits(space, j, X, before, after)
+        for when, box in times:
+            if j in box.bounded:
+                text = condition_texts([single_condition(box, j)], space)[0]
+                facts.append({"when": when, "text": text, **_asked(box, j, space, limits)})
+    return facts
+
+
+def _asked(box: Box, j: int, space: FeatureSpace, limits: list[float | None]) -> Facts:
+    kinds = space.categories[j]
+    if kinds is not None:
+        allowed = {"allowed": sorted(box.sets[j]), "categories": list(kinds)}
+        return {"feature": space.names[j], **allowed}
+    low, high = finite(box.interval(j).low), finite(box.interval(j).high)
+    return {"feature": space.names[j], "low": low, "high": high, "range": limits}
+
+
+def _limits(space: FeatureSpace, j: int, X: Any, *boxes: Box) -> list[float | None]:
+    """The range of a feature: what is declared, what is seen in the data, and all bounds."""
+    if space.categories[j] is not None:
+        return [None, None]
+    known = [space.lower[j], space.upper[j]]
+    for box in boxes:
+        known += [box.interval(j).low, box.interval(j).high]
+    keys = column_keys(X)
+    if keys is not None and space.names[j] in keys:
+        known += np.asarray(X[space.names[j]], dtype=float).tolist()
+    values = np.array(known, dtype=float)
+    values = values[np.isfinite(values)]
+    return [float(values.min()), float(values.max())] if values.size else [None, None]

@@ -17,7 +17,7 @@ from clearmargin.report.blocks import (
     Section,
     Table,
 )
-from clearmargin.report.drawing import two_sided_bar
+from clearmargin.report.drawing import condition_bar, two_sided_bar
 from clearmargin.report.words import counted, plain, share_text
 
 __all__ = ["advice_section", "contrast_section"]
@@ -101,7 +101,12 @@ def advice_section(summary: Summary) -> Section | None:
     if not facts["rules"]:
         return Section("advice", title, (Para.of("There is no advice."),))
     if facts["kind"] == "outcome":
-        cards = tuple(_advice_card(rule, k) for k, rule in enumerate(facts["rules"]))
+        classes = [entry["class"] for entry in (summary["rules"] or {"classes": []})["classes"]]
+        styles = {label: k for k, label in enumerate(classes)}
+        cards = tuple(
+            _advice_card(rule, k, styles.get(rule["class"], 0))
+            for k, rule in enumerate(facts["rules"])
+        )
         return Section("advice", title, cards)
     rows = tuple(
         (
@@ -120,28 +125,34 @@ def advice_section(summary: Summary) -> Section | None:
     return Section("advice", title, tuple(blocks))
 
 
-def _advice_card(rule: Summary, k: int) -> Card:
-    facts: list[tuple[str, Cell]] = [("before", Code(rule["before"]))]
-    if rule["after"]:
-        facts.append(("after", Code(rule["after"])))
-    if rule["within"]:
-        facts.append(("within", Code(rule["within"])))
+def _advice_card(rule: Summary, k: int, style: int) -> Card:
+    facts: list[tuple[str, Cell]] = []
     for when in ("before", "after"):
         stats = rule[f"stats_{when}"]
         if stats is not None and (when == "before" or rule["after"]):
             right = share_text(stats["correct"], stats["covered"])
-            facts.append(
-                (
-                    f"covers {when}",
-                    f"{stats['covered']:,} of {stats['rows']:,} cases, right on {right}",
-                )
-            )
-    facts.append(("holds", rule["guarantee"]))
+            covers = f"{stats['covered']:,} of {stats['rows']:,} cases, right on {right}"
+            facts.append((f"covers {when}", covers))
+    facts.append(("rule before", Code(rule["before"])))
+    if rule["after"]:
+        facts.append(("rule after", Code(rule["after"])))
+    if rule["within"]:
+        facts.append(("within", Code(rule["within"])))
+    lines = tuple(
+        {
+            "text": f"{condition['when']}: {condition['text']}",
+            "bar": condition_bar(condition, style),
+            "ends": condition.get("range"),
+        }
+        for condition in rule["conditions"]
+    )
+    guarantee = rule["guarantee"]
     mark = Mark("✓ holds", "proved") if rule["holds"] else Mark("✗ does not hold", "wrong")
     return Card(
         title=f"{plain(rule['name'])}: {rule['verdict_text']}",
         anchor=f"advice-{k + 1}",
         marks=(mark,),
-        lines=(),
+        lead=f"{guarantee[:1].upper()}{guarantee[1:]}.",
+        lines=lines,
         facts=tuple(facts),
     )

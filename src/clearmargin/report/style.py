@@ -39,7 +39,10 @@ outline-offset:2px}
 .quiet{color:var(--quiet)}
 nav ul{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 1rem}
 nav a{display:inline-block;padding:.2rem 0}
-.scroll{overflow-x:auto;margin:1rem 0}
+.scroll{overflow-x:auto;margin:1rem 0;background:linear-gradient(90deg,var(--ground) 40%,transparent) left/3rem 100%
+no-repeat local,linear-gradient(270deg,var(--ground) 40%,transparent) right/3rem 100% no-repeat local,
+linear-gradient(90deg,var(--line),transparent) left/.75rem 100% no-repeat scroll,
+linear-gradient(270deg,var(--line),transparent) right/.75rem 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:0 0 .35rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line);
@@ -72,6 +75,7 @@ svg text{fill:var(--quiet);font-size:12px}
 """ + _CLASSES + """
 dl.facts{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem;margin:.5rem 0 0;font-size:.92rem}
 dl.facts div{display:flex;flex-wrap:wrap;gap:0 .4rem}
+dl.facts div:has(code){flex-basis:100%}
 dt{color:var(--quiet)}dd{margin:0;font-weight:600}dd code{font-weight:400}
 details{margin:.75rem 0}
 .card details{margin:.4rem 0 0;font-size:.92rem}
@@ -80,7 +84,8 @@ figure{margin:1rem 0}
 figcaption{font-size:.92rem}
 .legend{list-style:none;margin:.3rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.2rem 1.25rem}
 footer{margin-top:3rem;padding-top:.75rem;border-top:1px solid var(--line);font-size:.92rem}
-@media (max-width:30rem){th,td{padding-right:.5rem}tbody th{min-width:6rem}}
+@media (max-width:30rem){table{font-size:.82rem}th,td{padding-right:.3rem;min-width:4.5rem}tbody th{min-width:5rem}
+.number{min-width:0}}
 @media (min-width:44rem){.lines li{grid-template-columns:minmax(12rem,22rem) minmax(14rem,1fr)}}
 @media (min-width:70rem){.page{display:grid;grid-template-columns:13rem minmax(0,1fr);gap:0 2.5rem}
 .page>header,.page>footer{grid-column:2}nav{grid-row:1/span 2;grid-column:1;position:sticky;top:0;align-self:start;
@@ -92,7 +97,7 @@ html{font-size:9pt}.lines{gap:0}.lines li{grid-template-columns:3fr 2fr}.card{pa
 h2{margin-top:1.5rem}.page{display:block;max-width:none;padding:0}nav,.skip{display:none}
 svg,.card,.mark{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .card,figure,tr{break-inside:avoid}h2,h3,h4,caption,summary{break-after:avoid}thead{display:table-header-group;break-after:avoid}
-.scroll{overflow:visible}td.number{white-space:normal}th,td{min-width:0}
+.scroll{overflow:visible;background:none}td.number{white-space:normal}th,td{min-width:0}
 details::details-content{content-visibility:visible;display:block;block-size:auto}summary{list-style:none;color:inherit}
 a{color:inherit;text-decoration:none}}
 """
