@@ -67,6 +67,8 @@ PUBLIC = [
     "export",
     "extract",
     "SVMTreeClassifier",
+    "ScoreRules",
+    "Scorecard",
     "SupportVectorRules",
     "SurrogateRules",
     "certify",

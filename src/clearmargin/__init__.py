@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         RuleSet,
         RuleStats,
     )
-    from clearmargin.extract import Explanation, RuleExtractor
+    from clearmargin.extract import Explanation, RuleExtractor, Scorecard, ScoreRules
     from clearmargin.kernel import (
         SupportVectorRules,
         SurrogateRules,
@@ -59,6 +59,8 @@ __all__ = [
     "RuleSet",
     "RuleStats",
     "SVMTreeClassifier",
+    "ScoreRules",
+    "Scorecard",
     "SupportVectorRules",
     "SurrogateRules",
     "__version__",
@@ -104,7 +106,7 @@ _HOMES = {
         "RuleSet",
         "RuleStats",
     ],
-    "extract": ["Explanation", "RuleExtractor"],
+    "extract": ["Explanation", "RuleExtractor", "ScoreRules", "Scorecard"],
     "kernel": [
         "SupportVectorRules",
         "SurrogateRules",

@@ -1,4 +1,4 @@
-"""Rules out of hyperplanes, and explanations of single cases."""
+"""Rules out of hyperplanes, scorecards, and explanations of single cases."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -7,14 +7,29 @@ if TYPE_CHECKING:
     from clearmargin.extract.explanation import Explanation
     from clearmargin.extract.explore import Exploration, explore_volume
     from clearmargin.extract.extractor import RuleExtractor
+    from clearmargin.extract.score_rules import ScoreRules
+    from clearmargin.extract.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 
-__all__ = ["Explanation", "Exploration", "RuleExtractor", "explore_volume"]
+__all__ = [
+    "Explanation",
+    "Exploration",
+    "RuleExtractor",
+    "ScoreExplanation",
+    "ScoreRules",
+    "Scorecard",
+    "ScoredFeature",
+    "explore_volume",
+]
 
 # Loaded when first used: commands that need only the search for boxes start without scikit-learn.
 _HOME_OF = {
     "Explanation": "explanation",
     "Exploration": "explore",
     "RuleExtractor": "extractor",
+    "ScoreExplanation": "scorecard",
+    "ScoreRules": "score_rules",
+    "Scorecard": "scorecard",
+    "ScoredFeature": "scorecard",
     "explore_volume": "explore",
 }
 

@@ -41,7 +41,7 @@ _MOST_POINTS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How rules are to be found; see `RuleExtractor`. `searches` counts drawn searches for coverage beside the first."""
+    """How rules are to be found; see `RuleExtractor`. `searches`: most drawn searches for coverage beside the first."""
 
     criterion: str
     max_depth: int
