@@ -55,7 +55,7 @@ def in_chunks(monkeypatch):
     def switch(sample=100_000):
         monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
         monkeypatch.setattr(large_rules, "SAMPLE_ROWS", sample)
-        monkeypatch.setattr(plain_csv, "_CHUNK_ROWS", 300)
+        monkeypatch.setattr(plain_csv, "_CHUNK_VALUES", 1_500)
         monkeypatch.setattr(plain_csv.PlainCsv, "_chunk", remember)
         return seen
 

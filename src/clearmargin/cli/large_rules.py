@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.listing import features_used
-from clearmargin.cli.plain_csv import NotPlain, PlainCsv, find_plain_csv
+from clearmargin.cli.plain_csv import Chunk, NotPlain, PlainCsv, find_plain_csv
+from clearmargin.cli.read_ahead import read_ahead
 from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
 from clearmargin.cli.task import Task, read_classes
@@ -26,7 +27,6 @@ from clearmargin.extract.class_rules import ExtractionOptions
 from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
 from clearmargin.extract.options import check_number_of_classes
 from clearmargin.extract.plane_check import check_plane
-from clearmargin.extract.portfolio import MOST_SEARCHES
 from clearmargin.extract.trace import Trace
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ __all__ = ["LargeTask", "extract_large", "read_large"]
 # Tables up to here are read whole, by the careful reader.
 SMALL_ROWS = 100_000
 # More rows give rules that cover hardly more of all rows, and cost more to search.
-SAMPLE_ROWS = 20_000
+SAMPLE_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ def read_large(arguments: argparse.Namespace, console: Console, model: Planes) -
     if source is None:
         return None
     try:
-        found = survey(source.chunks(need_pandas()), SAMPLE_ROWS)
+        found = survey(read_ahead(source.chunks(need_pandas())), SAMPLE_ROWS)
         return _task(source, found, model, arguments, console)
     except NotPlain:
         return None
@@ -186,11 +186,20 @@ def extract_large(
         The share of all rows on which the model is right.
     """
     least = arguments.min_coverage or max(2, task.rows // 1000)
+    needed = set(features_used(model))
+    chunks = _chunks(task, needed)
     found = _extract_on_sample(task, model, arguments, least)
+    # Rules of two classes look at no other feature than the plane; those of three may.
+    if not _named_by(found.rules) <= needed:
+        chunks = _chunks(task, needed | _named_by(found.rules))
     try:
-        return _count_on_all(found, task, model, least)
+        return _count_on_all(found, chunks, task, model, least)
     except (NotPlain, KeyError) as error:
         raise DataError(f"{task.table.name} changed while it was read; try again") from error
+
+
+def _chunks(task: LargeTask, needed: set[str]) -> Iterator[Chunk]:
+    return read_ahead(task.source.chunks(need_pandas(), sorted(needed)))
 
 
 def _extract_on_sample(
@@ -210,7 +219,7 @@ def _extract_on_sample(
         max_conditions=arguments.max_conditions,
         tighten=True,
         # Several searches find fewer rules among hundreds of rows; a sample has thousands.
-        searches=0 if len(X) < task.rows else MOST_SEARCHES,
+        thorough=len(X) == task.rows,
     )
     check_number_of_classes(len(code), options)
     surface = model.surface(space)
@@ -223,13 +232,13 @@ def _extract_on_sample(
 
 
 def _count_on_all(
-    found: Extraction, task: LargeTask, model: Planes, least: int
+    found: Extraction, chunks: Iterator[Chunk], task: LargeTask, model: Planes, least: int
 ) -> tuple[RuleSet, dict[Label, Trace], float]:
     """Put the counts of all rows in the place of those of the sample; rules of too few rows are dropped."""
     rules = found.rules
     code = {label: k for k, label in enumerate(model.classes_.tolist())}
     said_by = np.array([code[rule.label] for rule in rules], dtype=np.intp)
-    counts, points = _add_up(rules, said_by, task, model)
+    counts, points = _add_up(rules, said_by, chunks, task, model)
     covered, correct, agreed, hit = counts
     kept = np.flatnonzero(covered >= least)
     # Class by class, as they are, and the fullest first, which the sample may have seen in another order.
@@ -260,7 +269,7 @@ def _first(values: IntArray, value: int) -> int:
 
 
 def _add_up(
-    rules: RuleSet, said_by: IntArray, task: LargeTask, model: Planes
+    rules: RuleSet, said_by: IntArray, chunks: Iterator[Chunk], task: LargeTask, model: Planes
 ) -> tuple[IntArray, IntArray]:
     """Count the rows under each rule, and for each class the rows that the model gets right.
 
@@ -269,18 +278,18 @@ def _add_up(
     code = {label: k for k, label in enumerate(model.classes_.tolist())}
     counts = np.zeros((4, len(rules)), dtype=np.int64)
     points = np.zeros(len(code), dtype=np.int64)
-    # Scores and rules look at no other feature; rules of three classes may look at more than scores.
-    needed = {*features_used(model), *_named_by(rules)}
     met = 0
-    for X, places, texts in task.source.chunks(need_pandas(), sorted(needed)):
+    for X, places, texts in chunks:
         met += len(X)
         true = np.array([code[task.labels[text]] for text in texts])[places]
         said = _codes(model.decision_function(X))
         points += np.bincount(true[true == said], minlength=len(code))
-        rows, columns = np.nonzero(rules.covers(X))
-        right, same = true[rows] == said_by[columns], said[rows] == said_by[columns]
-        for j, mask in enumerate((right | True, right, same, right & same)):
-            counts[j] += np.bincount(columns[mask], minlength=len(rules))
+        # No row is under two rules: those of a class do not meet, those of two lie on different sides.
+        which = rules.which(X)
+        own = said_by[which] if len(rules) else which
+        right, same, under = true == own, said == own, which >= 0
+        for j, mask in enumerate((under, under & right, under & same, under & right & same)):
+            counts[j] += np.bincount(which[mask], minlength=len(rules))
     if met != task.rows:
         raise NotPlain
     return counts, points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from clearmargin.core.progress import Watch, part
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.extract.members import members_of
 from clearmargin.extract.polytope import extract_polytope_boxes
-from clearmargin.extract.portfolio import MOST_SEARCHES, search_coverage
+from clearmargin.extract.portfolio import search_coverage
 from clearmargin.extract.proof import needed_ends, prove
 from clearmargin.extract.recursion import Criterion, Search, extract_boxes
 from clearmargin.extract.simplify import merge_neighbours, simplify_box
@@ -41,7 +41,10 @@ _MOST_POINTS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How rules are to be found; see `RuleExtractor`. `searches`: most drawn searches for coverage beside the first."""
+    """How rules are to be found; see `RuleExtractor`.
+
+    A search that is not thorough, for large samples, looks once, and not where too few points are for a rule.
+    """
 
     criterion: str
     max_depth: int
@@ -51,7 +54,7 @@ class ExtractionOptions:
     max_conditions: int | None
     tighten: bool
     watch: Watch | None = None
-    searches: int = MOST_SEARCHES
+    thorough: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +231,13 @@ def _criterion(name: str) -> Criterion:
 def _search_disjoint(
     side: Side, domain: Region, Z: FloatArray, criterion: Criterion, options: ExtractionOptions
 ) -> Search:
-    find = (
-        partial(search_coverage, searches=options.searches)
-        if criterion is coverage_corner
-        else partial(extract_boxes, criterion=criterion)
+    find: Callable[..., Search] = partial(
+        extract_boxes,
+        criterion=criterion,
+        min_points=1 if options.thorough else options.min_coverage,
     )
+    if criterion is coverage_corner and options.thorough:
+        find = search_coverage
     return find(
         side,
         domain,

@@ -18,13 +18,13 @@ from clearmargin.extract.recursion import Search, extract_boxes
 from clearmargin.programs.coverage_corner import coverage_corner
 from clearmargin.programs.side import FloatArray, FoundBox, Region, Side
 
-__all__ = ["MOST_SEARCHES", "RULE_PRICE", "search_coverage"]
+__all__ = ["RULE_PRICE", "search_coverage"]
 
 # The share of the points that a rule has to cover to earn its place.
 RULE_PRICE = 0.01
 # More searches were not seen to find better sets on data of some hundred points; with many points one costs more and
 # matters less.
-MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
+_MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
 _CONSOLIDATED = 4
 
 
@@ -38,7 +38,6 @@ def search_coverage(
     max_rules: int | None,
     tighten: bool,
     watch: Watch | None = None,
-    searches: int = MOST_SEARCHES,
 ) -> Search:
     """Run the recursion for point coverage several times and keep the best set of boxes.
 
@@ -48,8 +47,6 @@ def search_coverage(
         The half-space, its domain and the points, as for `extract_boxes`.
     max_depth, min_coverage, max_rules, tighten, watch
         As for `extract_boxes`.
-    searches : int
-        Most drawn searches beside the first, which draws nothing.
 
     Returns
     -------
@@ -68,7 +65,7 @@ def search_coverage(
     )
     pairs = len(side.a) * (len(side.a) - 1) // 2
     affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))
-    more = min(searches, affordable)
+    more = min(_MOST_SEARCHES, affordable)
     found = [run(coverage_corner, watch=part(watch, 1 / (1 + more)))]
     # The first search shows about how many rules there will be; the others look for better ones.
     again = part(watch, 1 / (1 + more), counts=False)

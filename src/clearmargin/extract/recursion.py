@@ -59,6 +59,7 @@ def extract_boxes(
     tighten: bool = True,
     rng: np.random.Generator | None = None,
     watch: Watch | None = None,
+    min_points: int = 1,
 ) -> Search:
     """Cover points on one side of a plane by disjoint boxes.
 
@@ -85,6 +86,8 @@ def extract_boxes(
         With it the faces cut in random order, else the dearest first.
     watch : callable, optional
         Told of each share of the points that is done with, and of boxes.
+    min_points : int, default 1
+        Regions with fewer points are not searched.
 
     Returns
     -------
@@ -106,7 +109,8 @@ def extract_boxes(
     while agenda:
         region, points, depth = agenda.pop()
         enough = max_rules is not None and counted >= max_rules
-        if depth >= max_depth or enough or search.problems >= most_problems:
+        poor = len(points) < min_points
+        if poor or depth >= max_depth or enough or search.problems >= most_problems:
             left_over.append(points)
             settle(len(points))
             continue

@@ -83,9 +83,9 @@ def certify(
     label : class
         The class in question; 1 (inside) or -1 (outside) for a one-class machine.
     space : FeatureSpace, optional
-        Where features live; sides of the box that are infinite end there. A kernel machine is proved over finite
-        boxes. Features and categories are counted as in the space, and found by their names; without a space, or
-        where the model knows other names, as in the model.
+        Where features live: the box ends there, whether it is infinite or only larger, and the answer is about that
+        part of it. A kernel machine is proved over finite boxes. Features and categories are counted as in the space,
+        and found by their names; without a space, or where the model knows other names, as in the model.
     budget : int, default 20000
         Most boxes to look at.
     time_limit : float, optional
