@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.listing import features_used
 from clearmargin.cli.plain_csv import Chunk, NotPlain, PlainCsv, find_plain_csv
-from clearmargin.cli.read_ahead import read_ahead
 from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
 from clearmargin.cli.task import Task, read_classes
@@ -36,8 +36,9 @@ __all__ = ["LargeTask", "extract_large", "read_large"]
 
 # Tables up to here are read whole, by the careful reader.
 SMALL_ROWS = 100_000
-# More rows give rules that cover hardly more of all rows, and cost more to search.
-SAMPLE_ROWS = 10_000
+# Values of the features used, in the sample. More rows give rules that cover hardly more of all rows, and the search
+# for them takes longer, the more so the more features there are.
+SAMPLE_VALUES = 30_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +114,8 @@ def read_large(arguments: argparse.Namespace, console: Console, model: Planes) -
     if source is None:
         return None
     try:
-        found = survey(read_ahead(source.chunks(need_pandas())), SAMPLE_ROWS)
+        most = SAMPLE_VALUES // max(3, len(features_used(model)))
+        found = survey(source.chunks(need_pandas()), most)
         return _task(source, found, model, arguments, console)
     except NotPlain:
         return None
@@ -193,13 +195,15 @@ def extract_large(
     if not _named_by(found.rules) <= needed:
         chunks = _chunks(task, needed | _named_by(found.rules))
     try:
-        return _count_on_all(found, chunks, task, model, least)
+        # Threads of linear algebra would wait in a loop for products too small to share, beside those that read.
+        with threadpool_limits(1, "blas"):
+            return _count_on_all(found, chunks, task, model, least)
     except (NotPlain, KeyError) as error:
         raise DataError(f"{task.table.name} changed while it was read; try again") from error
 
 
 def _chunks(task: LargeTask, needed: set[str]) -> Iterator[Chunk]:
-    return read_ahead(task.source.chunks(need_pandas(), sorted(needed)))
+    return task.source.chunks(need_pandas(), sorted(needed))
 
 
 def _extract_on_sample(

@@ -6,6 +6,8 @@ import argparse
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -14,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.cli.csv_text import SEPARATORS, find_separator, read_header
+from clearmargin.cli.read_ahead import read_ahead
 from clearmargin.cli.table import names_in
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
 
-__all__ = ["Chunk", "NotPlain", "PlainCsv", "find_plain_csv"]
+__all__ = ["Chunk", "NotPlain", "PlainCsv", "blocks_of_lines", "find_plain_csv"]
 
-# Values held at a time: 16 MB.
-_CHUNK_VALUES = 2_000_000
-_BLOCK = 1 << 20
+# Bytes of text that are read at a time; as numbers they take about as much.
+_BLOCK = 4 << 20
+# A record that is longer than so many blocks is none.
+_LONGEST = 4
+_HEAD = 1 << 20
 _STARTS_OF_OTHERS = (b"\x1f\x8b", b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 
@@ -78,19 +83,22 @@ class PlainCsv:
         only : sequence of str, optional
             The features to read, where the table was read before and the others do not matter: they are zero.
 
-        Yields
-        ------
-        Chunk
-            Some rows.
+        Returns
+        -------
+        iterator of Chunk
+            Some rows each. Reading begins at once, in threads.
         """
+        read = partial(self._read, pandas, only)
+        frames = read_ahead(read, blocks_of_lines(Path(self.name), _BLOCK))
+        return self._checked(frames, all_columns=only is None)
+
+    def _read(self, pandas: ModuleType, only: Sequence[str] | None, block: bytes) -> Any:
         exact = {"float_precision": "round_trip"} if _rounds_by_default(pandas) else {}
-        # A text column may be mixed with numbers in some chunks only; then most of it may be numbers.
-        kinds = [""] * len(self.header)
         try:
-            reader = pandas.read_csv(
-                self.name,
+            return pandas.read_csv(
+                BytesIO(block),
                 sep=self.separator,
-                header=0,
+                header=None,
                 names=self.header,
                 decimal=self.decimal or ".",
                 skipinitialspace=self.is_spaced,
@@ -98,18 +106,20 @@ class PlainCsv:
                 dtype={self.target: "category"},
                 encoding="utf-8",
                 low_memory=False,
-                chunksize=max(1, _CHUNK_VALUES // len(self.header)),
                 usecols=None if only is None else [*only, self.target],
                 **exact,
             )
-            with reader:
-                for frame in reader:
-                    if only is None:
-                        self._check(frame, kinds)
-                    yield self._chunk(frame)
         except (ValueError, OverflowError) as error:
             # Lines of another length, bytes that are not UTF-8: errors of pandas are values out of place.
             raise NotPlain from error
+
+    def _checked(self, frames: Iterator[Any], *, all_columns: bool) -> Iterator[Chunk]:
+        # A text column may be mixed with numbers in some chunks only; then most of it may be numbers.
+        kinds = [""] * len(self.header)
+        for frame in frames:
+            if all_columns:
+                self._check(frame, kinds)
+            yield self._chunk(frame)
 
     def _check(self, frame: Any, kinds: list[str]) -> None:
         """Look at the kinds of all columns, which must be the same in all chunks."""
@@ -140,6 +150,53 @@ class PlainCsv:
         if (codes < 0).any():
             raise NotPlain
         return Chunk(X, codes, texts)
+
+
+def blocks_of_lines(path: Path, size: int) -> Iterator[bytes]:
+    """Cut a CSV file into blocks of whole records, without its header.
+
+    Records end at line ends outside of quotes. `NotPlain` where quotes do not tell what is outside, or a byte is zero.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its first line is the header.
+    size : int
+        About so many bytes a block.
+
+    Yields
+    ------
+    bytes
+        Whole lines.
+    """
+    with path.open("rb") as file:
+        header = file.readline()
+        if not header.strip() or header.count(b'"') % 2:
+            raise NotPlain
+        rest = b""
+        while block := file.read(size):
+            text = rest + block
+            end = _end_of_records(text)
+            if b"\0" in block or len(text) - end > _LONGEST * size:
+                raise NotPlain
+            if end:
+                yield text[:end]
+            rest = text[end:]
+        if rest.count(b'"') % 2:
+            raise NotPlain
+        if rest.strip():
+            yield rest
+
+
+def _end_of_records(text: bytes) -> int:
+    """Where the last whole record ends; 0 if none does."""
+    end = text.rfind(b"\n") + 1
+    quotes = text.count(b'"', 0, end)
+    while quotes % 2:
+        before = text.rfind(b"\n", 0, end - 1) + 1
+        quotes -= text.count(b'"', before, end)
+        end = before
+    return end
 
 
 def _rounds_by_default(pandas: ModuleType) -> bool:
@@ -200,14 +257,14 @@ def _text_of_many_lines(path: Path, rows: int) -> str | None:
     """The first lines of a text, if it has more lines than that and is no other kind of file."""
     lines = 0
     with path.open("rb") as file:
-        first = block = file.read(_BLOCK)
+        first = block = file.read(_HEAD)
         if first.startswith(_STARTS_OF_OTHERS):
             return None
-        while block:
+        while block and lines <= rows + 1:
             if b"\0" in block:
                 return None
             lines += block.count(b"\n")
-            block = file.read(_BLOCK)
+            block = file.read(_HEAD)
     whole_lines = first[: first.rfind(b"\n") + 1]
     if lines <= rows + 1 or not whole_lines:
         return None

@@ -1,8 +1,10 @@
-"""Reading the next part of a file while the last one is looked at."""
+"""Work on the next parts of something while the last one is looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
@@ -10,38 +12,48 @@ from typing import TypeVar
 __all__ = ["read_ahead"]
 
 T = TypeVar("T")
+Part = TypeVar("Part")
+
+# More threads would hold more parts in memory, and the one that looks at them could not keep up.
+_MOST_WORKERS = 4
 
 
-def read_ahead(parts: Iterator[T]) -> Iterator[T]:
-    """Ask for each part of something in a thread, one part ahead, from now on.
+def read_ahead(read: Callable[[Part], T], parts: Iterator[Part]) -> Iterator[T]:
+    """Apply a function to parts in threads, a few parts ahead, beginning now.
 
     Parameters
     ----------
+    read : callable
+        What takes time, most of it without holding the interpreter.
     parts : iterator
-        What takes time to read.
+        What to apply it to.
 
     Returns
     -------
     iterator
-        The same parts; what goes wrong in reading is raised where the part would come.
+        The results in order; what goes wrong is raised where the result would come.
 
     Examples
     --------
-    >>> "".join(read_ahead(iter("abcd")))
-    'abcd'
+    >>> list(read_ahead(str.upper, iter("abcd")))
+    ['A', 'B', 'C', 'D']
     """
-    pool = ThreadPoolExecutor(1)
-    return _one_by_one(parts, pool, pool.submit(_next, parts))
+    workers = min(_MOST_WORKERS, os.cpu_count() or 1)
+    pool = ThreadPoolExecutor(workers)
+    coming = deque(pool.submit(read, part) for part in islice(parts, workers))
+    return _in_order(pool, coming, read, parts)
 
 
-def _next(parts: Iterator[T]) -> list[T]:
-    return list(islice(parts, 1))
-
-
-def _one_by_one(
-    parts: Iterator[T], pool: ThreadPoolExecutor, coming: Future[list[T]]
+def _in_order(
+    pool: ThreadPoolExecutor,
+    coming: deque[Future[T]],
+    read: Callable[[Part], T],
+    parts: Iterator[Part],
 ) -> Iterator[T]:
-    with pool:
-        while found := coming.result():
-            coming = pool.submit(_next, parts)
-            yield found[0]
+    try:
+        while coming:
+            found = coming.popleft().result()
+            coming.extend(pool.submit(read, part) for part in islice(parts, 1))
+            yield found
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -236,8 +236,9 @@ def _search_disjoint(
         criterion=criterion,
         min_points=1 if options.thorough else options.min_coverage,
     )
-    if criterion is coverage_corner and options.thorough:
-        find = search_coverage
+    if criterion is coverage_corner:
+        quick = partial(find, criterion=partial(coverage_corner, thorough=False))
+        find = search_coverage if options.thorough else quick
     return find(
         side,
         domain,
