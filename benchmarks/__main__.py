@@ -1,36 +1,172 @@
-"""Measure everything and write RESULTS.md."""
+"""Measure everything, write the page and say what became worse: `python -m benchmarks`, or `make bench`."""
 
 from __future__ import annotations
 
+import argparse
+import inspect
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from benchmarks.page import write_page
-from benchmarks.speed import advice, covers, crossings, extraction, foundation, leverage, lpsvm
+from benchmarks import baseline
+from benchmarks.page import Ratio, Section, Table, processor, write_page
+from benchmarks.speed.timing import one_thread
+
+FOLDER = Path(__file__).resolve().parent
+# What a section is measured by: full or quick, one section or some.
+Measure = Callable[[bool], list[Section]]
 
 
-def main() -> None:
-    """Run the sections in order, saying which."""
-    sections = []
-    for measure in (
-        lpsvm.section,
-        extraction.fit_section,
-        extraction.coverage_section,
-        covers.section,
-        advice.kbsvm_section,
-        advice.slp_section,
-        advice.sqp_section,
-        advice.forms_section,
-        leverage.section,
-        crossings.section,
-        foundation.section,
-    ):
-        print(f"measuring {measure.__module__}.{measure.__name__} ...", flush=True)
-        sections.append(measure())
-        print(sections[-1].to_markdown(), flush=True)
-    path = Path(__file__).parent / "RESULTS.md"
-    write_page(sections, path)
-    print(f"written: {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+def lazy(module: str, function: str = "section") -> Measure:
+    """A measurement that is imported when it runs: a package that is not installed costs its own section only."""
+
+    def run(full: bool) -> list[Section]:
+        measure = getattr(import_module(module), function)
+        found = measure(full) if inspect.signature(measure).parameters else measure()
+        return [found] if isinstance(found, Section) else list(found)
+
+    return run
+
+
+# What to choose first, then what is proved, then speed.
+SECTIONS: tuple[tuple[str, Measure], ...] = (
+    ("quality", lazy("benchmarks.quality.section", "sections")),
+    ("certificates", lazy("benchmarks.certificates")),
+    ("lpsvm", lazy("benchmarks.speed.lpsvm")),
+    ("extraction", lazy("benchmarks.speed.extraction", "fit_section")),
+    ("coverage", lazy("benchmarks.speed.extraction", "coverage_section")),
+    ("covers", lazy("benchmarks.speed.covers")),
+    ("advice", lazy("benchmarks.speed.advice", "kbsvm_section")),
+    ("advice-slp", lazy("benchmarks.speed.advice", "slp_section")),
+    ("advice-sqp", lazy("benchmarks.speed.advice_sqp")),
+    ("advice-forms", lazy("benchmarks.speed.advice", "forms_section")),
+    ("leverage", lazy("benchmarks.speed.leverage")),
+    ("crossings", lazy("benchmarks.speed.crossings")),
+    ("command-line", lazy("benchmarks.speed.command_line")),
+    ("growth", lazy("benchmarks.speed.growth")),
+    ("memory", lazy("benchmarks.speed.memory")),
+    ("start", lazy("benchmarks.speed.start")),
+    ("foundation", lazy("benchmarks.speed.foundation")),
+)
+
+
+def measured(name: str, measure: Measure, full: bool) -> list[Section]:
+    """Run a measurement; where a package is missing, a section that says so."""
+    try:
+        return measure(full)
+    except ImportError as error:
+        missing = error.name or str(error)
+        # What is ours must be there.
+        if missing.split(".")[0] in ("benchmarks", "clearmargin"):
+            raise
+        reason = f"not measured: `{missing}` is not installed ({error})."
+        return [Section(f"Not measured: {name}", "", Table([]), reason.capitalize(), reason)]
+
+
+def measure_all(
+    chosen: Iterable[tuple[str, Measure]], full: bool
+) -> tuple[list[Section], dict[str, float]]:
+    """All sections in order, saying which and what they took."""
+    sections, seconds = [], {}
+    for name, measure in chosen:
+        print(f"measuring {name} ...", flush=True)
+        start = time.perf_counter()
+        found = measured(name, measure, full)
+        seconds[name] = time.perf_counter() - start
+        for section in found:
+            print(section.to_markdown(), flush=True)
+        print(f"{name} took {seconds[name]:.1f} s\n", flush=True)
+        sections += found
+    return sections, seconds
+
+
+def introduction(sections: Sequence[Section], seconds: dict[str, float], sizes: str) -> str:
+    """What was measured, on what, and how to read it."""
+    longest = max(seconds, key=lambda name: seconds[name])
+    ratios = sum(len(section.ratios) for section in sections)
+    command = "make bench" if sizes == "quick" else "make bench-full"
+    other = "make bench-full" if sizes == "quick" else "make bench"
+    return (
+        f"Written by `{command}`, {sizes} sizes (`{other}` measures the others): {len(sections)} sections, {ratios} "
+        f"ratios that are followed from run to run. Measured on {processor()}, {os.cpu_count()} cores, one thread, in "
+        f"{sum(seconds.values()) / 60:.1f} minutes, of which *{longest}* took {seconds[longest] / 60:.1f}.\n\n"
+        "Times are the shortest of some runs, rivals in turns, and mean little on another machine; ratios within a row "
+        "mean more. Each line of the list says what was found; the section behind it has the table, and what was "
+        "done to get it."
+    )
+
+
+def report(comparison: baseline.Comparison) -> None:
+    """Say regressions loudly."""
+    worse = comparison.regressions
+    if not worse:
+        return
+    print("!" * 80)
+    for name in worse:
+        old, new = comparison.old[name], comparison.new[name].value
+        print(
+            f"! WORSE {comparison.factors[name]:.2f} times: {name} (baseline {old:.3g}, now {new:.3g})"
+        )
+    print("!" * 80, flush=True)
+
+
+def set_baseline(sizes: str, sections: Sequence[Section], *, all_measured: bool) -> None:
+    """Keep today's ratios; those of sections that were not asked for stay as they are."""
+    ratios = dict(baseline.collect(sections))
+    if not all_measured:
+        for name, value in baseline.read(sizes).items():
+            if not baseline.belongs(name, sections):
+                ratios[name] = Ratio(value)
+    baseline.write(sizes, ratios)
+    print(f"baseline for {sizes} sizes: {len(ratios)} ratios")
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    names = [name for name, _ in SECTIONS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="large sizes, for an hour or so")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=names,
+        metavar="NAME",
+        help=f"print some of: {', '.join(names)}",
+    )
+    parser.add_argument(
+        "--set-baseline", action="store_true", help="keep today's ratios as the baseline"
+    )
+    parser.add_argument("--strict", action="store_true", help="fail when a ratio became worse")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, compare and write; 1 where a ratio became worse and that was asked for."""
+    asked = arguments(words)
+    one_thread()
+    sizes = "full" if asked.full else "quick"
+    chosen = [pair for pair in SECTIONS if not asked.only or pair[0] in asked.only]
+    sections, seconds = measure_all(chosen, asked.full)
+    old, new = baseline.read(sizes), baseline.collect(sections)
+    if asked.only:
+        old = {name: value for name, value in old.items() if baseline.belongs(name, sections)}
+    comparison = baseline.compare(old, new)
+    command = f"python -m benchmarks{' --full' if asked.full else ''}"
+    last = baseline.to_section(comparison, command)
+    print(last.to_markdown(), flush=True)
+    if not asked.only:
+        path = FOLDER / "RESULTS.md"
+        sections.append(last)
+        write_page(sections, path, intro=introduction(sections, seconds, sizes))
+        print(f"written: {path.relative_to(FOLDER.parent)}")
+    if asked.set_baseline:
+        set_baseline(sizes, sections, all_measured=not asked.only)
+    report(comparison)
+    return 1 if asked.strict and comparison.regressions else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

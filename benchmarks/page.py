@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["Section", "Table", "best_time", "write_page"]
+__all__ = ["Ratio", "Section", "Table", "best_time", "contents", "processor", "write_page"]
+
+
+class Ratio(NamedTuple):
+    """A figure of the page that is followed from run to run."""
+
+    value: float
+    larger_is_better: bool = True
 
 
 @dataclass
@@ -33,18 +42,27 @@ class Table:
 
 @dataclass
 class Section:
-    """One question, the table that answers it, and what the table means."""
+    """One question, the table that answers it, and what the table means.
+
+    The finding is one sentence, computed like everything else, that stands beside the title in the list of contents.
+    Ratios are compared with the last baseline, each under the title of the section and a name of its own. A picture
+    is named relative to the page.
+    """
 
     title: str
     question: str
     table: Table
     verdict: str
+    finding: str = ""
+    ratios: dict[str, Ratio] = field(default_factory=dict)
+    picture: str = ""
 
     def to_markdown(self) -> str:
-        """Write the section."""
-        return (
-            f"## {self.title}\n\n{self.question}\n\n{self.table.to_markdown()}\n\n{self.verdict}\n"
-        )
+        """Write the section; what is empty is left out."""
+        shown = f"![{self.title}]({self.picture})" if self.picture else ""
+        table = self.table.to_markdown() if self.table.header else ""
+        parts = [f"## {self.title}", self.question, shown, table, self.verdict]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def best_time(run: Callable[[], object], repeat: int = 3) -> float:
@@ -57,6 +75,27 @@ def best_time(run: Callable[[], object], repeat: int = 3) -> float:
     return min(times)
 
 
+def processor() -> str:
+    """Name the processor, as far as the system tells."""
+    listed = Path("/proc/cpuinfo")
+    if listed.exists():
+        named = re.search(r"^model name\s*:\s*(.+)$", listed.read_text(), flags=re.MULTILINE)
+        if named:
+            return named[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def contents(sections: Sequence[Section]) -> str:
+    """List the sections, each with a link and its finding."""
+    lines = []
+    for section in sections:
+        # As the anchors of headings are made: small letters, no punctuation, hyphens for spaces.
+        anchor = re.sub(r"[^\w\- ]", "", section.title.lower()).replace(" ", "-")
+        line = f"* [{section.title}](#{anchor})"
+        lines.append(f"{line}: {section.finding}" if section.finding else line)
+    return "\n".join(lines)
+
+
 MEASURED = (
     "Written by `make bench`; times are the shortest of some runs on one machine and mean little elsewhere, "
     "ratios within a row mean more."
@@ -64,13 +103,15 @@ MEASURED = (
 
 
 def write_page(
-    sections: list[Section], path: Path, title: str = "Measured", intro: str = MEASURED
+    sections: Sequence[Section], path: Path, title: str = "Measured", intro: str = MEASURED
 ) -> None:
-    """Write all sections to a file, with what is needed to judge them."""
+    """Write all sections to a file, with what is needed to judge them; contents first where there are findings."""
     packages = ["numpy", "scipy", "scikit-learn", "highspy", "clarabel", "pandas"]
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     head = (
         f"# {title}\n\n{intro}\n\n"
         f"Python {platform.python_version()} on {platform.system()} {platform.machine()}; {versions}.\n"
     )
+    if any(section.finding for section in sections):
+        head += f"\n{contents(sections)}\n"
     path.write_text("\n".join([head, *(s.to_markdown() for s in sections)]), encoding="utf-8")

@@ -1,28 +1,35 @@
-"""Print the published numbers beside ours."""
+"""Recompute the published numbers: everything, or the page about the papers from what is there."""
 
 from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
 
 from benchmarks.reproduce import (
     advice_no_worse,
     advice_pima,
     certify_table,
     extractors,
-    fung_planes,
-    fung_tables,
+    papers,
     svm_trees,
-    ysvm_tables,
 )
 
 
-def main() -> None:
-    """Print every section; the long tables go to pages of their own."""
-    for module in (fung_planes, fung_tables):
-        print(module.section().to_markdown())
-    for section in ysvm_tables.sections():
-        print(section.to_markdown())
-    # These take minutes each, and write pages of their own.
-    for script in (certify_table, svm_trees, extractors, advice_pima, advice_no_worse):
-        script.main([])
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the pages of the long tables unless told otherwise, and PAPERS.md, which sums them up."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reproduce", description=__doc__)
+    parser.add_argument(
+        "part",
+        nargs="?",
+        choices=["all", "papers"],
+        default="all",
+        help="all (half an hour on 2 cores), or papers: PAPERS.md alone, with the long pages as they are",
+    )
+    if parser.parse_args(arguments).part == "all":
+        # These take minutes each, and write pages of their own.
+        for script in (certify_table, svm_trees, extractors, advice_pima, advice_no_worse):
+            script.main([])
+    papers.main()
 
 
 if __name__ == "__main__":

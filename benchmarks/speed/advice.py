@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from benchmarks.page import Section, Table
-from benchmarks.speed.advice_cvxpy import by_components, by_matrices
+from benchmarks.page import Ratio, Section, Table
+from benchmarks.speed.timing import race
 from clearmargin.optim import Linear, Program, Variables, solve
 from clearmargin.programs.advice_dual import data_plane, solve_advice
 from clearmargin.programs.advice_path import AdvicePath, scaled_costs
@@ -27,24 +26,12 @@ from clearmargin.programs.advice_svm import (
 from clearmargin.programs.refine import find_anchors, support_multipliers
 from clearmargin.programs.refine_lp import Iterate, JointProgram, Movable, limits_of_change
 from clearmargin.programs.refine_slp import alternate
-from clearmargin.programs.refine_sqp import ConvexProgram, convex_steps
 
 Array = NDArray[np.float64]
 RULES, CONDITIONS = 6, 3
 # Cost of all points together and of each rule, and of a change relative to that of a rule.
 LAM, MU, NU = 100.0, 1.0, 0.1
 WAYS = ("up", "down")
-
-
-def race(*runs: Callable[[], Any], repeat: int = 3) -> list[float]:
-    """The shortest processor time of each, taken in turns so that other load meets all of them alike."""
-    times = [np.inf] * len(runs)
-    for _ in range(repeat):
-        for k, run in enumerate(runs):
-            start = time.process_time()
-            run()
-            times[k] = min(times[k], time.process_time() - start)
-    return times
 
 
 def advised(m: int, n: int, seed: int = 0) -> AdviceProblem:
@@ -158,8 +145,8 @@ def refinement_program(problem: AdviceProblem, movable: Movable, u: Array) -> Pr
     )
 
 
-def measure_slp(m: int, n: int, seeds: int, repeat: int) -> list[str]:
-    """One row of the table: some problems of one size, their times added up."""
+def measure_slp(m: int, n: int, seeds: int, repeat: int) -> tuple[list[str], float]:
+    """One row of the table, some problems of one size with their times added up, and the ratio."""
     steps, ours, theirs, apart = 0, 0.0, 0.0, 0.0
     for seed in range(seeds):
         problem = advised(m, n, seed)
@@ -175,7 +162,7 @@ def measure_slp(m: int, n: int, seeds: int, repeat: int) -> list[str]:
         apart = max(apart, float(np.abs(values["ours"] / values["theirs"] - 1.0).max()))
         steps, ours, theirs = steps + len(points), ours + warm, theirs + cold
     assert apart <= 1e-6, (m, n, apart)
-    return [
+    cells = [
         f"{m:,} x {n}",
         str(seeds),
         str(steps),
@@ -184,11 +171,16 @@ def measure_slp(m: int, n: int, seeds: int, repeat: int) -> list[str]:
         f"**{theirs / ours:.1f}**",
         f"{apart:.0e}",
     ]
+    return cells, theirs / ours
 
 
-def slp_section() -> Section:
+def slp_section(full: bool = True) -> Section:
     """Half-steps of refinement changed in place, beside half-steps built anew."""
-    sizes = [(300, 8, 5, 5), (1_000, 10, 5, 3), (5_000, 10, 2, 1)]
+    sizes = [(300, 8, 2, 3), (1_000, 10, 2, 2)]
+    if full:
+        sizes = [(300, 8, 5, 5), (1_000, 10, 5, 3), (5_000, 10, 2, 1)]
+    measured = [measure_slp(*size) for size in sizes]
+    gains = [gain for _, gain in measured]
     header = [
         "points x features",
         "problems",
@@ -205,110 +197,47 @@ def slp_section() -> Section:
         "half-step, with a row for every point, built anew and solved by the simplex method of HiGHS. Both take the "
         "same steps from the same points, and building is counted for both; milliseconds of processor time for each "
         "half-step.",
-        Table(header, [measure_slp(*size) for size in sizes]),
+        Table(header, [cells for cells, _ in measured]),
         "The first half-steps of each problem have nothing to go on from and cost as much as anew; the gain is in "
         "those that follow.",
-    )
-
-
-# The convex-concave procedure.
-
-
-def measure_sqp(m: int, n: int, repeat: int) -> list[str]:
-    """One row of the table."""
-    problem = advised(m, n)
-    movable, start = beginning(problem, anchored=False)
-    points = visited(convex_steps, problem, movable, start)
-    values: dict[str, Any] = {}
-
-    def direct(points: list[Iterate]) -> list[float]:
-        program = ConvexProgram(problem, movable)
-        return [program.step(at)[1] for at in points]
-
-    def whole() -> None:
-        values["theirs"] = [by_matrices(problem, movable, at) for at in points]
-
-    ours, first, theirs = race(
-        lambda: values.update(ours=direct(points)),
-        lambda: direct(points[:1]),
-        whole,
-        repeat=repeat,
-    )
-    single = race(lambda: by_components(problem, movable, start), repeat=repeat)[0]
-    apart = float(np.abs(np.array(values["ours"]) / np.array(values["theirs"]) - 1.0).max())
-    assert apart <= 1e-5, (m, n, apart)
-    steps = len(points)
-    return [
-        f"{m:,} x {n}",
-        str(steps),
-        f"{1e3 * ours / steps:.1f}",
-        f"{1e3 * first:.0f}",
-        f"{1e3 * theirs / steps:.0f}",
-        f"{1e3 * single:.0f}",
-        f"**{theirs / ours:.1f}**",
-        f"**{single * steps / ours:.0f}**",
-        f"{apart:.0e}",
-    ]
-
-
-def sqp_section() -> Section:
-    """The convex-concave procedure, beside CVXPY."""
-    header = [
-        "points x features",
-        "steps",
-        "direct ms",
-        "the first step",
-        "CVXPY, matrices ms",
-        "CVXPY, components ms",
-        "matrices / direct",
-        "components / direct",
-        "objectives differ by",
-    ]
-    return Section(
-        "Refining advice by cone programs",
-        f"`refine='sqp'` with {RULES} rules: each step from its beginning to its optimum, beside the same cone program "
-        "from the same point stated in CVXPY and solved by the same solver, Clarabel, to the same tolerance; over "
-        "whole matrices, and with one constraint for each premise, feature and side, as it is printed (its first step "
-        "only). Direct steps solve a smaller program, whose optimum is proved to be that of the printed one: only "
-        "points near the margin have rows and only changes that matter are unknowns, guessed by the step before and "
-        "brought in where the guess was wrong. Milliseconds of processor time for each step.",
-        Table(
-            header, [measure_sqp(*size) for size in [(300, 8, 3), (1_000, 10, 3), (5_000, 10, 1)]]
-        ),
-        "The first step has nothing to guess by and gains little, at most half; the gain is in the steps that "
-        "follow. "
-        "One problem of each size is measured, and the method was tuned on it; the ratios at 300 and 1,000 points lie "
-        "close to 10, and other runs gave 9.5 to 13.6.",
+        f"half-steps changed in place are {min(gains):.1f} to {max(gains):.1f} times as fast as those built anew.",
+        {
+            f"anew / in place at {m:,} x {n}": Ratio(gain)
+            for (m, n, _, _), gain in zip(sizes, gains, strict=True)
+        },
     )
 
 
 # The knowledge-based SVM.
 
 
-def measure_kbsvm(m: int, *, printed: bool) -> tuple[list[str], float]:
-    """One row of the table, and the seconds of the dual."""
+def measure_kbsvm(m: int, *, printed: bool) -> tuple[list[str], float, float | None]:
+    """One row of the table, the seconds of the dual, and how many times it is faster."""
     problem = advised(m, 10)
-    seconds = race(lambda: solve_advice(problem), repeat=3)[0]
-    row = [f"{m:,} x 10", f"{seconds:.3f}"]
     if not printed:
-        return [*row, "-", "-"], seconds
+        seconds = race(lambda: solve_advice(problem), repeat=3)[0]
+        return [f"{m:,} x 10", f"{seconds:.3f}", "-", "-"], seconds, None
     found: dict[str, float] = {}
 
     def whole() -> None:
         solution = solve(advice_program(problem), method="simplex", explain=False)
         found["value"] = solution.objective
 
-    theirs = race(whole, repeat=1)[0]
+    seconds, theirs = race(lambda: solve_advice(problem), whole, repeat=3 if m <= 5_000 else 1)
+    seconds = min(seconds, *race(lambda: solve_advice(problem), repeat=3))
     value = solve_advice(problem).objective
     assert abs(found["value"] - value) <= 1e-6 * value, (m, found, value)
-    return [*row, f"{theirs:.2f}", f"**{theirs / seconds:.1f}**"], seconds
+    gain = theirs / seconds
+    return [f"{m:,} x 10", f"{seconds:.3f}", f"{theirs:.2f}", f"**{gain:.1f}**"], seconds, gain
 
 
-def kbsvm_section() -> Section:
+def kbsvm_section(full: bool = True) -> Section:
     """The dual beside the printed program, and its growth with the points."""
-    sizes = [5_000, 10_000, 20_000, 40_000]
-    measured = [measure_kbsvm(m, printed=m <= 20_000) for m in sizes]
-    growth = np.polyfit(np.log(sizes), np.log([seconds for _, seconds in measured]), 1)[0]
+    sizes = [5_000, 10_000, 20_000, 40_000] if full else [2_500, 5_000, 10_000, 20_000]
+    most = 20_000 if full else 5_000
+    measured = [measure_kbsvm(m, printed=m <= most) for m in sizes]
+    growth = np.polyfit(np.log(sizes), np.log([seconds for _, seconds, _ in measured]), 1)[0]
+    gains = {m: gain for m, (_, _, gain) in zip(sizes, measured, strict=True) if gain is not None}
     return Section(
         "Training with advice",
         f"`AdviceSVC` with {RULES} rules, each within the domain: its dual, which has no row for a point, beside the "
@@ -316,9 +245,11 @@ def kbsvm_section() -> Section:
         "time.",
         Table(
             ["points x features", "dual s", "printed LP s", "printed / dual"],
-            [row for row, _ in measured],
+            [row for row, _, _ in measured],
         ),
-        f"From 5,000 to 40,000 points the time of the dual grows like points^{growth:.2f}.",
+        f"From {sizes[0]:,} to {sizes[-1]:,} points the time of the dual grows like points^{growth:.2f}.",
+        f"the dual is {min(gains.values()):.0f} to {max(gains.values()):.0f} times as fast as the printed program.",
+        {f"printed / dual at {m:,} points": Ratio(gain) for m, gain in gains.items()},
     )
 
 
@@ -340,17 +271,18 @@ def boxed(n: int) -> tuple[AdviceProblem, AdviceProblem]:
     )
 
 
-def measure_boxes(n: int) -> list[str]:
+def measure_boxes(n: int) -> tuple[list[str], Ratio]:
     """Compact against general form."""
     compact, general = boxed(n)
     value, expected = solve_advice(compact).objective, solve_advice(general).objective
     assert abs(value - expected) <= 1e-6 * expected, (n, value, expected)
     ours, theirs = race(lambda: solve_advice(compact), lambda: solve_advice(general), repeat=5)
     what = f"{RULES} boxes over {n} features in compact form, beside general form"
-    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{theirs / ours:.1f}**"]
+    gain = theirs / ours
+    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{gain:.1f}**"], Ratio(gain)
 
 
-def measure_path() -> list[str]:
+def measure_path() -> tuple[list[str], Ratio]:
     """A grid of costs from one to the next against each on its own."""
     problem = advised(1_000, 10)
     grid = [(lam, mu) for mu in np.geomspace(0.1, 10.0, 5) for lam in np.geomspace(0.01, 100.0, 9)]
@@ -367,18 +299,25 @@ def measure_path() -> list[str]:
     np.testing.assert_allclose(along(), afresh(), rtol=1e-6)
     ours, theirs = race(along, afresh, repeat=3)
     what = f"a grid of {len(grid)} costs along a path, beside each afresh"
-    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{theirs / ours:.1f}**"]
+    gain = theirs / ours
+    return [what, f"{ours:.3f}", f"{theirs:.3f}", f"**{gain:.1f}**"], Ratio(gain)
 
 
-def forms_section() -> Section:
+def forms_section(full: bool = True) -> Section:
     """What compact boxes and paths save."""
+    boxes = [measure_boxes(n) for n in ((5, 10, 20) if full else (5, 20))]
+    path = measure_path()
+    gains = [ratio.value for _, ratio in boxes]
     return Section(
         "Boxes and grids",
         "What do the compact form of boxes and the path over costs save? 1,000 points; 10 features for the path; "
         "seconds of processor time.",
         Table(
             ["what", "seconds", "beside it", "ratio"],
-            [*(measure_boxes(n) for n in (5, 10, 20)), measure_path()],
+            [cells for cells, _ in [*boxes, path]],
         ),
         "Objectives agree to 1e-6 in every row.",
+        f"a path over costs is {path[1].value:.1f} times as fast as a grid; the compact form of boxes "
+        f"{min(gains):.1f} to {max(gains):.1f} times as fast as the general one.",
+        {cells[0]: ratio for cells, ratio in [*boxes, path]},
     )

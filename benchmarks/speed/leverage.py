@@ -1,44 +1,47 @@
 """Properties that set the top of a ranking apart from its bottom: our miner beside pysubgroup and mlxtend.
 
 Everybody gets the same table of truth values and hands back a Python list of properties with their leverages; the lists
-are compared. Every run is a process of its own, with a limit on its CPU time, and the ways take turns.
+are compared. The peers run in environments of their own, with a limit on their CPU time and memory. Everybody has one
+process and as many runs in it: up to five within a second.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import json
 import multiprocessing
-import os
-import resource
+import tempfile
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.page import Section, Table
+from benchmarks.page import Ratio, Section, Table
+from benchmarks.peers.environment import Absent, python_of
+from benchmarks.peers.worker import work
 from clearmargin.programs.leverage_search import Contrast, least_product, search_above
 
 MIN_LEVERAGE = 0.08
 INFORMATIVE = 11  # attributes, as in the synthetic data of the paper
-LIMIT, LONG_LIMIT = (
-    10,
-    30,
-)  # CPU seconds; the longer for the largest table, where we need a good part of one
+SIZES = (2, 3, 4)
+# CPU seconds that a peer may take, in a quick run and in a full one; longer for the largest table, where we need a good
+# part of a second.
+QUICK_LIMIT, LIMIT, LONG_LIMIT = 5, 10, 30
 MEMORY = 10 * 2**30
 REQUIRED = {50: 10.0, 500: 40.0}  # times faster than the better peer, by number of properties
-# pysubgroup pins numpy < 2 but runs with later ones.
-INSTALL = "pip install mlxtend matplotlib && pip install --no-deps pysubgroup"
 # What floats at a threshold need so that nothing that reaches it exactly is lost.
 SLACK = 1e-12
+# A peer's package and the algorithm of it.
+PEERS = {
+    "pysubgroup DFS": ("pysubgroup", "DFS"),
+    "pysubgroup Apriori": ("pysubgroup", "Apriori"),
+    "mlxtend apriori": ("mlxtend", "apriori"),
+    "mlxtend fpgrowth": ("mlxtend", "fpgrowth"),
+}
 
 Answer = list[tuple[tuple[int, ...], float]]
 
@@ -51,10 +54,16 @@ class Ends:
     is_top: NDArray[np.bool_]
     max_size: int
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The table as pandas has it, without a copy."""
-        return pd.DataFrame(self.masks.T, columns=[str(i) for i in range(len(self.masks))])
+    def save(self, path: Path) -> None:
+        """Write the table for a worker."""
+        np.savez(
+            path,
+            masks=self.masks,
+            is_top=self.is_top,
+            max_size=self.max_size,
+            least=MIN_LEVERAGE - SLACK,
+            memory=MEMORY,
+        )
 
 
 def ends(rows: int, properties: int, max_size: int, seed: int = 0) -> Ends:
@@ -81,119 +90,67 @@ def by_us(data: Ends) -> Answer:
     return [(tuple(items[:size]), lev) for items, size, lev in rows]
 
 
-def by_pysubgroup(data: Ends, algorithm: str) -> Answer:
-    """Search for weighted relative accuracy, once for each end."""
-    ps: Any = importlib.import_module("pysubgroup")
-    frame = data.frame
-    space = [ps.EqualitySelector(name, True) for name in frame.columns]
-    frame["is_top"] = data.is_top
-    answer = []
-    for is_top in (True, False):
-        task = ps.SubgroupDiscoveryTask(
-            frame,
-            ps.BinaryTarget("is_top", is_top),
-            space,
-            ps.WRAccQF(),
-            result_set_size=10**9,
-            depth=data.max_size,
-            min_quality=MIN_LEVERAGE - SLACK,
-        )
-        for quality, group, *_ in getattr(ps, algorithm)().execute(task).results:
-            items = tuple(sorted(int(one.attribute_name) for one in group.selectors))
-            answer.append((items, float(quality) if is_top else -float(quality)))
-    return answer
+@dataclass(frozen=True)
+class Time:
+    """CPU seconds of the best of some runs, and what was found."""
+
+    seconds: float
+    found: Answer
+    version: str = ""
 
 
-def by_mlxtend(data: Ends, algorithm: str) -> Answer:
-    """Mine each end for what is frequent enough to reach the leverage, and count that in the other.
-
-    The library's own way, an additional item for the end and `association_rules`, has to mine both ends at once, with
-    half the support and many times the work.
-    """
-    mine: Any = getattr(importlib.import_module("mlxtend.frequent_patterns"), algorithm)
-    frame, n = data.frame, len(data.is_top)
-    options: dict[str, Any] = {}
-    if algorithm == "apriori":  # otherwise it holds all rows of all pairs
-        options["low_memory"] = len(data.masks) ** 2 * n > 2**32
-    answer = []
-    for here, sign in ((data.is_top, 1), (~data.is_top, -1)):
-        n_here, n_there = int(here.sum()), int((~here).sum())
-        support = MIN_LEVERAGE * n * n / (n_here * n_there) - SLACK
-        sets = mine(frame[here], min_support=support, max_len=data.max_size, **options)
-        there = data.masks[:, ~here]
-        for share, found in zip(sets["support"].tolist(), sets["itemsets"].tolist(), strict=True):
-            items = tuple(sorted(found))
-            count = int(np.logical_and.reduce(there[list(items)]).sum())
-            leverage = (share * n_here * n_there - count * n_here) / n**2
-            if leverage >= MIN_LEVERAGE - SLACK:
-                answer.append((items, sign * leverage))
-    return answer
-
-
-PEERS: dict[str, tuple[str, Callable[[Ends], Answer]]] = {
-    "pysubgroup DFS": ("pysubgroup", lambda data: by_pysubgroup(data, "DFS")),
-    "pysubgroup Apriori": ("pysubgroup", lambda data: by_pysubgroup(data, "Apriori")),
-    "mlxtend apriori": ("mlxtend", lambda data: by_mlxtend(data, "apriori")),
-    "mlxtend fpgrowth": ("mlxtend", lambda data: by_mlxtend(data, "fpgrowth")),
-}
-
-
-def is_installed(package: str) -> bool:
-    """Whether a peer can be asked; if so it is imported, here and not when it is measured."""
-    if importlib.util.find_spec(package) is None:
-        return False
-    importlib.import_module("mlxtend.frequent_patterns" if package == "mlxtend" else package)
-    return True
-
-
-def _child(run: Callable[[Ends], Answer], data: Ends, pipe: Connection) -> None:
-    # The CPU time is watched from outside: a limit of the system would make the clock below coarse.
-    warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def _child(data: Ends, pipe: Connection) -> None:
     times: list[float] = []
     begun = time.process_time()
-    try:
-        while not times or (len(times) < 5 and time.process_time() - begun < 1.0):
-            start = time.process_time()
-            answer = run(data)
-            times.append(time.process_time() - start)
-    except MemoryError:
-        pipe.send(f">{MEMORY >> 30} GB")
-    else:
-        pipe.send((min(times), answer))
+    while not times or (len(times) < 5 and time.process_time() - begun < 1.0):
+        start = time.process_time()
+        found = by_us(data)
+        times.append(time.process_time() - start)
+    pipe.send(Time(min(times), found))
 
 
-def limit_of(data: Ends) -> int:
-    """CPU seconds that a peer may take."""
-    return LONG_LIMIT if data.masks.size >= 50_000_000 else LIMIT
-
-
-def timed(run: Callable[[Ends], Answer], data: Ends) -> tuple[float, Answer] | str:
-    """CPU seconds and answer of the best of some runs in a process of their own, or the limit that it met.
-
-    A run that fails in another way has printed why, and ends everything with an EOFError.
-    """
+def our_time(data: Ends) -> Time:
+    """The best of some runs in a process of their own, as the peers have one."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(run, data, theirs))
+    process = context.Process(target=_child, args=(data, theirs))
     process.start()
     theirs.close()
-    try:
-        while not ours.poll(0.5):
-            if _cpu_seconds(process.pid) > limit_of(data):
-                return f">{limit_of(data)} s"
-        result: tuple[float, Answer] | str = ours.recv()
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
+    with ours:
+        result: Time = ours.recv()
+    process.join()
     return result
 
 
-def _cpu_seconds(pid: int | None) -> float:
-    """What a process has used so far, as Linux says it."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def peer_times(
+    name: str, tables: Sequence[Ends], folder: Path, limit: int
+) -> list[Time | str | Absent]:
+    """Times of a peer on tables of growing size; the limit where it met one, there and in what follows."""
+    package, algorithm = PEERS[name]
+    python = python_of(package)
+    if isinstance(python, Absent):
+        return [python] * len(tables)
+    paths = [folder / f"size-{data.max_size}.npz" for data in tables]
+    command = [str(python), "-m", f"benchmarks.peers.work.{package}", algorithm]
+    answers = work(command, paths, folder / algorithm, limit, gives_up=True)
+    times: list[Time | str | Absent] = [_time(package, answer, limit) for answer in answers]
+    for k, met in enumerate(times):
+        if isinstance(met, str):
+            return [*times[:k], *[met] * (len(times) - k)]
+    return times
+
+
+def _time(package: str, answer: Path | str, limit: int) -> Time | str | Absent:
+    if isinstance(answer, str):
+        is_late = answer.startswith("stopped after")
+        return f">{limit} s" if is_late else Absent(package, answer)
+    read: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    if "error" in read:
+        return Absent(package, read["error"])
+    if "met" in read:
+        return f">{MEMORY >> 30} GB"
+    found = [(tuple(items), leverage) for items, leverage in read["found"]]
+    return Time(read["seconds"], found, f"{package} {read['version']}")
 
 
 def _agree(ours: Answer, theirs: Answer) -> bool:
@@ -205,51 +162,63 @@ def _agree(ours: Answer, theirs: Answer) -> bool:
     )
 
 
-def compare(
-    data: Ends, ways: dict[str, Callable[[Ends], Answer]]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Seconds of the ways that end, of which quick ones take three turns, and the limits that the others met."""
-    best: dict[str, float] = {}
-    met: dict[str, str] = {}
-    expected: Answer | None = None
-    for turn in range(3):
-        for name, run in ways.items():
-            if turn and (name in met or best[name] > 3):
-                continue
-            result = timed(run, data)
-            if isinstance(result, str):
-                met[name] = result
-                continue
-            expected = result[1] if expected is None else expected
-            assert _agree(expected, result[1]), f"{name} found other properties"
-            best[name] = min(result[0], best.get(name, np.inf))
-    return {name: seconds for name, seconds in best.items() if name not in met}, met
-
-
 def _text(seconds: float) -> str:
     return f"{1e3 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def measure(rows: int, properties: int) -> tuple[list[list[str]], list[float]]:
-    """Rows of the table for conjunctions of two, three and four, and how many times faster we are."""
-    asked = {name: run for name, (package, run) in PEERS.items() if is_installed(package)}
-    cells = {name: "" if name in asked else "not installed" for name in PEERS}
-    can_compare, lines, factors = bool(asked), [], []
-    for size in (2, 3, 4):
-        data = ends(rows, properties, size)
-        best, met = compare(data, {"ours": by_us} | asked)
-        cells |= {name: _text(best[name]) for name in asked if name in best} | met
-        asked = {name: run for name, run in asked.items() if name in best}
-        # A peer that met a limit of time would have needed longer.
-        factor = min([best[name] for name in asked] or [float(limit_of(data))]) / best["ours"]
-        if can_compare:
-            factors.append(factor)
-        ratio = f"**{'' if asked else '>'}{factor:.0f}**" if can_compare else "-"
-        found = f"{len(by_us(data)):,}"
-        start = [f"{rows:,} x {properties}", f"{size}", found, _text(best["ours"])]
-        lines.append([*start, *cells.values(), ratio])
+@dataclass(frozen=True)
+class Measured:
+    """Rows of the table for one number of cases and of properties, how many times faster we are, and who was there."""
+
+    rows: list[list[str]]
+    factors: dict[int, float]
+    present: frozenset[str]
+    absent: frozenset[Absent]
+
+
+def measure(rows: int, properties: int, limit: int) -> Measured:
+    """Everybody on conjunctions of two, three and four."""
+    tables = [ends(rows, properties, size) for size in SIZES]
+    before = [our_time(data) for data in tables]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for data in tables:
+            data.save(folder / f"size-{data.max_size}.npz")
+        answers = {name: peer_times(name, tables, folder, limit) for name in PEERS}
+    ours = [one.seconds for one in before]
+    lines, factors = [], {}
+    for k, size in enumerate(SIZES):
+        there = {name: times[k] for name, times in answers.items()}
+        for name, answer in there.items():
+            if isinstance(answer, Time):
+                assert _agree(before[k].found, answer.found), f"{name} found other properties"
+        cells, ratio, factor = compared(ours[k], list(there.values()), limit)
+        if factor is not None:
+            factors[size] = factor
+        start = [f"{rows:,} x {properties}", f"{size}", f"{len(before[k].found):,}", _text(ours[k])]
+        lines.append([*start, *cells, ratio])
         print(lines[-1], flush=True)
-    return lines, factors
+    everything = [one for times in answers.values() for one in times]
+    present = frozenset(one.version for one in everything if isinstance(one, Time))
+    absent = frozenset(one for one in everything if isinstance(one, Absent))
+    return Measured(lines, factors, present, absent)
+
+
+def compared(
+    ours: float, answers: Sequence[Time | str | Absent], limit: int
+) -> tuple[list[str], str, float | None]:
+    """Cells of the peers, the cell that compares us with the better one, and the factor in it."""
+    cells = [
+        _text(a.seconds) if isinstance(a, Time) else a if isinstance(a, str) else "absent"
+        for a in answers
+    ]
+    ended = [answer.seconds for answer in answers if isinstance(answer, Time)]
+    # A peer that met a limit of time would have needed longer; one that met that of memory says nothing of time.
+    late = any(answer == f">{limit} s" for answer in answers)
+    if not ended and not late:
+        return cells, "-", None
+    factor = min(ended or [float(limit)]) / ours
+    return cells, f"**{'' if ended else '>'}{factor:.0f}**", factor
 
 
 def large() -> tuple[list[str], float]:
@@ -262,53 +231,71 @@ def large() -> tuple[list[str], float]:
     return [*line, *("-" for _ in PEERS), "-"], seconds
 
 
-def _verdict(factors: dict[int, list[float]], seconds: float) -> str:
+def _verdict(measured: dict[tuple[int, int], Measured], seconds: float) -> str:
     parts = []
     for properties, least in REQUIRED.items():
-        if factors[properties]:
-            worst = min(factors[properties])
-            said = "met" if worst >= least else "**missed**"
+        factors = [
+            f for (_, n), m in measured.items() if n == properties for f in m.factors.values()
+        ]
+        if factors:
+            said = "met" if min(factors) >= least else "**missed**"
             parts.append(
-                f"At {properties} properties we are at least {worst:.0f} times as fast as the better peer "
+                f"At {properties} properties we are at least {min(factors):.0f} times as fast as the better peer "
                 f"(required: {least:.0f}; {said})."
             )
     said = "met" if seconds < 60 else "**missed**"
     parts.append(
         f"1,000,000 rows and 200 properties take {seconds:.1f} s (required: a minute; {said})."
     )
-    packages = sorted({package for package, _ in PEERS.values()})
-    missing = [package for package in packages if not is_installed(package)]
-    present = [f"{package} {version(package)}" for package in packages if package not in missing]
+    present = sorted({name for m in measured.values() for name in m.present})
     if present:
         parts.append(f"Measured with {' and '.join(present)}.")
-    if missing:
-        parts.append(
-            f"Not installed: {' and '.join(missing)}. To compare, in an environment apart: `{INSTALL}`, then "
-            "`python -m benchmarks.speed.leverage`."
-        )
+    absent = sorted({(one.peer, one.reason) for m in measured.values() for one in m.absent})
+    parts += [f"Absent: {peer} ({reason})." for peer, reason in absent]
     return " ".join(parts)
 
 
-def section() -> Section:
-    """The table over rows, properties and sizes."""
-    lines: list[list[str]] = []
-    factors: dict[int, list[float]] = {properties: [] for properties in REQUIRED}
-    for properties in REQUIRED:
-        for rows in (1_000, 100_000):
-            more, some = measure(rows, properties)
-            lines += more
-            factors[properties] += some
+def _finding(measured: dict[tuple[int, int], Measured], seconds: float) -> str:
+    factors = [factor for one in measured.values() for factor in one.factors.values()]
+    if not factors:
+        return f"1,000,000 rows and 200 properties take {seconds:.1f} s; no peer was there to compare with."
+    return (
+        f"All properties are listed {min(factors):.0f} to {max(factors):.0f} times as fast as by the better of "
+        "pysubgroup and mlxtend."
+    )
+
+
+def section(full: bool = True) -> Section:
+    """The table over rows, properties and sizes; a quick run leaves the largest out and waits less for the peers."""
+    limits = {
+        (1_000, 50): LIMIT,
+        (100_000, 50): LIMIT,
+        (1_000, 500): LIMIT,
+        (100_000, 500): LONG_LIMIT,
+    }
+    if not full:
+        limits = dict.fromkeys(
+            [key for key, limit in limits.items() if limit == LIMIT], QUICK_LIMIT
+        )
+    measured = {key: measure(*key, limit) for key, limit in limits.items()}
     line, seconds = large()
     header = ["rows x properties", "size", "found", "ours", *PEERS, "better peer / ours"]
+    waits = " or ".join(f"{limit}" for limit in sorted(set(limits.values())))
     return Section(
         "Properties of the two ends of a ranking",
         f"All conjunctions up to a size with a leverage of at least {MIN_LEVERAGE} either way, from a table of truth "
         "values to a Python list; the lists are the same. CPU time, the shortest of some runs. pysubgroup maximises "
         "weighted relative accuracy, which is leverage, with its bound; mlxtend mines each end with the least support "
-        f"that the leverage implies. A peer that needs more than {LIMIT} CPU seconds ({LONG_LIMIT} on the largest "
-        f"table) or {MEMORY >> 30} GB is not asked for larger conjunctions.",
-        Table(header, [*lines, line]),
-        _verdict(factors, seconds),
+        f"that the leverage implies. A peer that needs more than {waits} CPU seconds or {MEMORY >> 30} GB is not asked "
+        "for larger conjunctions.",
+        Table(header, [*[row for one in measured.values() for row in one.rows], line]),
+        _verdict(measured, seconds),
+        _finding(measured, seconds),
+        {
+            f"better peer / ours at {rows:,} x {properties}, size {size}": Ratio(factor)
+            for (rows, properties), one in measured.items()
+            for size, factor in one.factors.items()
+        },
     )
 
 

@@ -1,0 +1,38 @@
+"""How times are taken: processor seconds, the shortest of some runs, rivals in turns."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+__all__ = ["one_thread", "race"]
+
+# Variables by which the libraries below numpy are told how many threads to use.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def one_thread() -> None:
+    """Ask for one thread, here (before numpy is imported) and in every child: processor seconds then mean work."""
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
+def race(*runs: Callable[[], object], repeat: int = 3, least: float = 0.0) -> list[float]:
+    """The shortest processor time of each, taken in turns so that other load meets all of them alike.
+
+    What takes less than `least` seconds is run several times in a row and the time divided, because clocks are coarse.
+    """
+    counts, times = [1] * len(runs), [float("inf")] * len(runs)
+    for turn in range(repeat):
+        for k, run in enumerate(runs):
+            start = time.process_time()
+            for _ in range(counts[k]):
+                run()
+            seconds = (time.process_time() - start) / counts[k]
+            # The first turn also warms up, and tells how often to repeat.
+            if turn == 0 and seconds < least:
+                counts[k] = int(least / max(seconds, 1e-6)) + 1
+            times[k] = min(times[k], seconds)
+    return times
