@@ -55,7 +55,7 @@ def in_chunks(monkeypatch):
     def switch(sample=100_000):
         monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
         monkeypatch.setattr(large_rules, "SAMPLE_VALUES", 3 * sample)
-        monkeypatch.setattr(plain_csv, "_BLOCK", 6_000)
+        monkeypatch.setattr(plain_csv, "_SPAN", 6_000)
         monkeypatch.setattr(plain_csv.PlainCsv, "_chunk", remember)
         return seen
 

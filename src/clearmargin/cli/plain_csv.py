@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -21,18 +22,25 @@ from clearmargin.cli.table import names_in
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
 
-__all__ = ["Chunk", "NotPlain", "PlainCsv", "blocks_of_lines", "find_plain_csv"]
+__all__ = ["Chunk", "NotPlain", "PlainCsv", "Span", "find_plain_csv", "read_span", "spans_of_lines"]
 
 # Bytes of text that are read at a time; as numbers they take about as much.
-_BLOCK = 4 << 20
-# A record that is longer than so many blocks is none.
-_LONGEST = 4
+_SPAN = 8 << 20
+# Bytes in which a line is likely to end.
+_WINDOW = 1 << 12
 _HEAD = 1 << 20
 _STARTS_OF_OTHERS = (b"\x1f\x8b", b"PAR1", b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 
 class NotPlain(Exception):  # noqa: N818 - not an error: the careful reader takes over
     """The table has something in it that only the careful reader can tell about."""
+
+
+class Span(NamedTuple):
+    """A part of a file, from one byte to another."""
+
+    start: int
+    end: int
 
 
 class Chunk(NamedTuple):
@@ -88,15 +96,16 @@ class PlainCsv:
         iterator of Chunk
             Some rows each. Reading begins at once, in threads.
         """
-        read = partial(self._read, pandas, only)
-        frames = read_ahead(read, blocks_of_lines(Path(self.name), _BLOCK))
+        frames = read_ahead(
+            partial(self._read, pandas, only), spans_of_lines(Path(self.name), _SPAN)
+        )
         return self._checked(frames, all_columns=only is None)
 
-    def _read(self, pandas: ModuleType, only: Sequence[str] | None, block: bytes) -> Any:
+    def _read(self, pandas: ModuleType, only: Sequence[str] | None, span: Span) -> Any:
         exact = {"float_precision": "round_trip"} if _rounds_by_default(pandas) else {}
         try:
             return pandas.read_csv(
-                BytesIO(block),
+                BytesIO(read_span(Path(self.name), span)),
                 sep=self.separator,
                 header=None,
                 names=self.header,
@@ -152,51 +161,55 @@ class PlainCsv:
         return Chunk(X, codes, texts)
 
 
-def blocks_of_lines(path: Path, size: int) -> Iterator[bytes]:
-    """Cut a CSV file into blocks of whole records, without its header.
-
-    Records end at line ends outside of quotes. `NotPlain` where quotes do not tell what is outside, or a byte is zero.
+def spans_of_lines(path: Path, size: int) -> Iterator[Span]:
+    """Cut a file into spans of whole lines, without its first one, by looking only at where they end.
 
     Parameters
     ----------
     path : Path
         The file; its first line is the header.
     size : int
-        About so many bytes a block.
+        About so many bytes a span. `NotPlain` where a line is longer.
 
     Yields
     ------
-    bytes
-        Whole lines.
+    Span
+        From where to where.
     """
-    with path.open("rb") as file:
-        header = file.readline()
-        if not header.strip() or header.count(b'"') % 2:
-            raise NotPlain
-        rest = b""
-        while block := file.read(size):
-            text = rest + block
-            end = _end_of_records(text)
-            if b"\0" in block or len(text) - end > _LONGEST * size:
-                raise NotPlain
-            if end:
-                yield text[:end]
-            rest = text[end:]
-        if rest.count(b'"') % 2:
-            raise NotPlain
-        if rest.strip():
-            yield rest
+    with path.open("rb", buffering=0) as file:
+        total = file.seek(0, os.SEEK_END)
+        start = _line_end(file, 0, min(size, total), first=True)
+        while start < total:
+            end = total if start + size >= total else _line_end(file, start, start + size)
+            yield Span(start, end)
+            start = end
 
 
-def _end_of_records(text: bytes) -> int:
-    """Where the last whole record ends; 0 if none does."""
-    end = text.rfind(b"\n") + 1
-    quotes = text.count(b'"', 0, end)
-    while quotes % 2:
-        before = text.rfind(b"\n", 0, end - 1) + 1
-        quotes -= text.count(b'"', before, end)
-        end = before
-    return end
+def _line_end(file: FileIO, start: int, end: int, *, first: bool = False) -> int:
+    """Where the last line that ends between two places ends, or the first one."""
+    window = min(_WINDOW, end - start)
+    while True:
+        file.seek(start if first else end - window)
+        text = file.read(window)
+        place = text.find(b"\n") if first else text.rfind(b"\n")
+        if place >= 0:
+            return place + 1 + (start if first else end - window)
+        if window == end - start:
+            raise NotPlain
+        window = min(2 * window, end - start)
+
+
+def read_span(path: Path, span: Span) -> bytes:
+    """Read whole lines; `NotPlain` where they hold a zero byte, or begin or end within quotes.
+
+    All spans hold an even number of quotes only if none is cut within quotes, since the first one begins outside.
+    """
+    with path.open("rb", buffering=0) as file:
+        file.seek(span.start)
+        text = file.read(span.end - span.start)
+    if b"\0" in text or (b'"' in text and text.count(b'"') % 2):
+        raise NotPlain
+    return text
 
 
 def _rounds_by_default(pandas: ModuleType) -> bool:
