@@ -124,7 +124,7 @@ def cells() -> tuple[Cell, ...]:
 
 def missing() -> str:
     """A sentence about data that are not at hand."""
-    lost = "The data of Lung CAD were never published."
+    lost = "The data of Lung CAD are not at hand."
     if FEDERALIST.exists():
         return lost
     return f"{lost} The Federalist papers were not run: their data file is not here."

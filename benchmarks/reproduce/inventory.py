@@ -131,7 +131,7 @@ def _fung_items(found: _Found) -> list[Item]:
             status(int(printed == ours), 1),
             said=f"Ours is {ours} for {printed}, {training}",
         ),
-        Item(FUNG, "Section 6.2: Lung CAD", "no data", "Its 274 candidates were never published."),
+        Item(FUNG, "Section 6.2: Lung CAD", "no data", "Its 274 candidates are not at hand."),
     ]
 
 

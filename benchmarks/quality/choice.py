@@ -1,0 +1,230 @@
+"""What to choose: for some needs the method that did best, ours or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.page import Section, Table
+from benchmarks.quality.folds import TEACHERS
+from benchmarks.quality.judge import Figures
+from benchmarks.quality.measure import Panel, Row
+from benchmarks.quality.single import SingleFigures
+
+__all__ = ["Entry", "choice_section", "entries"]
+
+HEADER = ["need", "machine", "choose", "measured", "best of the other side", "measured there"]
+# A tree of 16 leaves is the usual size of a surrogate; seven rules are what people are said to keep in mind.
+MANY, FEW = 16, 7
+# Points of fidelity that one may give for speed.
+_GIVEN = 1.0
+Singles = Mapping[tuple[str, str], Sequence[SingleFigures]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method on all sets with one kind of machine: the mean over sets of the means over folds."""
+
+    name: str
+    is_ours: bool
+    is_sum: bool
+    fidelity: float
+    rules: float
+    proved: float
+    seconds: float
+
+    def said(self) -> str:
+        """Its figures in words."""
+        return f"{100 * self.fidelity:.1f} % faithful, {self.rules:.1f} rules, {self.seconds:.2f} s"
+
+
+def _in_all(panels: Sequence[Panel]) -> list[list[Row]]:
+    """The methods that answered on all panels, each with its rows."""
+    found = []
+    for row in panels[0].rows:
+        rows = [own for panel in panels for own in panel.rows if own.name == row.name and own.known]
+        if len(rows) == len(panels):
+            found.append(rows)
+    return found
+
+
+def entries(panels: Sequence[Panel]) -> list[Entry]:
+    """All methods on the folds that all of them have, so that nobody gets easier ones."""
+    methods = _in_all(panels)
+    common = [
+        [k for k in range(len(panel.machine)) if all(m[i].figures[k] is not None for m in methods)]
+        for i, panel in enumerate(panels)
+    ]
+    if not methods or not all(common):
+        return []
+
+    def mean(rows: Sequence[Row], measure: Callable[[Figures], float]) -> float:
+        kept = [[row.figures[k] for k in ks] for row, ks in zip(rows, common, strict=True)]
+        return float(np.mean([np.mean([measure(f) for f in own if f]) for own in kept]))
+
+    return [
+        Entry(
+            rows[0].name,
+            rows[0].is_ours,
+            any(row.is_weighted for row in rows),
+            *(
+                mean(rows, measure)
+                for measure in (
+                    lambda f: f.fidelity,
+                    lambda f: f.size,
+                    lambda f: f.proved,
+                    lambda f: f.seconds,
+                )
+            ),
+        )
+        for rows in methods
+    ]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What somebody wants: who comes into question, and who is best at it."""
+
+    text: str
+    fits: Callable[[Entry, Sequence[Entry]], bool]
+    worth: Callable[[Entry], float]
+
+
+def _is_near_best(entry: Entry, everyone: Sequence[Entry]) -> bool:
+    return entry.fidelity >= max(each.fidelity for each in everyone) - _GIVEN / 100
+
+
+NEEDS = (
+    Need(
+        f"most faithful, at most {MANY} rules",
+        lambda e, _: e.rules <= MANY,
+        lambda e: e.fidelity,
+    ),
+    Need(
+        f"most faithful, at most {FEW} rules",
+        lambda e, _: e.rules <= FEW,
+        lambda e: e.fidelity,
+    ),
+    Need(
+        f"rules each of which stands alone, at most {MANY}",
+        lambda e, _: e.rules <= MANY and not e.is_sum,
+        lambda e: e.fidelity,
+    ),
+    Need("most faithful, however many rules", lambda _e, _: True, lambda e: e.fidelity),
+    Need(
+        f"quickest, within {_GIVEN:.0f} point of the most faithful",
+        _is_near_best,
+        lambda e: -e.seconds,
+    ),
+)
+
+
+def _proof_row(teacher: str, found: Sequence[Entry]) -> list[str]:
+    """The rules with the largest share of held-out rows under a proof."""
+    need = ["rules that are never wrong about the machine", teacher]
+    proved = [entry for entry in found if entry.proved > 0]
+    if not proved:
+        return [*need, "-", "no method that was run has proofs", "-", "-"]
+    best = max(proved, key=lambda entry: entry.proved)
+    others = [entry for entry in proved if entry.is_ours != best.is_ours]
+    said = f"100 % faithful by proof where a rule fires: {best.proved:.1%} of rows, {best.rules:.1f} rules"
+    if not others:
+        return [*need, best.name, said, "-", "nobody proves anything"]
+    rival = max(others, key=lambda entry: entry.proved)
+    return [*need, best.name, said, rival.name, f"{rival.proved:.1%} of rows"]
+
+
+def _single_rows(singles: Singles) -> list[list[str]]:
+    """Boxes around single cases: the widest of those with a proof, beside the others."""
+    rows = []
+    for teacher in TEACHERS:
+        own = {name: each for (kind, name), each in singles.items() if kind == teacher and each}
+        proved = {name for name, each in own.items() if all(figures.proved for figures in each)}
+        others = sorted(set(own) - proved)
+        if not proved:
+            continue
+        best = max(sorted(proved), key=lambda name: _mean(own[name], "coverage"))
+        rest = (
+            (others[0], _single_said(own[others[0]]))
+            if others
+            else ("-", "nobody else was measured")
+        )
+        need = "one case: a box in which the machine says the same"
+        rows.append([need, teacher, best, _single_said(own[best]), *rest])
+    return rows
+
+
+def _mean(figures: Sequence[SingleFigures], measure: str) -> float:
+    return float(np.mean([getattr(each, measure) for each in figures]))
+
+
+def _single_said(figures: Sequence[SingleFigures]) -> str:
+    proved = " by proof" if all(each.proved for each in figures) else ""
+    return (
+        f"true on {_mean(figures, 'precision'):.1%} of the box{proved}, "
+        f"{_mean(figures, 'coverage'):.1%} of rows in it, {_mean(figures, 'seconds'):.3f} s"
+    )
+
+
+_QUESTION = (
+    "For five minutes: what did best, ours or not, as the mean over {} ({} and {} machines apart). Only methods that "
+    "answered on all of them come into question, on the folds that all of these have; what each peer does on its "
+    "own, and how sure a difference is, stands below. The best of many is flattered a little by being chosen on the "
+    "rows it is judged by. The default counts as a rule where a row needs it."
+)
+
+
+def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
+    """For each need and kind of machine the best method, the best of the other side, and what they measured."""
+    table = Table(HEADER)
+    peers: list[str] = []
+    firsts: dict[str, list[str]] = {}
+    by_teacher = {t: entries([p for p in panels if p.teacher == t]) for t in TEACHERS}
+    table.rows += [_proof_row(t, found) for t, found in by_teacher.items() if found]
+    for need in NEEDS:
+        for teacher, found in by_teacher.items():
+            fits = [entry for entry in found if need.fits(entry, found)]
+            if not fits:
+                continue
+            best = max(fits, key=need.worth)
+            others = [entry for entry in fits if entry.is_ours != best.is_ours]
+            rival = max(others, key=need.worth) if others else None
+            cells = ["-", "nobody fits"] if rival is None else [rival.name, rival.said()]
+            table.rows.append([need.text, teacher, best.name, best.said(), *cells])
+            firsts.setdefault(best.name, []).append(f"{need.text} ({teacher})")
+            if not best.is_ours:
+                peers.append(f"{need.text} ({teacher} machine): {best.name}, {best.said()}")
+    table.rows += _single_rows(singles)
+    sets = ", ".join(dict.fromkeys(panel.data for panel in panels))
+    better = f"A peer is the better choice for: {'; '.join(peers)}."
+    verdict = better if peers else "For none of these needs a peer is the better choice."
+    return Section(
+        "What to choose",
+        _QUESTION.format(sets, *TEACHERS),
+        table,
+        verdict,
+        finding=_finding(by_teacher, firsts, len(peers)),
+    )
+
+
+def _finding(
+    by_teacher: Mapping[str, Sequence[Entry]], firsts: Mapping[str, Sequence[str]], peers: int
+) -> str:
+    """The proof, who is first most often, and how often a peer is."""
+    total = sum(map(len, firsts.values()))
+    parts = []
+    for teacher, found in by_teacher.items():
+        best = max(found, key=lambda entry: entry.proved, default=None)
+        if best is not None and best.proved > 0:
+            parts.append(
+                f"never wrong about a {teacher} machine, on {best.proved:.0%} of rows: {best.name}"
+            )
+    if firsts:
+        name = max(firsts, key=lambda each: len(firsts[each]))
+        parts.append(
+            f"by rules alone, first for {len(firsts[name])} of {total} needs and machines: {name}"
+        )
+    parts.append(f"a peer is the better choice for {peers} of {total}")
+    return "; ".join(parts) + "."

@@ -1,0 +1,81 @@
+"""How much is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.quality.budget import LEAVES
+from benchmarks.quality.data import SETS
+
+__all__ = ["FULL", "QUICK", "Plan", "plan_for"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to run: which sets, how often, how long a peer may take a fold, and how many rows are explained.
+
+    `first_folds` are methods, ours as well as those of peers, so slow that they get only so many folds of each set and
+    machine; a key "method on set" counts before the method alone.
+    """
+
+    names: Sequence[str] = ("wbc", "pima", "ionosphere", "cleveland")
+    repetitions: int = 1
+    full: bool = False
+    seconds: float = 20.0
+    n_explained: int = 10
+    n_samples: int = 20_000
+    leaves: tuple[int, ...] = LEAVES
+    first_folds: Mapping[str, int] = field(default_factory=dict)
+
+    def most_folds(self, method: str, data: str) -> int | None:
+        """How many folds of a set a method gets; None for all."""
+        return self.first_folds.get(f"{method} on {data}", self.first_folds.get(method))
+
+    def skips(self, method: str, data: str, number: int) -> str | None:
+        """Why a method is not asked on a fold; None where it is."""
+        most = self.most_folds(method, data)
+        if most is None or number < most:
+            return None
+        if most:
+            return f"only the first {most} folds were asked"
+        return "too slow here" if self.full else "left to the full run"
+
+
+SLOWEST = "RuleExtractor, overlapping, 8 rules a class"
+QUICK = Plan(
+    leaves=(4, 12),
+    n_explained=6,
+    first_folds={
+        "RuleFit": 3,
+        "SkopeRules": 3,
+        "RIPPER on Ionosphere": 3,
+        "CN2": 0,
+        "CN2 unordered": 3,
+        "CN2 unordered on Ionosphere": 0,
+        "CN2 unordered on Cleveland": 0,
+        SLOWEST: 3,
+    },
+)
+FULL = Plan(
+    names=tuple(SETS),
+    repetitions=3,
+    full=True,
+    seconds=60.0,
+    n_explained=50,
+    n_samples=100_000,
+    leaves=(3, 4, 6, 8, 12, 16),
+    first_folds={
+        "CN2 on Ionosphere": 0,
+        "CN2 on Spambase": 0,
+        "CN2 on Adult": 0,
+        "CN2 unordered on Spambase": 3,
+        "CN2 unordered on Adult": 3,
+    },
+)
+
+
+def plan_for(names: Sequence[str] | None, *, full: bool) -> Plan:
+    """The quick or the full plan, on the sets that are named."""
+    plan = FULL if full else QUICK
+    return plan if names is None else Plan(**{**vars(plan), "names": tuple(names)})
