@@ -141,10 +141,10 @@ def section(full: bool = False) -> Section:
         "`pandas.read_csv` of the same file in the same run; the command starts Python, imports, reads, extracts, "
         "counts and prints.",
         Table(header, [outcome.cells() for outcome in found]),
-        "The table is read twice, in chunks, the second time only the columns that the model uses "
-        f"({N_USED} of {N_FEATURES} here); rules are found on a sample and counted on all rows, so that the peak of "
-        "memory does not grow with the rows. Starting Python and the search on the sample cost the same for "
-        "any number of rows.",
+        "The table is read in spans of lines, and the columns that the model uses "
+        f"({N_USED} of {N_FEATURES} here) are kept as numbers in a temporary file; rules are found on a sample and "
+        "counted on all rows, so that the peak of memory does not grow with the rows. Starting Python and the search "
+        "on the sample cost the same for any number of rows.",
         finding=f"a table of {max(sizes):,} rows takes at most {worst:.1f} times what pandas takes to read it, in "
         f"{peak:.0f} MB.",
         ratios={

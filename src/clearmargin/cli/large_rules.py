@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from clearmargin.cli.console import Console, number_of
+from clearmargin.cli.kept_rows import KeptRows
 from clearmargin.cli.listing import features_used
 from clearmargin.cli.plain_csv import Chunk, NotPlain, PlainCsv, find_plain_csv
 from clearmargin.cli.survey import Survey, class_values, survey
@@ -55,11 +57,14 @@ class LargeTask(Task):
         The class that each text stands for.
     tally : dict from str to int
         How many rows have each of the texts.
+    kept : KeptRows
+        The features that the model uses, of all rows.
     """
 
     source: PlainCsv
     labels: Mapping[str, Label]
     tally: Mapping[str, int]
+    kept: KeptRows
 
     @property
     def rows(self) -> int:
@@ -113,17 +118,24 @@ def read_large(arguments: argparse.Namespace, console: Console, model: Planes) -
     source = find_plain_csv(arguments, features, SMALL_ROWS)
     if source is None:
         return None
+    used = features_used(model)
+    kept = KeptRows([features.index(name) for name in used])
     try:
-        most = SAMPLE_VALUES // max(3, len(features_used(model)))
-        found = survey(source.chunks(need_pandas()), most)
-        return _task(source, found, model, arguments, console)
+        chunks = kept.passing(source.chunks(need_pandas()))
+        found = survey(chunks, SAMPLE_VALUES // max(3, len(used)))
+        return _task(source, found, kept, model, arguments, console)
     except NotPlain:
+        kept.close()
         return None
+    except BaseException:
+        kept.close()
+        raise
 
 
 def _task(
     source: PlainCsv,
     found: Survey,
+    kept: KeptRows,
     model: Planes,
     arguments: argparse.Namespace,
     console: Console,
@@ -161,6 +173,7 @@ def _task(
         source=source,
         labels=dict(zip(found.tally, labels.tolist(), strict=True)),
         tally=found.tally,
+        kept=kept,
     )
 
 
@@ -188,22 +201,22 @@ def extract_large(
         The share of all rows on which the model is right.
     """
     least = arguments.min_coverage or max(2, task.rows // 1000)
-    needed = set(features_used(model))
-    chunks = _chunks(task, needed)
-    found = _extract_on_sample(task, model, arguments, least)
-    # Rules of two classes look at no other feature than the plane; those of three may.
-    if not _named_by(found.rules) <= needed:
-        chunks = _chunks(task, needed | _named_by(found.rules))
-    try:
-        # Threads of linear algebra would wait in a loop for products too small to share, beside those that read.
-        with threadpool_limits(1, "blas"):
-            return _count_on_all(found, chunks, task, model, least)
-    except (NotPlain, KeyError) as error:
-        raise DataError(f"{task.table.name} changed while it was read; try again") from error
+    with closing(task.kept):
+        found = _extract_on_sample(task, model, arguments, least)
+        chunks = _chunks(task, {*features_used(model)}, _named_by(found.rules))
+        try:
+            # Threads of linear algebra would wait in a loop for products too small to share, beside those that read.
+            with threadpool_limits(1, "blas"):
+                return _count_on_all(found, chunks, task, model, least)
+        except (NotPlain, KeyError) as error:
+            raise DataError(f"{task.table.name} changed while it was read; try again") from error
 
 
-def _chunks(task: LargeTask, needed: set[str]) -> Iterator[Chunk]:
-    return task.source.chunks(need_pandas(), sorted(needed))
+def _chunks(task: LargeTask, used: set[str], named: set[str]) -> Iterator[Chunk]:
+    """All rows again. Rules of two classes look at no other feature than the plane does; those of three may."""
+    if task.kept.is_whole and named <= used:
+        return task.kept.chunks()
+    return task.source.chunks(need_pandas(), sorted(used | named))
 
 
 def _extract_on_sample(
