@@ -13,9 +13,11 @@ from pathlib import Path
 
 from benchmarks import baseline
 from benchmarks.page import Ratio, Section, Table, processor, write_page
+from benchmarks.quote import quote
 from benchmarks.speed.timing import one_thread
 
 FOLDER = Path(__file__).resolve().parent
+README = FOLDER.parent / "README.md"
 # What a section is measured by: full or quick, one section or some.
 Measure = Callable[[bool], list[Section]]
 
@@ -162,6 +164,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sections.append(last)
         write_page(sections, path, intro=introduction(sections, seconds, sizes))
         print(f"written: {path.relative_to(FOLDER.parent)}")
+        quote(path.read_text(encoding="utf-8"), README)
     if asked.set_baseline:
         set_baseline(sizes, sections, all_measured=not asked.only)
     report(comparison)

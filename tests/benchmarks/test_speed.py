@@ -13,6 +13,7 @@ import benchmarks.__main__ as runner
 import numpy as np
 import pytest
 from benchmarks.page import Ratio, Section, Table, contents, write_page
+from benchmarks.quote import BEGIN, END
 from benchmarks.speed import growth, memory, start
 from benchmarks.speed.growth_cases import CASES
 from benchmarks.speed.growth_picture import draw, spread
@@ -310,6 +311,9 @@ def bench(tmp_path, monkeypatch):
     monkeypatch.setattr(baseline, "read", lambda sizes: kept["read"](sizes, path))
     monkeypatch.setattr(baseline, "write", lambda sizes, found: kept["write"](sizes, found, path))
     monkeypatch.setattr(runner, "FOLDER", tmp_path)
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# Ours\n\n{BEGIN}\n{END}\n")
+    monkeypatch.setattr(runner, "README", readme)
     monkeypatch.setattr(runner, "one_thread", lambda: None)
     return run
 
