@@ -113,6 +113,8 @@ class _Cells:
     edges: FloatArray
     middles: FloatArray
     halves: FloatArray
+    # How far the edges are from zero: a middle was rounded there, before the centre was taken from it.
+    outer: FloatArray
 
     @classmethod
     def of(
@@ -132,7 +134,8 @@ class _Cells:
             parts.append(np.linspace(start, end, max(1, count) + 1)[1:])
         edges = np.concatenate(parts if len(knots) > 1 else [[lower, upper]])
         middles = root * (0.5 * (edges[:-1] + edges[1:]) - centre)
-        return cls(edges, middles, 0.5 * root * np.diff(edges))
+        outer = root * np.maximum(np.abs(edges[:-1]), np.abs(edges[1:]))
+        return cls(edges, middles, 0.5 * root * np.diff(edges), outer)
 
     @property
     def is_empty(self) -> BoolArray:
@@ -177,7 +180,7 @@ def _products(
         columns = _table(x, float(half), basis)
         # x is a difference, too, and a Gaussian changes by 2 |x| of what x does.
         far = min(np.abs(x).max(initial=0.0), _REACH + half)
-        units = unit + EPS * 4.0 * far * (far + abs(middle))
+        units = unit + EPS * 4.0 * far * (far + abs(middle) + cells.outer[j])
         for h in range(q):
             # The last two bound the error, so they take the weights without their signs.
             signed = columns * weight[:, h : h + 1]
