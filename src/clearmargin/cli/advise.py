@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
         facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
     )
     console.say(task.summary)
-    print_model(model, share_right(model, task), console)
+    right = share_right(model, task)
+    print_model(model, right, console)
     console.say()
     save(model, model_file, arguments, console)
     if out is not None:
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
         str(fitted.outcome_),
         {
             **task.to_dict(),
-            "model": model_dict(model, share_right(model, task)),
+            "model": model_dict(model, right),
             "outcome": [_outcome(rule) for rule in fitted.outcome_],
             "refined": fitted.refined_.to_dict(),
         },

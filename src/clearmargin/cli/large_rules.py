@@ -23,7 +23,7 @@ from clearmargin.core import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
 from clearmargin.core.space import seen_ranges
-from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.core.value import IntArray
 from clearmargin.exceptions import DataError
 from clearmargin.extract.class_rules import ExtractionOptions
 from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
@@ -124,11 +124,10 @@ def read_large(arguments: argparse.Namespace, console: Console, model: Planes) -
         chunks = kept.passing(source.chunks(need_pandas()))
         found = survey(chunks, SAMPLE_VALUES // max(3, len(used)))
         return _task(source, found, kept, model, arguments, console)
-    except NotPlain:
+    except BaseException as error:
         kept.close()
-        return None
-    except BaseException:
-        kept.close()
+        if isinstance(error, NotPlain):
+            return None
         raise
 
 
@@ -242,7 +241,7 @@ def _extract_on_sample(
     surface = model.surface(space)
     check_plane(surface)
     declared = np.full(len(space), bool(arguments.assume_ranges))
-    data = LabelledPoints(X, true, _codes(model.decision_function(X)))
+    data = LabelledPoints(X, true, model.predict_codes(X))
     show: Progress = False if arguments.quiet else "auto"
     with share_bar("extraction", len(code), "rules", show) as watch:
         return extract_rules(surface, space, declared, data, replace(options, watch=watch))
@@ -299,7 +298,7 @@ def _add_up(
     for X, places, texts in chunks:
         met += len(X)
         true = np.array([code[task.labels[text]] for text in texts])[places]
-        said = _codes(model.decision_function(X))
+        said = model.predict_codes(X)
         points += np.bincount(true[true == said], minlength=len(code))
         # No row is under two rules: those of a class do not meet, those of two lie on different sides.
         which = rules.which(X)
@@ -315,8 +314,3 @@ def _add_up(
 def _named_by(rules: RuleSet) -> set[str]:
     boxes = [rule.region for rule in rules if isinstance(rule.region, Box)]
     return {rules.space.names[j] for box in boxes for j in box.bounded}
-
-
-def _codes(scores: FloatArray) -> IntArray:
-    """The class that the model says, as `Planes.predict` reads its scores."""
-    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

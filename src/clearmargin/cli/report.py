@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     model_file = claim_model(arguments)
     task, model = prepare(arguments, console)
     console.say(task.summary)
-    print_model(model, share_right(model, task), console)
+    right = share_right(model, task)
+    print_model(model, right, console)
     extractor = extract(task, model, arguments)
     save(extractor, model_file, arguments, console)
     with writing(out):
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     console.wrote(f"The report is in {out}: open it in a browser.")
     data = {
         **task.to_dict(),
-        "model": model_dict(model, share_right(model, task)),
+        "model": model_dict(model, right),
         "rules": len(extractor.rules_),
     }
     console.result("", {**data, "file": str(out)})

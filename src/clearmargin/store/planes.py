@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clearmargin.core import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.core.rule import Label
-from clearmargin.core.value import FloatArray
+from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.extract.duel import Duel, highest_wins
 from clearmargin.extract.encoding import Encoding, Source
@@ -158,9 +158,12 @@ class Planes:
         ndarray of shape (m,)
             Classes.
         """
+        return np.asarray(self.classes_[self.predict_codes(X)])
+
+    def predict_codes(self, X: Any) -> IntArray:
+        """Give the class of each row by its position in `classes_`."""
         scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def _class_array(classes: tuple[Label, ...]) -> NDArray[Any]:
