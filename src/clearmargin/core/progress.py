@@ -127,7 +127,7 @@ def _is_wanted(show: Progress) -> bool:
 @contextmanager
 def _alone(bar: _Bar | _ShareBar) -> Iterator[None]:
     """Keep other bars away, and end the line however the work ends."""
-    global _is_shown  # noqa: PLW0603
+    global _is_shown  # noqa: PLW0603 - a terminal has one last line, whoever writes to it
     _is_shown = True
     try:
         yield

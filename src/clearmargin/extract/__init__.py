@@ -1,7 +1,8 @@
 """Rules out of hyperplanes, scorecards, and explanations of single cases."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from clearmargin.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from clearmargin.extract.explanation import Explanation
@@ -33,14 +34,4 @@ _HOME_OF = {
     "explore_volume": "explore",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = lazy_names(__name__, _HOME_OF)

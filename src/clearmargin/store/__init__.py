@@ -1,7 +1,8 @@
 """Models as files: JSON that people can read, that runs no code when it is loaded."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from clearmargin.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from clearmargin.store.document import model_schema
@@ -18,14 +19,4 @@ _HOME_OF = {
     "save_model": "files",
 }
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = lazy_names(__name__, _HOME_OF)
