@@ -18,6 +18,9 @@ from benchmarks.speed.timing import one_thread
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
+PAGE = "RESULTS.md"
+# A full run is also kept here, where the next quick run leaves it.
+FULL_PAGE = "RESULTS_FULL.md"
 # What a section is measured by: full or quick, one section or some.
 Measure = Callable[[bool], list[Section]]
 
@@ -89,10 +92,13 @@ def introduction(sections: Sequence[Section], seconds: dict[str, float], sizes: 
     """What was measured, on what, and how to read it."""
     longest = max(seconds, key=lambda name: seconds[name])
     ratios = sum(len(section.ratios) for section in sections)
-    command = "make bench" if sizes == "quick" else "make bench-full"
-    other = "make bench-full" if sizes == "quick" else "make bench"
+    command, others = "make bench-full", "`make bench` measures less, in minutes"
+    if sizes == "quick":
+        command, others = "make bench", "`make bench-full` measures more, in an hour or two"
+        if (FOLDER / FULL_PAGE).exists():
+            others += f"; its last run is kept in [{FULL_PAGE}]({FULL_PAGE})"
     return (
-        f"Written by `{command}`, {sizes} sizes (`{other}` measures the others): {len(sections)} sections, {ratios} "
+        f"Written by `{command}`, {sizes} sizes ({others}): {len(sections)} sections, {ratios} "
         f"ratios that are followed from run to run. Measured on {processor()}, {os.cpu_count()} cores, one thread, in "
         f"{sum(seconds.values()) / 60:.1f} minutes, of which *{longest}* took {seconds[longest] / 60:.1f}.\n\n"
         "Times are the shortest of some runs, rivals in turns, and mean little on another machine; ratios within a row "
@@ -160,11 +166,13 @@ def main(words: Sequence[str] | None = None) -> int:
     last = baseline.to_section(comparison, command)
     print(last.to_markdown(), flush=True)
     if not asked.only:
-        path = FOLDER / "RESULTS.md"
         sections.append(last)
-        write_page(sections, path, intro=introduction(sections, seconds, sizes))
-        print(f"written: {path.relative_to(FOLDER.parent)}")
-        quote(path.read_text(encoding="utf-8"), README)
+        intro = introduction(sections, seconds, sizes)
+        for name in [PAGE, *([FULL_PAGE] if asked.full else [])]:
+            path = FOLDER / name
+            write_page(sections, path, intro=intro)
+            print(f"written: {path.relative_to(FOLDER.parent)}")
+        quote((FOLDER / PAGE).read_text(encoding="utf-8"), README)
     if asked.set_baseline:
         set_baseline(sizes, sections, all_measured=not asked.only)
     report(comparison)

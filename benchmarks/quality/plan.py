@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.quality.budget import LEAVES
 from benchmarks.quality.data import SETS
+from benchmarks.quality.folds import N_FOLDS
 
 __all__ = ["FULL", "QUICK", "Plan", "plan_for"]
 
@@ -71,6 +72,11 @@ FULL = Plan(
         "CN2 on Adult": 0,
         "CN2 unordered on Spambase": 3,
         "CN2 unordered on Adult": 3,
+        # One repetition is enough for what takes most of the time.
+        "RuleExtractor, coverage": N_FOLDS,
+        "RuleExtractor, overlapping": N_FOLDS,
+        SLOWEST: N_FOLDS,
+        "SupportVectorRules, certified": N_FOLDS,
     },
 )
 

@@ -106,4 +106,6 @@ def sections_of(
 
 def sections(full: bool) -> list[Section]:
     """The sections of the page: on the sets of the package, or on all sets and more folds."""
-    return sections_of(FULL if full else QUICK)
+    if full:
+        return sections_of(FULL, picture=PICTURE.with_stem(f"{PICTURE.stem}_full"))
+    return sections_of(QUICK)

@@ -344,6 +344,19 @@ def test_quick_and_full_write_the_page_and_have_baselines_of_their_own(bench, tm
     assert stored == {"quick": {"One: a": 2.0}, "full": {"One: a": 3.0}}
 
 
+def test_a_quick_run_leaves_the_page_of_the_last_full_run_and_names_it(bench, tmp_path):
+    bench()
+    assert "RESULTS_FULL.md" not in (tmp_path / "RESULTS.md").read_text()
+    bench("--full")
+    full = (tmp_path / "RESULTS.md").read_text()
+    assert (tmp_path / "RESULTS_FULL.md").read_text() == full
+    bench()
+    assert (tmp_path / "RESULTS_FULL.md").read_text() == full
+    quick = (tmp_path / "RESULTS.md").read_text()
+    assert "full is False." in quick
+    assert "its last run is kept in [RESULTS_FULL.md](RESULTS_FULL.md)" in quick
+
+
 def test_setting_the_baseline_of_some_sections_keeps_the_others(bench, tmp_path):
     bench("--set-baseline", ratio=2.0)
     bench("--only", "two", "--set-baseline")

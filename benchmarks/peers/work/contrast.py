@@ -16,6 +16,9 @@ import numpy as np
 from benchmarks.peers.work.protocol import attend, write
 
 Answer = list[tuple[tuple[int, ...], float]]
+# Everybody has up to so many runs, as long as they have not taken so many CPU seconds together: one run of a second
+# may take twice as long as the next.
+MOST_RUNS, RUN_SECONDS = 5, 2.0
 
 
 class Table(NamedTuple):
@@ -52,9 +55,8 @@ def serve(peer: str, mine: Callable[[Table, str], Answer]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
         begun = {"version": version(peer)}
         times: list[float] = []
-        start = time.process_time()
         try:
-            while not times or (len(times) < 5 and time.process_time() - start < 1.0):
+            while not times or (len(times) < MOST_RUNS and sum(times) < RUN_SECONDS):
                 turn = time.process_time()
                 found = mine(table, algorithm)
                 times.append(time.process_time() - turn)
