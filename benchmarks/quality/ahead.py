@@ -110,14 +110,15 @@ def _cells(met: Meeting) -> list[str]:
 _QUESTION = (
     "For each peer, ours with no more rules than it has in the same fold, in two forms. *List*: rules of which one "
     "decides, with a default that counts as a rule on both sides; which of our surrogates and box rules, of what size "
-    "and of which class, is chosen by fidelity on inner folds of the training rows. *Card*: `ScoreRules` with "
-    "`max_rules` the number of the peer's rules, where neither its default nor the linear terms of RuleFit give us "
-    "another cut (both help the peer); a cut is a rule, and the card needs no default. Its threshold is not counted, "
-    "nor is the intercept of any other sum. Nothing is chosen for the card: the number of cuts is all that it is "
-    f"given. Neither form gets more than {MOST_RULES} rules, however many the peer has. *Difference* is ours less the "
-    "peer's fidelity, in points, paired by fold; a side is ahead where the two-sided "
-    f"{LEVEL:.0%} interval of the t distribution for the number of folds (at most {N_FOLDS}, since repetitions share "
-    f"rows) leaves out zero: beyond {_wide(3):.1f} standard errors with three folds, {_wide(5):.1f} with five."
+    "and of which class, is chosen by fidelity on fresh rows: mixtures of neighbouring training rows, which the "
+    "machine labels. *Card*: `ScoreRules` with `max_rules` the number of the peer's rules, where neither its default "
+    "nor the linear terms of RuleFit give us another cut (both help the peer); a cut is a rule, and the card needs no "
+    "default. Its threshold is not counted, nor is the intercept of any other sum. Nothing is chosen for the card: the "
+    f"number of cuts is all that it is given. Neither form gets more than {MOST_RULES} rules, however many the peer "
+    "has. *Difference* is ours less the peer's fidelity, in points, paired by fold; a side is ahead where the "
+    f"two-sided {LEVEL:.0%} interval of the t distribution for the number of folds (at most {N_FOLDS}, since "
+    f"repetitions share rows) leaves out zero: beyond {_wide(3):.1f} standard errors with three folds, "
+    f"{_wide(5):.1f} with five."
 )
 
 

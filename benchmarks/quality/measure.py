@@ -105,7 +105,7 @@ def measure_fold(fold: Fold, plan: Plan) -> OfFold:
         sums = {n for n, said in said_by.items() if isinstance(said, Answer) and said.is_weighted}
         trees = {name: judge(fold, said) for name, said in tree_answers(fold).items()}
         cards = measure_cards(fold, [card_size(each.rules) for each in trees.values()])
-        steps = ladder(fold, plan.leaves, full=plan.full, known=kept)
+        steps = ladder(fold, plan.leaves, known=kept)
         chosen = {k: steps.choose(k) for k in range(1, MOST_RULES + 1)}
         judged = {c: judge(fold, steps.answer(c)) for c in set(chosen.values())}
         rungs = {k: judged[choice] for k, choice in chosen.items()}

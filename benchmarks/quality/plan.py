@@ -45,7 +45,7 @@ class Plan:
 
 SLOWEST = "RuleExtractor, overlapping, 8 rules a class"
 QUICK = Plan(
-    leaves=(4, 12),
+    leaves=(4, 8, 12, 16, 24),
     n_explained=6,
     first_folds={
         "RuleFit": 3,
@@ -65,7 +65,6 @@ FULL = Plan(
     seconds=60.0,
     n_explained=50,
     n_samples=100_000,
-    leaves=(3, 4, 6, 8, 12, 16),
     first_folds={
         "CN2 on Ionosphere": 0,
         "CN2 on Spambase": 0,

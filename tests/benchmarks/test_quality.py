@@ -13,7 +13,7 @@ from benchmarks.peers.environment import Absent
 from benchmarks.peers.run import Outcome
 from benchmarks.quality import others, ours
 from benchmarks.quality.ahead import ahead_section, compare, kind_of
-from benchmarks.quality.budget import DEFAULT_ALONE, Remembering, ladder
+from benchmarks.quality.budget import DEFAULT_ALONE, Remembering, fresh_rows, ladder
 from benchmarks.quality.cards import card_answer, card_answers, card_size, measure_cards
 from benchmarks.quality.choice import choice_section, entries
 from benchmarks.quality.data import DataSet, encoded, load
@@ -236,6 +236,36 @@ def test_a_budget_is_kept_and_no_held_out_row_is_asked_for_it():
     assert [again.choose(size) for size in range(1, 9)] == [
         steps.choose(size) for size in range(1, 9)
     ]
+
+
+def test_fresh_rows_have_values_of_a_row_and_of_one_near_it():
+    rng = np.random.default_rng(0)
+    # Two clouds far apart, a column that says which, and one that never changes.
+    X = np.c_[rng.normal(size=(40, 2)), np.repeat([0.0, 9.0], 20), np.ones(40)]
+    X[20:, :2] += 50.0
+    fresh = fresh_rows(X, seed=3, count=500)
+    assert all(np.isin(fresh[:, k], X[:, k]).all() for k in range(4))
+    np.testing.assert_array_equal(fresh[:, 2] == 9.0, fresh[:, 0] > 25.0)
+    is_row = (fresh[:, None] == X).all(axis=2).any(axis=1)
+    assert 0.1 < is_row.mean() < 0.9
+    np.testing.assert_array_equal(fresh, fresh_rows(X, seed=3, count=500))
+    assert not np.array_equal(fresh, fresh_rows(X, seed=4, count=500))
+    assert fresh_rows(X[:2], seed=0).shape[1] == 4
+
+
+def test_the_choice_is_the_statement_most_faithful_on_fresh_rows():
+    fold = fold_of("RBF")
+    steps = ladder(fold, leaves=(4, 8))
+    fresh = fresh_rows(fold.X_train, fold.seed)
+    said = fold.model.predict(fresh)
+    for size in (3, 6, 12):
+        chosen = steps.statements[steps.choose(size)]
+        best = max(
+            np.mean(each.predict(fresh) == said)
+            for each in steps.statements.values()
+            if len(each.rules) < size
+        )
+        assert np.mean(chosen.predict(fresh) == said) == best
 
 
 def test_a_machine_that_remembers_says_the_same():
