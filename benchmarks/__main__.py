@@ -13,11 +13,12 @@ from pathlib import Path
 
 from benchmarks import baseline
 from benchmarks.page import Ratio, Section, Table, processor, write_page
-from benchmarks.quote import quote
+from benchmarks.quote import quote, quoted_block, quoted_choice
 from benchmarks.speed.timing import one_thread
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER.parent / "README.md"
+DOCUMENTATION = FOLDER.parent / "docs" / "explanation" / "measured.md"
 PAGE = "RESULTS.md"
 # A full run is also kept here, where the next quick run leaves it.
 FULL_PAGE = "RESULTS_FULL.md"
@@ -172,7 +173,9 @@ def main(words: Sequence[str] | None = None) -> int:
             path = FOLDER / name
             write_page(sections, path, intro=intro)
             print(f"written: {path.relative_to(FOLDER.parent)}")
-        quote((FOLDER / PAGE).read_text(encoding="utf-8"), README)
+        page = (FOLDER / PAGE).read_text(encoding="utf-8")
+        quote(quoted_block(page), README)
+        quote(quoted_choice(page), DOCUMENTATION)
     if asked.set_baseline:
         set_baseline(sizes, sections, all_measured=not asked.only)
     report(comparison)

@@ -18,7 +18,7 @@ INTRO = "Written by `python -m benchmarks.quality`, {} run."
 def main() -> None:
     """Read the options, measure, write."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="all sets, three repetitions")
+    parser.add_argument("--full", action="store_true", help="all sets, two repetitions")
     parser.add_argument("--data", nargs="+", choices=tuple(SETS), help="these sets only")
     given = parser.parse_args()
     start = time.perf_counter()

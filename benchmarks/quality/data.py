@@ -126,7 +126,7 @@ SETS: dict[str, Callable[[], DataSet | LeftOut]] = {
     "ionosphere": _shipped("Ionosphere", load_ionosphere),
     "cleveland": _shipped("Cleveland", _cleveland, _CLEVELAND),
     "australian": _from_file("Australian", "australian_credit.csv", _AUSTRALIAN),
-    # More rows make the kernel machine, and whoever asks it often, so slow that three repetitions take hours.
+    # More rows make the kernel machine, and whoever asks it often, so slow that repetitions take hours.
     "spambase": _from_file("Spambase", "spambase.csv", most_train=1_000, most_test=1_000),
     "adult": _from_file("Adult", "adult.csv.gz", None, most_train=1_000, most_test=1_000),
 }

@@ -60,15 +60,17 @@ QUICK = Plan(
 )
 FULL = Plan(
     names=tuple(SETS),
-    repetitions=3,
+    repetitions=2,
     full=True,
     seconds=60.0,
     n_explained=50,
     n_samples=100_000,
     first_folds={
+        "CN2": N_FOLDS,
         "CN2 on Ionosphere": 0,
         "CN2 on Spambase": 0,
         "CN2 on Adult": 0,
+        "CN2 unordered": N_FOLDS,
         "CN2 unordered on Spambase": 3,
         "CN2 unordered on Adult": 3,
         # One repetition is enough for what takes most of the time.

@@ -2,7 +2,7 @@
 
 Everybody gets the same table of truth values and hands back a Python list of properties with their leverages; the lists
 are compared. The peers run in environments of their own, with a limit on their CPU time and memory. Everybody has one
-process and as many runs in it: up to five within two seconds.
+process and as many runs in it: up to twenty within two seconds.
 """
 
 from __future__ import annotations

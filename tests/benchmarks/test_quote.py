@@ -1,11 +1,11 @@
-"""The README says of measurements what the page says."""
+"""The README and the documentation say of measurements what the page says."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from benchmarks.quote import BEGIN, END, QUOTED, quote, quoted_block
+from benchmarks.quote import BEGIN, END, QUOTED, quote, quoted_block, quoted_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "* [Starting](#starting): it is quick.\n* [Other](#other): no.\n* [Applying rules](#applying-rules): fast.\n"
@@ -21,17 +21,32 @@ def test_findings_are_quoted_in_their_order():
 def test_only_what_is_between_the_marks_changes(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"above\n{BEGIN}\n- old\n{END}\nbelow\n")
-    quote(PAGE, readme)
+    quote(quoted_block(PAGE), readme)
     text = readme.read_text()
     assert text == f"above\n{BEGIN}\n{quoted_block(PAGE)}\n{END}\nbelow\n"
-    quote(PAGE, readme)
+    quote(quoted_block(PAGE), readme)
     assert readme.read_text() == text
 
 
-def test_the_readme_quotes_the_page_that_lies_beside_it():
+def test_the_documentation_has_the_section_about_choosing_whole_and_no_links():
+    page = f"{PAGE}\n## Before\n\nno\n\n## What to choose\n\nThis.\n\n| a |\n\n## After\n\nno\n"
+    found = quoted_choice(page)
+    assert found.startswith(
+        "## What to choose\n\nThis.\n\n| a |\n\n## What else was found\n\n- *Applying rules*: fast."
+    )
+    assert found.endswith("- *Starting*: it is quick.")
+    assert "](#" not in found
+
+
+@pytest.mark.parametrize(
+    ("path", "block"),
+    [("README.md", quoted_block), ("docs/explanation/measured.md", quoted_choice)],
+    ids=["README", "documentation"],
+)
+def test_the_page_is_quoted_as_it_lies_there(path, block):
     page = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{BEGIN}\n{quoted_block(page)}\n{END}" in readme
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert f"{BEGIN}\n{block(page)}\n{END}" in text
 
 
 @pytest.mark.parametrize("title", QUOTED)

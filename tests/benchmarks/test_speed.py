@@ -311,9 +311,10 @@ def bench(tmp_path, monkeypatch):
     monkeypatch.setattr(baseline, "read", lambda sizes: kept["read"](sizes, path))
     monkeypatch.setattr(baseline, "write", lambda sizes, found: kept["write"](sizes, found, path))
     monkeypatch.setattr(runner, "FOLDER", tmp_path)
-    readme = tmp_path / "README.md"
-    readme.write_text(f"# Ours\n\n{BEGIN}\n{END}\n")
-    monkeypatch.setattr(runner, "README", readme)
+    for name in ("README", "DOCUMENTATION"):
+        path_of_text = tmp_path / f"{name}.md"
+        path_of_text.write_text(f"# Ours\n\n{BEGIN}\n{END}\n")
+        monkeypatch.setattr(runner, name, path_of_text)
     monkeypatch.setattr(runner, "one_thread", lambda: None)
     return run
 
