@@ -13,7 +13,7 @@ from benchmarks.quality.judge import Figures
 from benchmarks.quality.measure import Panel, Row
 from benchmarks.quality.single import SingleFigures
 
-__all__ = ["Entry", "choice_section", "entries"]
+__all__ = ["Entry", "Proved", "choice_section", "entries", "proofs"]
 
 HEADER = ["need", "machine", "choose", "measured", "best of the other side", "measured there"]
 # A tree of 16 leaves is the usual size of a surrogate; seven rules are what people are said to keep in mind.
@@ -32,7 +32,6 @@ class Entry:
     is_sum: bool
     fidelity: float
     rules: float
-    proved: float
     seconds: float
 
     def said(self) -> str:
@@ -74,7 +73,6 @@ def entries(panels: Sequence[Panel]) -> list[Entry]:
                 for measure in (
                     lambda f: f.fidelity,
                     lambda f: f.size,
-                    lambda f: f.proved,
                     lambda f: f.seconds,
                 )
             ),
@@ -121,19 +119,60 @@ NEEDS = (
 )
 
 
-def _proof_row(teacher: str, found: Sequence[Entry]) -> list[str]:
+@dataclass(frozen=True)
+class Proved:
+    """A method with proofs on the sets where it was run, and how much of their held-out rows it covers."""
+
+    name: str
+    is_ours: bool
+    sets: tuple[str, ...]
+    proved: float
+    rules: float
+
+
+def proofs(panels: Sequence[Panel]) -> list[Proved]:
+    """All methods that proved something; first those that ran on most sets, of these the one that covers most."""
+    found = []
+    for name in dict.fromkeys(row.name for panel in panels for row in panel.rows):
+        rows = {panel.data: row for panel in panels for row in panel.rows if row.name == name}
+        known = {data: row for data, row in rows.items() if row.known}
+        # Proofs take their time, so that such a method may have been run on few sets; on these all its folds count.
+        proved = [np.mean([f.proved for f in row.known]) for row in known.values()]
+        if sum(proved) == 0:
+            continue
+        rules = float(np.mean([np.mean([f.size for f in row.known]) for row in known.values()]))
+        is_ours = next(iter(known.values())).is_ours
+        found.append(Proved(name, is_ours, tuple(known), float(np.mean(proved)), rules))
+    return sorted(found, key=lambda each: (-len(each.sets), -each.proved))
+
+
+def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
     """The rules with the largest share of held-out rows under a proof."""
     need = ["rules that are never wrong about the machine", teacher]
-    proved = [entry for entry in found if entry.proved > 0]
-    if not proved:
+    found = proofs(panels)
+    if not found:
         return [*need, "-", "no method that was run has proofs", "-", "-"]
-    best = max(proved, key=lambda entry: entry.proved)
-    others = [entry for entry in proved if entry.is_ours != best.is_ours]
-    said = f"100 % faithful by proof where a rule fires: {best.proved:.1%} of rows, {best.rules:.1f} rules"
+    best = found[0]
+    others = [each for each in found if each.is_ours != best.is_ours]
+    said = (
+        f"100 % faithful by proof where a rule fires: {best.proved:.1%} of rows, {best.rules:.1f} rules"
+        f"{_where(best, panels)}"
+    )
     if not others:
         return [*need, best.name, said, "-", "nobody proves anything"]
-    rival = max(others, key=lambda entry: entry.proved)
-    return [*need, best.name, said, rival.name, f"{rival.proved:.1%} of rows"]
+    rival = others[0]
+    return [
+        *need,
+        best.name,
+        said,
+        rival.name,
+        f"{rival.proved:.1%} of rows{_where(rival, panels)}",
+    ]
+
+
+def _where(each: Proved, panels: Sequence[Panel]) -> str:
+    """The sets where a method was run, if these are not all."""
+    return f" (on {', '.join(each.sets)})" if len(each.sets) < len(panels) else ""
 
 
 def _single_rows(singles: Singles) -> list[list[str]]:
@@ -170,9 +209,10 @@ def _single_said(figures: Sequence[SingleFigures]) -> str:
 
 _QUESTION = (
     "For five minutes: what did best, ours or not, as the mean over {} ({} and {} machines apart). Only methods that "
-    "answered on all of them come into question, on the folds that all of these have; what each peer does on its "
-    "own, and how sure a difference is, stands below. The best of many is flattered a little by being chosen on the "
-    "rows it is judged by. The default counts as a rule where a row needs it."
+    "answered on all of them come into question, on the folds that all of these have; proofs count on the sets where "
+    "there was time for them. What each peer does on its own, and how sure a difference is, stands below. The best of "
+    "many is flattered a little by being chosen on the rows it is judged by. The default counts as a rule where a row "
+    "needs it."
 )
 
 
@@ -181,8 +221,10 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
     table = Table(HEADER)
     peers: list[str] = []
     firsts: dict[str, list[str]] = {}
-    by_teacher = {t: entries([p for p in panels if p.teacher == t]) for t in TEACHERS}
-    table.rows += [_proof_row(t, found) for t, found in by_teacher.items() if found]
+    parts = {t: [p for p in panels if p.teacher == t] for t in TEACHERS}
+    parts = {t: own for t, own in parts.items() if own}
+    by_teacher = {t: entries(own) for t, own in parts.items()}
+    table.rows += [_proof_row(t, own) for t, own in parts.items()]
     for need in NEEDS:
         for teacher, found in by_teacher.items():
             fits = [entry for entry in found if need.fits(entry, found)]
@@ -205,26 +247,25 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
         _QUESTION.format(sets, *TEACHERS),
         table,
         verdict,
-        finding=_finding(by_teacher, firsts, len(peers)),
+        finding=_finding(parts, firsts, len(peers)),
     )
 
 
 def _finding(
-    by_teacher: Mapping[str, Sequence[Entry]], firsts: Mapping[str, Sequence[str]], peers: int
+    parts: Mapping[str, Sequence[Panel]], firsts: Mapping[str, Sequence[str]], peers: int
 ) -> str:
-    """The proof, who is first most often, and how often a peer is."""
+    """The proofs, who is first most often, and how often a peer is."""
     total = sum(map(len, firsts.values()))
-    parts = []
-    for teacher, found in by_teacher.items():
-        best = max(found, key=lambda entry: entry.proved, default=None)
-        if best is not None and best.proved > 0:
-            parts.append(
-                f"never wrong about a {teacher} machine, on {best.proved:.0%} of rows: {best.name}"
-            )
+    said = []
+    for teacher, panels in parts.items():
+        for best in proofs(panels)[:1]:
+            article = "an" if teacher == "RBF" else "a"
+            share = f"on {best.proved:.0%} of rows{_where(best, panels)}"
+            said.append(f"never wrong about {article} {teacher} machine, {share}: {best.name}")
     if firsts:
         name = max(firsts, key=lambda each: len(firsts[each]))
-        parts.append(
+        said.append(
             f"by rules alone, first for {len(firsts[name])} of {total} needs and machines: {name}"
         )
-    parts.append(f"a peer is the better choice for {peers} of {total}")
-    return "; ".join(parts) + "."
+    said.append(f"a peer is the better choice for {peers} of {total}")
+    return "; ".join(said) + "."

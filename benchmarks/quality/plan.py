@@ -56,6 +56,7 @@ QUICK = Plan(
         "CN2 unordered on Ionosphere": 0,
         "CN2 unordered on Cleveland": 0,
         SLOWEST: 3,
+        "SupportVectorRules, certified": 2,
     },
 )
 FULL = Plan(

@@ -15,7 +15,7 @@ from benchmarks.quality import others, ours
 from benchmarks.quality.ahead import ahead_section, compare, kind_of
 from benchmarks.quality.budget import DEFAULT_ALONE, Remembering, fresh_rows, ladder
 from benchmarks.quality.cards import card_answer, card_answers, card_size, measure_cards
-from benchmarks.quality.choice import choice_section, entries
+from benchmarks.quality.choice import choice_section, entries, proofs
 from benchmarks.quality.data import DataSet, encoded, load
 from benchmarks.quality.folds import Fold, folds, machine_fields, write_problem
 from benchmarks.quality.jobs import Job, share
@@ -443,6 +443,28 @@ def test_a_method_that_is_absent_from_a_set_is_no_choice():
     assert [entry.name for entry in entries([panel(), elsewhere])] == ["exact"]
 
 
+def test_proofs_count_where_they_were_made_and_the_sets_are_named():
+    everywhere = Row("wide", True, [figures(0.7, 3.0, proved=0.1)])
+    here = Row("slow", True, [figures(0.7, 9.0, proved=0.6), None])
+    nowhere = Row("slow", True, [None], reasons=["too many columns"])
+    first = Panel("D", "RBF", [figures(1.0)], [here], [])
+    second = Panel("E", "RBF", [figures(1.0)], [nowhere], [])
+    section = choice_section([first, second], {})
+    assert section.table.rows[0][:4] == [
+        "rules that are never wrong about the machine",
+        "RBF",
+        "slow",
+        "100 % faithful by proof where a rule fires: 60.0% of rows, 9.0 rules (on D)",
+    ]
+    assert section.finding.startswith(
+        "never wrong about an RBF machine, on 60% of rows (on D): slow;"
+    )
+    # Whoever was run on all sets comes first, with less as well.
+    both = [Panel(**{**vars(p), "rows": [*p.rows, everywhere]}) for p in (first, second)]
+    assert [each.name for each in proofs(both)] == ["wide", "slow"]
+    assert proofs([second]) == []
+
+
 def test_absent_peers_missing_folds_and_proofs_are_shown():
     section = panel_section(panel())
     text = section.to_markdown()
@@ -629,6 +651,7 @@ def test_a_plan_keeps_everything_but_its_sets():
 def test_methods_that_would_take_hours_say_so():
     assert too_large("RuleExtractor, overlapping", np.zeros((3_000, 50))) is not None
     assert too_large("RuleExtractor, volume", np.zeros((3_000, 50))) is None
+    assert too_large("RuleExtractor, overlapping, 8 rules a class", np.zeros((3_000, 50))) is None
     assert too_large("RuleExtractor, coverage", np.zeros((700, 9))) is None
     assert "10 columns" in too_large("SupportVectorRules, certified", np.zeros((5, 11)))
 
