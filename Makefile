@@ -13,7 +13,7 @@ help:
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
-	@echo "make bench-full   the same on more data and in larger sizes (an hour or two)"
+	@echo "make bench-full   the same on more data and in larger sizes (about an hour)"
 	@echo "make reproduce    recompute the published numbers that this version covers (half an hour on 2 cores)"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"
@@ -66,10 +66,10 @@ layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(OPTIONS)
 
 bench-full: $(VENV)/.dev
-	$(BIN)/python -m benchmarks --full
+	$(BIN)/python -m benchmarks --full $(OPTIONS)
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.reproduce

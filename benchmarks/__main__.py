@@ -95,7 +95,7 @@ def introduction(sections: Sequence[Section], seconds: dict[str, float], sizes: 
     ratios = sum(len(section.ratios) for section in sections)
     command, others = "make bench-full", "`make bench` measures less, in minutes"
     if sizes == "quick":
-        command, others = "make bench", "`make bench-full` measures more, in an hour or two"
+        command, others = "make bench", "`make bench-full` measures more, in about an hour"
         if (FOLDER / FULL_PAGE).exists():
             others += f"; its last run is kept in [{FULL_PAGE}]({FULL_PAGE})"
     return (
