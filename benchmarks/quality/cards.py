@@ -16,8 +16,9 @@ from clearmargin import ScoreRules
 
 __all__ = ["CARDS", "MOST_RULES", "card_answer", "card_answers", "card_size", "measure_cards"]
 
-# The sizes that stand beside other methods: the default, and what fits on a slip of paper.
-CARDS = (15, 5)
+# The sizes that stand beside other methods: about what ensembles of rules have, the default, and what fits on a slip of
+# paper.
+CARDS = (30, 15, 5)
 # No peer is compared at more rules than this.
 MOST_RULES = 40
 

@@ -295,7 +295,7 @@ def test_rules_that_are_known_already_change_no_choice():
 def test_a_card_keeps_to_its_cuts_and_decides_by_its_points(kind):
     fold = fold_of(kind)
     found = card_answers(fold)
-    assert list(found) == ["ScoreRules, 15 cuts", "ScoreRules, 5 cuts"]
+    assert list(found) == ["ScoreRules, 30 cuts", "ScoreRules, 15 cuts", "ScoreRules, 5 cuts"]
     said = found["ScoreRules, 5 cuts"]
     assert 1 <= said.rules == said.conditions <= 5
     assert said.fires.all()
