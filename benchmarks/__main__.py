@@ -6,14 +6,16 @@ import argparse
 import inspect
 import os
 import sys
+import textwrap
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks import baseline
-from benchmarks.page import Ratio, Section, Table, processor, write_page
-from benchmarks.quote import quote, quoted_block, quoted_choice
+from benchmarks.page import Ratio, Section, Table, link, processor, write_page
+from benchmarks.quote import CHOICE, quote, quoted_block, quoted_choice
 from benchmarks.speed.timing import one_thread
 
 FOLDER = Path(__file__).resolve().parent
@@ -72,21 +74,38 @@ def measured(name: str, measure: Measure, full: bool) -> list[Section]:
         return [Section(f"Not measured: {name}", "", Table([]), reason.capitalize(), reason)]
 
 
+def failed_section(name: str, error: Exception) -> Section:
+    """What the page says of a measurement that went wrong."""
+    # A finding is one line of a list, whatever the error prints.
+    text = textwrap.shorten(str(error), 300) or "no text"
+    reason = f"the measurement failed with {type(error).__name__}: {text.rstrip('.')}."
+    return Section(f"Not measured: {name}", "", Table([]), reason[0].upper() + reason[1:], reason)
+
+
 def measure_all(
     chosen: Iterable[tuple[str, Measure]], full: bool
-) -> tuple[list[Section], dict[str, float]]:
-    """All sections in order, saying which and what they took."""
-    sections, seconds = [], {}
+) -> tuple[list[Section], dict[str, float], list[str]]:
+    """All sections in order, saying which and what they took; the names of those that failed come last."""
+    sections: list[Section] = []
+    seconds: dict[str, float] = {}
+    failed: list[str] = []
     for name, measure in chosen:
         print(f"measuring {name} ...", flush=True)
         start = time.perf_counter()
-        found = measured(name, measure, full)
+        # An hour of other measurements is not to be lost by one that fails.
+        try:
+            found = measured(name, measure, full)
+            baseline.collect([*sections, *found])
+        except Exception as error:
+            traceback.print_exc()
+            found = [failed_section(name, error)]
+            failed.append(name)
         seconds[name] = time.perf_counter() - start
         for section in found:
             print(section.to_markdown(), flush=True)
         print(f"{name} took {seconds[name]:.1f} s\n", flush=True)
         sections += found
-    return sections, seconds
+    return sections, seconds, failed
 
 
 def introduction(sections: Sequence[Section], seconds: dict[str, float], sizes: str) -> str:
@@ -98,20 +117,27 @@ def introduction(sections: Sequence[Section], seconds: dict[str, float], sizes: 
         command, others = "make bench", "`make bench-full` measures more, in about an hour"
         if (FOLDER / FULL_PAGE).exists():
             others += f"; its last run is kept in [{FULL_PAGE}]({FULL_PAGE})"
+    named_first = any(section.title == CHOICE for section in sections)
+    first = link(CHOICE) if named_first else "the list of findings"
     return (
+        "Measured are rules and explanations that clearmargin draws from trained support vector machines, beside "
+        "those of other packages, and the speed of its parts. Rules are judged on public data sets, on held-out "
+        "rows. A *machine* is a trained SVM that rules are to explain; a *peer* is another package; *faithful* is the "
+        "share of held-out rows on which rules say what the machine says; a *cut* is a rule of one condition with "
+        f"points, and a *card* (scorecard) adds such points up. Look at {first} first.\n\n"
         f"Written by `{command}`, {sizes} sizes ({others}): {len(sections)} sections, {ratios} "
         f"ratios that are followed from run to run. Measured on {processor()}, {os.cpu_count()} cores, one thread, in "
         f"{sum(seconds.values()) / 60:.1f} minutes, of which *{longest}* took {seconds[longest] / 60:.1f}.\n\n"
-        "Times are the shortest of some runs, rivals in turns, and mean little on another machine; ratios within a row "
-        "mean more. Each line of the list says what was found; the section behind it has the table, and what was "
-        "done to get it."
+        "Times are the shortest of some runs and mean little on another machine; where one process can do it, rivals "
+        "run in turns, and ratios within a row mean more. Each line of the list says what was found; the section "
+        "behind it has the table, and what was done to get it."
     )
 
 
-def report(comparison: baseline.Comparison) -> None:
-    """Say regressions loudly."""
+def report(comparison: baseline.Comparison, failed: Sequence[str]) -> None:
+    """Say regressions and failures loudly."""
     worse = comparison.regressions
-    if not worse:
+    if not worse and not failed:
         return
     print("!" * 80)
     for name in worse:
@@ -119,11 +145,13 @@ def report(comparison: baseline.Comparison) -> None:
         print(
             f"! WORSE {comparison.factors[name]:.2f} times: {name} (baseline {old:.3g}, now {new:.3g})"
         )
+    for name in failed:
+        print(f"! FAILED, so not measured: {name}")
     print("!" * 80, flush=True)
 
 
 def set_baseline(sizes: str, sections: Sequence[Section], *, all_measured: bool) -> None:
-    """Keep today's ratios; those of sections that were not asked for stay as they are."""
+    """Keep today's ratios; those of sections that were not measured stay as they are."""
     ratios = dict(baseline.collect(sections))
     if not all_measured:
         for name, value in baseline.read(sizes).items():
@@ -153,12 +181,12 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure, compare and write; 1 where a ratio became worse and that was asked for."""
+    """Measure, compare and write; 1 where a section failed, or a ratio became worse and that was asked for."""
     asked = arguments(words)
     one_thread()
     sizes = "full" if asked.full else "quick"
     chosen = [pair for pair in SECTIONS if not asked.only or pair[0] in asked.only]
-    sections, seconds = measure_all(chosen, asked.full)
+    sections, seconds, failed = measure_all(chosen, asked.full)
     old, new = baseline.read(sizes), baseline.collect(sections)
     if asked.only:
         old = {name: value for name, value in old.items() if baseline.belongs(name, sections)}
@@ -177,9 +205,9 @@ def main(words: Sequence[str] | None = None) -> int:
         quote(quoted_block(page), README)
         quote(quoted_choice(page), DOCUMENTATION)
     if asked.set_baseline:
-        set_baseline(sizes, sections, all_measured=not asked.only)
-    report(comparison)
-    return 1 if asked.strict and comparison.regressions else 0
+        set_baseline(sizes, sections, all_measured=not (asked.only or failed))
+    report(comparison, failed)
+    return 1 if failed or (asked.strict and comparison.regressions) else 0
 
 
 if __name__ == "__main__":

@@ -123,9 +123,9 @@ def to_section(comparison: Comparison, command: str) -> Section:
         if names and comparison.old:
             verdict.append(f"{what}: {'; '.join(names)}.")
     verdict.append(
-        "Each is a ratio of two measurements of one run, taken in turns, so a machine that is slower or busier "
-        "throughout changes it little; load that comes and goes still moves single ratios, and a flag is a reason to "
-        "measure again, not a proof."
+        "Each is a ratio of two measurements of one run, taken in turns where one process can do it, so a machine that "
+        "is slower or busier throughout changes it little; load that comes and goes still moves single ratios, and a "
+        "flag is a reason to measure again, not a proof."
     )
     rows = [_line(comparison, name) for name in [*worse, *better]]
     header = ["ratio", "better when", "baseline", "now", "that is"] if rows else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from benchmarks.quality.data import data_folder
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_pima, load_wbc
 
 __all__ = ["FILES", "MOST_TRAINED", "PACKAGED", "Problem", "load_problems"]
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 PACKAGED: dict[str, Callable[..., Any]] = {
     "WBC": load_wbc,
     "Pima": load_pima,
@@ -74,12 +73,12 @@ def _named(X: pd.DataFrame) -> list[str]:
 
 def load_problems(names: Sequence[str]) -> tuple[list[Problem], list[str]]:
     """The problems at hand, and the files of those that are not."""
-    found, missing = [], []
+    found, missing, folder = [], [], data_folder()
     for name in names:
         if name in PACKAGED:
             X, y = PACKAGED[name](return_X_y=True)
-        elif (DATA / FILES[name]).exists():
-            X = pd.read_csv(DATA / FILES[name])
+        elif (folder / FILES[name]).exists():
+            X = pd.read_csv(folder / FILES[name])
             y = X.pop("target")
         else:
             missing.append(FILES[name])

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Ratio", "Section", "Table", "best_time", "contents", "processor", "write_page"]
+__all__ = ["Ratio", "Section", "Table", "best_time", "contents", "link", "processor", "write_page"]
 
 
 class Ratio(NamedTuple):
@@ -85,14 +86,21 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def link(title: str) -> str:
+    """A link to the section of this title."""
+    # As the anchors of headings are made: small letters, no punctuation, hyphens for spaces.
+    anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    return f"[{title}](#{anchor})"
+
+
 def contents(sections: Sequence[Section]) -> str:
-    """List the sections, each with a link and its finding."""
+    """List the sections, each with a link and its finding; neighbours without one share a line."""
     lines = []
-    for section in sections:
-        # As the anchors of headings are made: small letters, no punctuation, hyphens for spaces.
-        anchor = re.sub(r"[^\w\- ]", "", section.title.lower()).replace(" ", "-")
-        line = f"* [{section.title}](#{anchor})"
-        lines.append(f"{line}: {section.finding}" if section.finding else line)
+    for is_found, group in groupby(sections, key=lambda section: bool(section.finding)):
+        if is_found:
+            lines += [f"* {link(section.title)}: {section.finding}" for section in group]
+        else:
+            lines.append("* " + ", ".join(link(section.title) for section in group))
     return "\n".join(lines)
 
 

@@ -21,7 +21,16 @@ from benchmarks.peers.worker import work
 __all__ = ["METHODS", "Absent", "Outcome", "run"]
 
 METHODS: dict[str, tuple[str, ...]] = {
-    "imodels": ("RuleFit", "SkopeRules", "BoostedRules", "FIGS", "GreedyRuleList"),
+    "imodels": (
+        "RuleFit",
+        "SkopeRules",
+        "BoostedRules",
+        "BoostedRules, 5 stumps",
+        "BoostedRules, 30 stumps",
+        "FIGS",
+        "FIGS, 6 splits",
+        "GreedyRuleList",
+    ),
     "wittgenstein": ("RIPPER",),
     "orange": ("CN2", "CN2 unordered"),
 }

@@ -6,25 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from benchmarks.page import Section, Table
 from benchmarks.quality.cards import MOST_RULES
 from benchmarks.quality.folds import N_FOLDS
-from benchmarks.quality.judge import Figures, mean_and_error
+from benchmarks.quality.judge import Figures
 from benchmarks.quality.measure import Panel, Row
 from benchmarks.quality.others import ANY_RULE
+from benchmarks.quality.paired import LEVEL, paired, width
 from benchmarks.quality.tables import cell, shown, values_of
 from benchmarks.quality.tree_peer import TREES
 
 __all__ = ["Duel", "Meeting", "ahead_section", "compare", "is_one_sided", "kind_of", "meetings"]
 
-LEVEL = 0.95
 HEADER = ["data", "machine", "peer", "its rules", "its conditions", "its fidelity %"]
 HEADER += ["list: rules", "list: fidelity %", "list: difference", "list: ahead"]
 HEADER += ["card: rules", "card: fidelity %", "card: difference", "card: ahead"]
 # Peers that are a tree where they are not a sum of trees.
-_TREES = (*TREES, "imodels FIGS")
+_TREES = (*TREES, "imodels FIGS", "imodels FIGS, 6 splits")
 # Who says one class of so many rows, where the machine does not, says next to nothing.
 _ONE_SIDED, _TWO_SIDED = 0.97, 0.9
 
@@ -38,19 +37,10 @@ class Duel:
     who: str
 
 
-def _wide(folds: int) -> float:
-    """Half the width of the interval in standard errors, for as many folds as the standard error counts."""
-    return float(student.ppf((1 + LEVEL) / 2, min(folds, N_FOLDS) - 1))
-
-
 def compare(pairs: Sequence[tuple[Figures, Figures]]) -> Duel:
     """Compare fold by fold: a side is ahead where the interval of the t distribution leaves out zero."""
-    gap, error = mean_and_error([ours.fidelity - peer.fidelity for peer, ours in pairs])
-    # One fold alone has no error, and decides nothing.
-    if len(pairs) < 2 or abs(gap) < 1e-12:
-        return Duel(gap, error, "even")
-    is_ahead = abs(gap) > _wide(len(pairs)) * error
-    return Duel(gap, error, ("ours" if gap > 0 else "peer") if is_ahead else "even")
+    found = paired([ours.fidelity - peer.fidelity for peer, ours in pairs])
+    return Duel(found.mean, found.error, {1: "ours", 0: "even", -1: "peer"}[found.sign])
 
 
 def kind_of(row: Row) -> str:
@@ -95,7 +85,9 @@ def meetings(panels: Sequence[Panel]) -> list[Meeting]:
 
 def _side(pairs: Sequence[tuple[Figures, Figures]], duel: Duel) -> list[str]:
     ours = [own for _, own in pairs]
-    gap = f"{100 * duel.gap:+.1f} ± {100 * duel.error:.1f}"
+    gap = f"{100 * duel.gap:+.1f}"
+    if not np.isnan(duel.error):
+        gap += f" ± {100 * duel.error:.1f}"
     sizes = cell(values_of(ours, "size"))
     return [sizes, cell(values_of(ours, "fidelity"), 100.0), gap, duel.who]
 
@@ -113,12 +105,14 @@ _QUESTION = (
     "and of which class, is chosen by fidelity on fresh rows: mixtures of neighbouring training rows, which the "
     "machine labels. *Card*: `ScoreRules` with `max_rules` the number of the peer's rules, where neither its default "
     "nor the linear terms of RuleFit give us another cut (both help the peer); a cut is a rule, and the card needs no "
-    "default. Its threshold is not counted, nor is the intercept of any other sum. Nothing is chosen for the card: the "
-    f"number of cuts is all that it is given. Neither form gets more than {MOST_RULES} rules, however many the peer "
-    "has. *Difference* is ours less the peer's fidelity, in points, paired by fold; a side is ahead where the "
-    f"two-sided {LEVEL:.0%} interval of the t distribution for the number of folds (at most {N_FOLDS}, since "
-    f"repetitions share rows) leaves out zero: beyond {_wide(3):.1f} standard errors with three folds, "
-    f"{_wide(5):.1f} with five."
+    "default. Its threshold is not counted, nor is the intercept of any other sum. No size or setting is searched for "
+    "the card. Both forms have what peers have no use for: the machine itself, which labels rows that they draw; the "
+    "card also sees how far from its surface a row lies. "
+    f"Neither form gets more than {MOST_RULES} rules, however many the peer has. *Difference* is ours less the peer's "
+    f"fidelity, in points, paired by fold; a side is ahead where the two-sided {LEVEL:.0%} interval of the t "
+    f"distribution for the number of folds (at most {N_FOLDS}, since repetitions share rows) leaves out zero, beyond "
+    f"{width(3):.1f} standard errors with three folds and {width(5):.1f} with five. The standard error is the one that "
+    "Nadeau and Bengio correct for the training rows that folds share."
 )
 
 
@@ -201,8 +195,7 @@ def ahead_section(panels: Sequence[Panel]) -> Section:
         f"our list of rules is {_count([each.as_list for each in counted])}; "
         f"our scorecard is {_count([each.as_card for each in counted])}."
     )
-    called = (1 - LEVEL) / 2 * len(counted)
-    chance = f"Were all equal, about {called:.0f} comparisons would be called for each side."
+    chance = "Comparisons share folds, and one answer of ours meets many peers: their number is no number of trials."
     parts = [first[0].upper() + first[1:], _alike(counted), _one_sided(met), _any_rule(met), chance]
     parts += [_places(counted, "scorecard", nominal=True), _places(counted, "list", nominal=False)]
     verdict = " ".join(part for part in parts if part)

@@ -69,11 +69,10 @@ def judge(fold: Fold, answer: Answer) -> Figures:
             f"{fold.data}, fold {fold.number}: a rule with a proof contradicts the machine on a held-out row"
         )
     both = len(np.unique(fold.y_test)) == 2
+    ranks = answer.score is not None and bool(np.isfinite(answer.score).all())
     return Figures(
         accuracy=float(np.mean(answer.predicted == fold.y_test)),
-        auc=float(roc_auc_score(fold.y_test, answer.score))
-        if answer.score is not None and both
-        else np.nan,
+        auc=float(roc_auc_score(fold.y_test, answer.score)) if ranks and both else np.nan,
         fired_fidelity=float(np.mean(same[fires])) if fires.any() else np.nan,
         fidelity=float(np.mean(same)),
         coverage=float(np.mean(fires)),

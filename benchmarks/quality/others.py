@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peers.__main__ import version_of
 from benchmarks.peers.anchors import Anchors as Found
 from benchmarks.peers.anchors import run_anchors
 from benchmarks.peers.environment import Absent
@@ -26,6 +27,7 @@ __all__ = [
     "any_rule",
     "explained_from",
     "peer_answers",
+    "peer_versions",
 ]
 
 # All its rules are for the second class, for which it wants half of their weights: they seldom meet.
@@ -75,6 +77,12 @@ def peer_answers(
             if name == VOTING:
                 found[ANY_RULE] = [any_rule(said) for said in answers]
     return found
+
+
+def peer_versions() -> list[str]:
+    """The peers of the comparison with the versions they are pinned to, such as "imodels 3.0.4"."""
+    # An environment is made anew whenever its requirements change, so it has what they pin.
+    return [f"{peer} {version_of(peer)}" for peer in (*METHODS, "alibi")]
 
 
 def any_rule(said: Answer | str) -> Answer | str:

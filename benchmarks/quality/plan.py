@@ -67,14 +67,19 @@ FULL = Plan(
     n_explained=50,
     n_samples=100_000,
     first_folds={
+        # One repetition is enough for what takes most of the time.
+        "RuleFit": N_FOLDS,
+        "SkopeRules": N_FOLDS,
+        "RIPPER": N_FOLDS,
         "CN2": N_FOLDS,
         "CN2 on Ionosphere": 0,
         "CN2 on Spambase": 0,
         "CN2 on Adult": 0,
         "CN2 unordered": N_FOLDS,
+        "CN2 unordered on Ionosphere": 3,
+        "CN2 unordered on Australian": 3,
         "CN2 unordered on Spambase": 3,
         "CN2 unordered on Adult": 3,
-        # One repetition is enough for what takes most of the time.
         "RuleExtractor, coverage": N_FOLDS,
         "RuleExtractor, overlapping": N_FOLDS,
         SLOWEST: N_FOLDS,

@@ -14,8 +14,15 @@ from benchmarks.quality.choice import choice_section
 from benchmarks.quality.data import SETS, DataSet, LeftOut, load
 from benchmarks.quality.folds import TEACHERS, folds
 from benchmarks.quality.jobs import share
+from benchmarks.quality.leads import leads_section
 from benchmarks.quality.measure import ask_peers, assemble, start, start_cards
-from benchmarks.quality.others import Anchors, Peers, anchor_explanations, peer_answers
+from benchmarks.quality.others import (
+    Anchors,
+    Peers,
+    anchor_explanations,
+    peer_answers,
+    peer_versions,
+)
 from benchmarks.quality.picture import draw
 from benchmarks.quality.plan import FULL, QUICK, Plan
 from benchmarks.quality.single_table import judge_all, pooled, single_section, start_single
@@ -54,7 +61,10 @@ def _scope(sets: Sequence[DataSet], missing: Sequence[LeftOut], plan: Plan) -> S
         table.rows.append([data.name, *shape, ", ".join(data.classes), limits])
     table.rows += [[each.name, *["-"] * 4, f"left out: {each.reason}"] for each in missing]
     others = [name for name in SETS if name not in plan.names]
-    verdict = "Machines: LinearSVC(C=1) and SVC() of scikit-learn, each behind a StandardScaler."
+    verdict = (
+        "Machines: LinearSVC(C=1) and SVC() of scikit-learn, each behind a StandardScaler. "
+        f"Peers: {', '.join(peer_versions())}."
+    )
     slow = [f"{name}: {count}" for name, count in plan.first_folds.items() if count]
     if slow:
         verdict += (
@@ -100,7 +110,8 @@ def sections_of(
     if picture is not None:
         draw(panels, picture)
         ahead.picture = f"{picture.parent.name}/{picture.name}"
-    found = [choice_section(panels, pooled(cases, judged)), _scope(sets, missing, plan), ahead]
+    choice = choice_section(panels, pooled(cases, judged))
+    found = [choice, _scope(sets, missing, plan), ahead, leads_section(panels)]
     return [*found, *single, *(panel_section(panel) for panel in panels)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.page import Section, Table
 from benchmarks.quality.judge import Figures, mean_and_error
+from benchmarks.quality.leads import leads_text
 from benchmarks.quality.measure import Panel, Row
 
 __all__ = ["cell", "panel_section", "shown", "values_of"]
@@ -57,7 +58,7 @@ def _cells(row: Row) -> list[str]:
         shares[2] = "100 (proof)"
     counts = [cell(values_of(known, measure)) for measure in ("rules", "conditions")]
     rest = [cell(values_of(known, measure), 100.0) for measure in ("overlap", "proved")]
-    seconds = f"{mean_and_error(values_of(known, 'seconds'))[0]:.2f}"
+    seconds = f"{mean_and_error(values_of(known, 'seconds'))[0]:.3f}"
     return [name, *shares, *counts, *rest, seconds]
 
 
@@ -66,11 +67,10 @@ def panel_section(panel: Panel) -> Section:
     accuracy = cell(values_of(panel.machine, "accuracy"), 100.0)
     auc = cell(values_of(panel.machine, "auc"), 100.0)
     known = [row for row in panel.rows if row.known]
-    best = max(known, key=lambda row: mean_and_error(values_of(row.known, "fidelity"))[0])
     proved = max(known, key=lambda row: mean_and_error(values_of(row.known, "proved"))[0])
-    verdict = f"Most faithful by rules alone: {best.name}, {cell(values_of(best.known, 'fidelity'), 100.0)} %."
-    share = cell(values_of(proved.known, "proved"), 100.0)
-    if proved.known[0].proved > 0:
+    verdict = leads_text(panel)
+    if any(each.proved > 0 for each in proved.known):
+        share = cell(values_of(proved.known, "proved"), 100.0)
         verdict += f" Most predictions with a proof: {proved.name}, {share} %."
     return Section(
         f"{panel.data}, {panel.teacher} machine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,18 @@ def measure_fit(m: int, n: int, active: int, max_rules: int) -> tuple[list[str],
     return row, seconds, seconds / product
 
 
+def without_rules(rows: Sequence[Sequence[str]]) -> str:
+    """A sentence about rows of the table of sizes that have no rule, empty where all have some."""
+    empty = [f"{table} ({weights} weights)" for table, weights, rules, *_ in rows if rules == "0"]
+    if not empty:
+        return ""
+    return (
+        f" No rule was found at {', '.join(empty)}: no box that was looked at covers the "
+        f"{RuleExtractor().min_coverage} points that a rule needs, because boxes cover little of what lies below a "
+        "plane with so many weights; the time is that of the search."
+    )
+
+
 def fit_section(full: bool = True) -> Section:
     """Extraction from many points and from many features."""
     sizes = [100_000, 300_000, 1_000_000] if full else [30_000, 100_000, 300_000]
@@ -67,13 +80,15 @@ def fit_section(full: bool = True) -> Section:
     growth = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     return Section(
         "Extracting rules from many points",
-        "`RuleExtractor(model, max_rules=100).fit(X, y)` with a fitted model, criterion volume, both classes: reading "
-        "the plane, finding, simplifying and proving the rules, and counting what they cover.",
+        "`RuleExtractor(model, max_rules=100).fit(X, y)` with a fitted model (`max_rules=50` in the last row), "
+        "criterion volume, both classes: reading the plane, finding, simplifying and proving the rules, and counting "
+        "what they cover.",
         Table(
             ["table", "weights", "rules", "seconds", "X @ w", "fit / (X @ w)"],
             [row for row, _, _ in measured],
         ),
-        f"From {sizes[0]:,} to {sizes[-1]:,} rows the time grows like rows^{growth:.2f}.",
+        f"From {sizes[0]:,} to {sizes[-1]:,} rows the time grows like rows^{growth:.2f}."
+        f"{without_rules([row for row, _, _ in measured])}",
         f"rules from {sizes[-1]:,} rows take {times[-1]:.2f} s, and the time grows like rows^{growth:.2f}.",
         ratios,
     )

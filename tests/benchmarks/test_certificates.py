@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks import certificate_problems, certificates
+from benchmarks import certificates
 from clearmargin.core import Box, FeatureSpace
 from clearmargin.kernel import certify
 
@@ -168,9 +168,24 @@ def test_a_contradiction_shows_on_the_page():
     none = Case(0.1, 3, refuted=True)
     section = to_section([Row("data", "rbf", 9, 0.9, [good, bad, none, none])], [])
     assert section.finding.startswith("50 % of 4 held-out cases")
-    assert "2 of 200 points tried in 2 proved boxes contradict it" in section.finding
+    assert "2 of 200 points tried in 2 proved boxes contradict it;" in section.finding
     row = dict(zip(section.table.header, section.table.rows[0], strict=True))
     assert (row["proved %"], row["refuted %"], row["contradictions"]) == ("50", "50", "2")
+
+
+def test_the_finding_says_how_small_the_boxes_of_kernel_machines_are():
+    def row(kernel, vectors, *shares):
+        cases = [Case(0.1, 3, Box([0.0], [1.0]), covers=share, tried=10) for share in shares]
+        return Row("data", kernel, vectors, 0.9, [*cases, Case(0.1, 3, refuted=True)])
+
+    rows = [row("rbf", 9, 0.1, 0.2), row("sigmoid", 9, 0.01), row("poly", 9, 0.02), row("none", 9)]
+    found = to_section([row(certificates.LINEAR, None, 0.9), *rows], []).finding
+    assert found.endswith(
+        "; a proved box of a kernel machine covers 1.0 to 15.0 % of the held-out rows on average, "
+        "2.0 % for the median machine."
+    )
+    alone = to_section([row(certificates.LINEAR, None, 0.9), rows[-1]], []).finding
+    assert alone.endswith("proved boxes contradict it.")
 
 
 def test_a_case_on_the_wrong_side_of_everything_is_refuted_not_open():
@@ -193,7 +208,16 @@ def test_held_out_rows_have_no_unknown_category():
 
 
 def test_sets_that_are_not_there_are_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(certificate_problems, "DATA", tmp_path)
+    monkeypatch.setenv("CLEARMARGIN_DATA", str(tmp_path))
     found, missing = load_problems(["Cleveland", "Spambase"])
     assert [problem.name for problem in found] == ["Cleveland"]
     assert missing == ["spambase.csv"]
+
+
+def test_files_are_looked_for_in_the_folder_that_the_environment_names(monkeypatch, tmp_path):
+    monkeypatch.setenv("CLEARMARGIN_DATA", str(tmp_path))
+    table = pd.DataFrame({"a": np.arange(40.0), "target": ["p", "q"] * 20})
+    table.to_csv(tmp_path / "spambase.csv", index=False)
+    (problem,), missing = load_problems(["Spambase"])
+    assert (problem.name, list(problem.X.columns), missing) == ("Spambase", ["a"], [])
+    assert len(problem.X) + len(problem.X_held) == 40

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from benchmarks.page import Ratio, Section, Table, contents, write_page
 from benchmarks.quote import BEGIN, END
-from benchmarks.speed import growth, memory, start
+from benchmarks.speed import covers, extraction, growth, memory, start
 from benchmarks.speed.growth_cases import CASES
 from benchmarks.speed.growth_picture import draw, spread
 from benchmarks.speed.timing import race
@@ -222,6 +222,22 @@ def test_the_shortest_time_of_each_is_taken_and_they_take_turns():
     assert turns == ["a", "b"] * 3
 
 
+@pytest.mark.parametrize(("enough", "turns"), [(0.0, 2), (1e9, 5)])
+def test_rivals_have_as_many_turns_and_two_at_least_when_they_are_short(enough, turns):
+    calls = []
+    work = lambda name: lambda: (calls.append(name), sum(range(20_000)))
+    race(work("a"), work("b"), repeat=5, enough=enough)
+    assert calls == ["a", "b"] * turns
+
+
+def test_one_run_must_do_for_what_takes_long(monkeypatch):
+    clock = iter(np.arange(0.0, 100.0, 1.5))
+    monkeypatch.setattr(time, "process_time", lambda: next(clock))
+    calls = []
+    assert race(lambda: calls.append("a"), lambda: calls.append("b"), enough=2.0) == [1.5, 1.5]
+    assert calls == ["a", "b"]
+
+
 def test_what_is_short_is_repeated_and_its_time_divided():
     calls = []
 
@@ -243,6 +259,39 @@ def test_children_are_timed_apart():
     busy = [sys.executable, "-S", "-E", "-c", "sum(range(5_000_000))"]
     short, long = start.child_seconds([idle, busy], repeat=2, enough=60.0)
     assert 0.0 < short < long
+
+
+def test_numpy_masks_queries_and_covers_are_of_one_opinion():
+    cells, over_query, over_masks, seconds = covers.measure(500)
+    assert len(cells) == 7
+    assert min(over_query, over_masks, seconds) > 0.0
+
+
+def test_masks_have_closed_lower_and_open_upper_ends():
+    X = np.array([[0.0, 5.0], [1.0, 5.0], [0.5, np.inf]])
+    found = covers.by_masks([[(0, 0.0, 1.0)], [(0, 0.5, 2.0), (1, 5.0, np.inf)], []], X)
+    np.testing.assert_array_equal(
+        found, [[True, False, True], [False, True, True], [True, False, True]]
+    )
+
+
+def test_a_table_without_rules_is_explained():
+    rows = [["9 x 20", "10", "7", "0.1"], ["9 x 50", "50", "0", "0.1"]]
+    found = extraction.without_rules(rows)
+    assert found.startswith(" No rule was found at 9 x 50 (50 weights): ")
+    assert "covers the 2 points that a rule needs" in found
+    assert extraction.without_rules(rows[:1]) == ""
+
+
+def test_the_start_names_the_classes_that_people_use(monkeypatch):
+    seconds = [0.01, 0.02, 0.1, 2.01, 1.51, 0.03]
+    monkeypatch.setattr(start, "child_seconds", lambda *_: seconds)
+    found = start.section(full=False).finding
+    assert "`import clearmargin` adds 10 ms" in found
+    assert (
+        "loading `LPSVC` and `RuleExtractor` adds 2000 ms, beside 1500 ms of `import sklearn.svm`"
+        in found
+    )
 
 
 # Memory.
@@ -282,6 +331,22 @@ def test_a_page_without_findings_has_no_list(tmp_path):
     write_page([section("One")], tmp_path / "a.md")
     assert "[One]" not in (tmp_path / "a.md").read_text()
     assert contents([section("One")]) == "* [One](#one)"
+
+
+def test_neighbours_without_a_finding_share_a_line_of_the_list():
+    listed = [
+        section("A", "good."),
+        section("B, one"),
+        section("C"),
+        section("D", "bad."),
+        section("E"),
+    ]
+    assert contents(listed).splitlines() == [
+        "* [A](#a): good.",
+        "* [B, one](#b-one), [C](#c)",
+        "* [D](#d): bad.",
+        "* [E](#e)",
+    ]
 
 
 def test_a_picture_stands_before_the_table_and_an_empty_table_is_left_out():
@@ -390,6 +455,83 @@ def test_a_missing_module_of_ours_is_an_error():
 
     with pytest.raises(ModuleNotFoundError):
         runner.measured("gone", lacking, full=False)
+
+
+def run_with(monkeypatch, measure, *words):
+    """Run one good section, the one given and another good one."""
+    good = ("one", lambda full: [section("One", "good.", a=Ratio(2.0))])
+    last = ("last", lambda full: [section("Last", "also good.")])
+    monkeypatch.setattr(runner, "SECTIONS", (good, ("odd", measure), last))
+    return runner.main(words)
+
+
+def failing(error):
+    def measure(full):
+        raise error
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("two\n  lines."), "ValueError: two lines."),
+        (AssertionError(), "AssertionError: no text."),
+        (
+            ModuleNotFoundError("No module named 'benchmarks.gone'", name="benchmarks.gone"),
+            "ModuleNotFoundError: No module named 'benchmarks.gone'.",
+        ),
+    ],
+    ids=["error", "without text", "module of ours"],
+)
+def test_a_section_that_fails_leaves_the_others_and_is_said_loudly(
+    bench, monkeypatch, capsys, tmp_path, error, said
+):
+    assert run_with(monkeypatch, failing(error)) == 1
+    page = (tmp_path / "RESULTS.md").read_text()
+    expected = f"* [Not measured: odd](#not-measured-odd): the measurement failed with {said}\n"
+    assert expected in page
+    assert "* [One](#one): good." in page
+    assert "* [Last](#last): also good." in page
+    out, err = capsys.readouterr()
+    assert "Traceback" in err
+    assert out.rstrip().splitlines()[-2] == "! FAILED, so not measured: odd"
+
+
+def test_a_ratio_that_is_none_costs_its_section_only(bench, monkeypatch, tmp_path):
+    assert run_with(monkeypatch, lambda full: [section("Odd", "bad.", a=Ratio(0.0))]) == 1
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert "failed with ValueError: the ratio 'Odd: a' is 0.0" in page
+    assert "## Odd" not in page
+
+
+def test_a_missing_package_is_no_failure(bench, monkeypatch, capsys):
+    lacking = failing(ModuleNotFoundError("No module named 'cvxpy'", name="cvxpy"))
+    assert run_with(monkeypatch, lacking) == 0
+    assert "FAILED" not in capsys.readouterr().out
+
+
+def test_an_interrupt_still_stops_the_run(bench, monkeypatch, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_with(monkeypatch, failing(KeyboardInterrupt()))
+    assert not (tmp_path / "RESULTS.md").exists()
+
+
+def test_a_failure_keeps_what_the_baseline_says_of_its_section(bench, monkeypatch, tmp_path):
+    run_with(monkeypatch, lambda full: [section("Odd", a=Ratio(5.0))], "--set-baseline")
+    run_with(monkeypatch, failing(ValueError("x")), "--set-baseline")
+    stored = json.loads((tmp_path / "baseline.json").read_text())
+    assert stored == {"quick": {"One: a": 2.0, "Odd: a": 5.0}}
+
+
+def test_the_page_opens_with_what_words_mean_and_where_to_look():
+    text = runner.introduction([section("What to choose")], {"one": 60.0}, "full")
+    opening, technical, _ = text.split("\n\n")
+    assert all(f"*{word}*" in opening for word in ("machine", "peer", "faithful", "cut", "card"))
+    assert opening.endswith("Look at [What to choose](#what-to-choose) first.")
+    assert technical.startswith("Written by `make bench-full`")
+    without = runner.introduction([section("One")], {"one": 60.0}, "full")
+    assert "Look at the list of findings first." in without
 
 
 def test_an_unknown_section_is_refused(capsys):

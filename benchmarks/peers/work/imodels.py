@@ -1,8 +1,9 @@
-"""Rule learners of imodels, with their defaults."""
+"""Rule learners of imodels, with their defaults; some of them in other sizes, too."""
 
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,39 +73,46 @@ def read_skope_rules(model: Any, problem: Problem) -> dict[str, Any]:
     }
 
 
-def boosted_rules(problem: Problem) -> Any:
-    model = imodels.BoostedRulesClassifier(random_state=problem.seed)
+def boosted_rules(problem: Problem, **size: int) -> Any:
+    model = imodels.BoostedRulesClassifier(random_state=problem.seed, **size)
     return model.fit(problem.X_train, problem.y_train)
 
 
 def read_boosted_rules(model: Any, problem: Problem) -> dict[str, Any]:
     """Stumps that vote with weights; each has something to say about every row."""
     stumps = [tree.tree_ for tree in model.estimators_ if tree.tree_.feature[0] >= 0]
+    # Boosting comes back to a cut; the votes of its stumps add up to those of one.
+    cuts = {(int(stump.feature[0]), float(stump.threshold[0])) for stump in stumps}
     rows = len(problem.X_test)
     return {
         "predicted": model.predict(problem.X_test),
         "score": model.decision_function(problem.X_test),
-        "fires": np.full(rows, len(stumps) > 0),
-        "overlap": np.full(rows, len(stumps) > 1),
+        "fires": np.full(rows, len(cuts) > 0),
+        "overlap": np.full(rows, len(cuts) > 1),
         "overlap_means": SEVERAL,
-        "n_rules": len(stumps),
-        "n_conditions": len(stumps),
+        "n_rules": len(cuts),
+        "n_conditions": len(cuts),
         "weighted": True,
         "linear_terms": 0,
-        "note": "a stump counts as one rule with one condition, though it votes on both sides of it",
+        "note": f"stumps: {len(stumps)}; those of the same cut count as one rule with one condition",
     }
 
 
-def figs(problem: Problem) -> Any:
+def figs(problem: Problem, **size: int) -> Any:
     # Its trees break ties by numpy's global numbers, whatever random_state it is given.
-    model = imodels.FIGSClassifier(random_state=problem.seed)
+    model = imodels.FIGSClassifier(random_state=problem.seed, **size)
     return model.fit(problem.X_train, problem.y_train)
 
 
 def read_figs(model: Any, problem: Problem) -> dict[str, Any]:
-    """A sum of trees, whose leaves are the rules."""
-    rules = [rule for tree in model.trees_ for rule in leaves(tree, ())]
+    """A sum of trees, whose leaves are the rules; of a single tree, leaves side by side of one class are one rule."""
     trees = len(model.trees_)
+    if trees == 1:
+        rules = merged_leaves(model.trees_[0])
+        counted = "leaves side by side of one class count as one rule"
+    else:
+        rules = [rule for tree in model.trees_ for rule in leaves(tree, ())]
+        counted = "each leaf counts as a rule"
     rows = len(problem.X_test)
     return {
         "predicted": model.predict(problem.X_test),
@@ -116,7 +124,7 @@ def read_figs(model: Any, problem: Problem) -> dict[str, Any]:
         "n_conditions": count_conditions(rules),
         "weighted": trees > 1,
         "linear_terms": 0,
-        "note": f"trees: {trees}; splits: {model.complexity_}; each leaf counts as a rule",
+        "note": f"trees: {trees}; splits: {model.complexity_}; {counted}",
     }
 
 
@@ -129,6 +137,28 @@ def leaves(node: Any, path: tuple[Condition, ...]) -> list[tuple[Condition, ...]
         *leaves(node.left, (*path, (feature, "<=", threshold))),
         *leaves(node.right, (*path, (feature, ">", threshold))),
     ]
+
+
+def merged_leaves(root: Any) -> list[tuple[Condition, ...]]:
+    """The paths to the largest parts of a tree that are of one class, as a tree of scikit-learn is counted."""
+    found: list[tuple[Condition, ...]] = []
+
+    def walk(node: Any, path: tuple[Condition, ...]) -> int | None:
+        """The class of the part below a node where it has only one; its path is then noted by the caller."""
+        if node.left is None and node.right is None:
+            return int(np.argmax(node.value))
+        feature, threshold = int(node.feature), float(node.threshold)
+        sides = (*path, (feature, "<=", threshold)), (*path, (feature, ">", threshold))
+        first, second = walk(node.left, sides[0]), walk(node.right, sides[1])
+        if first is not None and first == second:
+            return first
+        parts = zip((first, second), sides, strict=True)
+        found.extend(side for part, side in parts if part is not None)
+        return None
+
+    if walk(root, ()) is not None:
+        found.append(())
+    return found
 
 
 def greedy_rule_list(problem: Problem) -> Any:
@@ -166,7 +196,10 @@ METHODS = {
     "RuleFit": Method(rule_fit, read_rule_fit),
     "SkopeRules": Method(skope_rules, read_skope_rules),
     "BoostedRules": Method(boosted_rules, read_boosted_rules),
+    "BoostedRules, 5 stumps": Method(partial(boosted_rules, n_estimators=5), read_boosted_rules),
+    "BoostedRules, 30 stumps": Method(partial(boosted_rules, n_estimators=30), read_boosted_rules),
     "FIGS": Method(figs, read_figs),
+    "FIGS, 6 splits": Method(partial(figs, max_rules=6), read_figs),
     "GreedyRuleList": Method(greedy_rule_list, read_greedy_rule_list),
 }
 

@@ -18,27 +18,37 @@ def frame(X: Any) -> Any:
     return pandas.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
 
 
+def rarer_class(y: Any) -> int:
+    """The class that RIPPER describes, since it leaves the commoner one to the default; 1 where both are as common."""
+    zeros, ones = np.bincount(y, minlength=2)
+    return 0 if zeros < ones else 1
+
+
 def ripper(problem: Problem) -> Any:
     model = wittgenstein.RIPPER(random_state=problem.seed)
-    model.fit(frame(problem.X_train), y=problem.y_train, pos_class=1)
+    described = rarer_class(problem.y_train)
+    model.fit(frame(problem.X_train), y=problem.y_train, pos_class=described)
     return model
 
 
 def read_ripper(model: Any, problem: Problem) -> dict[str, Any]:
-    """Rules for class 1; what none covers is of class 0."""
-    predicted = np.asarray(model.predict(frame(problem.X_test)), dtype=int)
+    """Rules for the rarer class; what none covers is of the other."""
+    described = rarer_class(problem.y_train)
+    # What it says is not a class, but whether a row is of the class that its rules describe, and how likely.
+    fires = np.asarray(model.predict(frame(problem.X_test)), dtype=bool)
+    share = np.asarray(model.predict_proba(frame(problem.X_test)))
     rules = model.ruleset_.rules
     return {
-        "predicted": predicted,
-        "score": np.asarray(model.predict_proba(frame(problem.X_test)))[:, 1],
-        "fires": predicted.astype(bool),
-        "overlap": np.zeros(len(predicted), dtype=bool),
+        "predicted": np.where(fires, described, 1 - described),
+        "score": share[:, 1] if described else share[:, 0],
+        "fires": fires,
+        "overlap": np.zeros(len(fires), dtype=bool),
         "overlap_means": DIFFERENT,
         "n_rules": len(rules),
         "n_conditions": sum(ends(condition.val) for rule in rules for condition in rule.conds),
         "weighted": False,
         "linear_terms": 0,
-        "note": "all rules are for class 1; columns with few values are taken for categories",
+        "note": f"all rules are for class {described}, the rarer; columns with few values are taken for categories",
     }
 
 
