@@ -119,9 +119,10 @@ _QUESTION = (
 def _count(duels: Sequence[Duel]) -> str:
     """How often each side is ahead, in words."""
     who = [duel.who for duel in duels]
+    above, below = (sum(sign * duel.gap > 1e-12 for duel in duels) for sign in (1, -1))
     return (
         f"ahead in {who.count('ours')}, even in {who.count('even')} and behind in {who.count('peer')} "
-        f"of {len(who)} comparisons"
+        f"of {len(who)} comparisons (by the mean alone ahead in {above} and behind in {below})"
     )
 
 

@@ -148,10 +148,11 @@ class Proved:
     rules: float
     conditions: float
 
-    def share(self) -> str:
-        """How much it covers, on average and by set."""
+    def share(self, panels: Sequence[Panel]) -> str:
+        """How much it covers, on average and by set; the sets are named where they are not all."""
+        named = f" of {' and '.join(self.sets)}" if len(self.sets) < len(panels) else ""
         several = f" ({self.least:.0%} to {self.most:.0%} by set)" if len(self.sets) > 1 else ""
-        return f"{self.proved:.0%} of rows{several}"
+        return f"{self.proved:.0%} of the rows{named}{several}"
 
 
 def proofs(panels: Sequence[Panel]) -> list[Proved]:
@@ -183,18 +184,13 @@ def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
     best = found[0]
     others = [each for each in found if each.is_ours != best.is_ours]
     said = (
-        f"100 % faithful by proof where a rule fires: {best.share()}, {best.rules:.1f} rules, "
-        f"{best.conditions:.0f} conditions{_where(best, panels)}"
+        f"100 % faithful by proof where a rule fires: {best.share(panels)}, {best.rules:.1f} rules, "
+        f"{best.conditions:.0f} conditions"
     )
     if not others:
         return [*need, best.name, said, "-", "no peer that was run offers proofs"]
     rival = others[0]
-    return [*need, best.name, said, rival.name, f"{rival.share()}{_where(rival, panels)}"]
-
-
-def _where(each: Proved, panels: Sequence[Panel]) -> str:
-    """The sets where a method was run, if these are not all."""
-    return f" (on {', '.join(each.sets)})" if len(each.sets) < len(panels) else ""
+    return [*need, best.name, said, rival.name, rival.share(panels)]
 
 
 def _single_rows(singles: Singles) -> list[list[str]]:
@@ -305,7 +301,7 @@ def _finding(
     for teacher, panels in parts.items():
         for best in proofs(panels)[:1]:
             article = "an" if teacher == "RBF" else "a"
-            share = f"on {best.share()}{_where(best, panels)}"
+            share = f"on {best.share(panels)}"
             said.append(f"never wrong about {article} {teacher} machine, {share}: {best.name}")
     if firsts:
         name = max(firsts, key=lambda each: len(firsts[each]))

@@ -428,7 +428,7 @@ def test_the_choice_is_the_best_on_folds_that_all_have():
     assert section.title == "What to choose"
     rows = section.table.rows
     assert rows[0][2] == "exact"
-    assert "40% of rows, 30.0 rules" in rows[0][3]
+    assert "40% of the rows, 30.0 rules" in rows[0][3]
     assert [row[2] for row in rows if "at most 7" in row[0]] == ["peer", "peer"]
     assert rows[-1][2:5] == [
         "box",
@@ -461,10 +461,10 @@ def test_proofs_count_where_they_were_made_and_the_sets_are_named():
         "rules that are never wrong about the machine",
         "RBF",
         "slow",
-        "100 % faithful by proof where a rule fires: 60% of rows, 9.0 rules, 0 conditions (on D)",
+        "100 % faithful by proof where a rule fires: 60% of the rows of D, 9.0 rules, 0 conditions",
     ]
     assert section.finding.startswith(
-        "never wrong about an RBF machine, on 60% of rows (on D): slow;"
+        "never wrong about an RBF machine, on 60% of the rows of D: slow;"
     )
     # Whoever was run on all sets comes first, with less as well.
     both = [Panel(**{**vars(p), "rows": [*p.rows, everywhere]}) for p in (first, second)]
