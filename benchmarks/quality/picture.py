@@ -17,7 +17,7 @@ from benchmarks.quality.judge import mean_and_error
 from benchmarks.quality.measure import Panel
 
 _KEY = (
-    "Line: our lists at most so many rules, chosen on training rows; dashed: our scorecards. Circles: ours as they "
+    "Line: our lists at most so many rules, chosen on fresh rows; dashed: our scorecards. Circles: ours as they "
     "come. Squares: peers. Hollow ones are weighted sums of rules."
 )
 __all__ = ["draw", "spread"]
@@ -111,7 +111,14 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             va="center",
             color=point.colour,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.35, "shrinkB": 2},
+            # To the beginning of the name: a line to its middle runs through names above or below.
+            arrowprops={
+                "arrowstyle": "-",
+                "color": PALE,
+                "linewidth": 0.35,
+                "shrinkB": 2,
+                "relpos": (0.0, 0.5),
+            },
         )
     below = [f"{p.name} {p.fidelity:.0f} %" for p in points if p.fidelity < floor]
     if below:
