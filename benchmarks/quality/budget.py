@@ -1,4 +1,4 @@
-"""Ours with no more rules than a given number, the method chosen on training rows alone."""
+"""Ours with no more rules than a given number, the method chosen without any held-out row."""
 
 from __future__ import annotations
 
