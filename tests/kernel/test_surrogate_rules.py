@@ -99,6 +99,41 @@ def test_short_cuts_leave_all_points_on_their_sides(seed, unit):
     assert (short.contains(rng.normal(size=(100, 2)) * 2 * unit).sum(axis=0) == 1).all()
 
 
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 0.25, 1e-3]))
+def test_cuts_between_the_same_points_may_become_one(seed, unit):
+    # Drawn rows lie between the rows whose sides count, so that a tree cuts there more than once.
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, 300, size=(150, 2)) * unit
+    tree = DecisionTreeClassifier(random_state=0).fit(drawn, rng.integers(0, 2, 150))
+    few = drawn[:4]
+    boxes, codes = tree_boxes(tree, points=few)
+    assert (boxes.contains(rng.uniform(-1, 301, size=(200, 2)) * unit).sum(axis=0) == 1).all()
+    assert (codes[boxes.contains(few).argmax(axis=0)] == tree.predict(few)).all()
+
+
+def test_two_cuts_that_round_to_one_number_leave_no_empty_leaf():
+    drawn = np.array([[0.0], [11.0], [12.0], [13.0], [100.0]])
+    tree = DecisionTreeClassifier(random_state=0).fit(drawn, [0, 0, 1, 0, 0])
+    assert sorted(tree.tree_.threshold[tree.tree_.feature >= 0]) == [11.5, 12.5]
+    boxes, codes = tree_boxes(tree, points=drawn[[0, 4]])
+    # Nothing but drawn rows lay between 11.5 and 12.5.
+    assert len(boxes) < 3
+    assert set(codes.tolist()) == {0}
+
+
+@pytest.mark.parametrize("method", ["local", "alba"])
+@pytest.mark.parametrize("seed", range(6))
+def test_whole_numbers_with_gaps_between_them_make_rules(method, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([0, 3, 11, 14, 27, 60], size=(120, 3)).astype(np.float64)
+    y = (np.sin(X[:, 0] / 4) + (X[:, 1] > 12) + 0.3 * rng.normal(size=120) > 0.7).astype(int)
+    rules = SurrogateRules(SVC(gamma=0.05), method=method, max_leaves=32, random_state=seed)
+    rules.fit(X, y)
+    assert len(rules.rules_) >= 1
+    assert rules.rules_.covers(X).any(axis=1).mean() > 0.9
+
+
 def test_cuts_are_short_where_there_is_room():
     X = np.array([[0.0], [1.23456], [3.98765], [5.0]])
     tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 1, 1])

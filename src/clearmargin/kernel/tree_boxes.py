@@ -70,8 +70,11 @@ def tree_boxes(
         below, above = high.copy(), low.copy()
         below[j] = min(high[j], cut)
         above[j] = max(low[j], np.nextafter(cut, np.inf))
-        stack.append((int(right[node]), above, high))
-        stack.append((int(left[node]), low, below))
+        # Two cuts between the same points may have become the same short number; then nothing lies between them.
+        if above[j] <= high[j]:
+            stack.append((int(right[node]), above, high))
+        if low[j] <= below[j]:
+            stack.append((int(left[node]), low, below))
     classes = tree.classes_[np.array(codes, dtype=np.intp)]
     return PackedBoxes(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
 
