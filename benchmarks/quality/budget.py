@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from benchmarks.quality.judge import Answer
 from benchmarks.quality.ours import Method, rules_of
 from benchmarks.quality.statement import Statement, answer_of, one_class, with_default
 from clearmargin import RuleSet, SupportVectorRules, SurrogateRules
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import ClearmarginError
 
 __all__ = ["LEAVES", "Choice", "Ladder", "candidates", "fresh_rows", "ladder"]
 
@@ -122,8 +123,9 @@ def _all_statements(
             rules = known.get(method.name)
             if rules is None:
                 rules = rules_of(method, model, X, said, fold.seed)
-        except DataError:
-            # Too few rows of a class for this method; others remain.
+        except ClearmarginError as error:
+            # Too few rows of a class for this method, say; others remain.
+            print(f"{fold.data}, fold {fold.number}, {method.name}: {error}", file=sys.stderr)
             continue
         found.update(_stated(method.name, rules, X, said))
     return found

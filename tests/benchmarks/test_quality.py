@@ -11,7 +11,7 @@ import pytest
 from benchmarks.peers.anchors import Anchor, Anchors
 from benchmarks.peers.environment import Absent
 from benchmarks.peers.run import Outcome
-from benchmarks.quality import others, ours
+from benchmarks.quality import budget, others, ours
 from benchmarks.quality.ahead import ahead_section, compare, kind_of
 from benchmarks.quality.budget import DEFAULT_ALONE, Remembering, fresh_rows, ladder
 from benchmarks.quality.cards import card_answer, card_answers, card_size, measure_cards
@@ -39,7 +39,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from clearmargin import parse_rules
 from clearmargin.core import FeatureSpace
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import DataError, InvalidValueError
 
 
 def small(m=90, seed=0, **limits):
@@ -667,14 +667,29 @@ def test_methods_that_would_take_hours_say_so():
     assert "10 columns" in too_large("SupportVectorRules, certified", np.zeros((5, 11)))
 
 
-def test_a_method_that_refuses_does_so_in_all_its_forms(monkeypatch):
+@pytest.mark.parametrize("kind", [DataError, InvalidValueError])
+def test_a_method_that_refuses_or_fails_does_so_in_all_its_forms(monkeypatch, kind):
     def refuse(method, *_):
-        raise DataError("no rule covers 2 training points")
+        raise kind("no rule covers 2 training points")
 
     monkeypatch.setattr(ours, "rules_of", refuse)
     found = answers(fold_of(), full=False)
-    assert set(found.values()) == {"no rule covers 2 training points"}
+    assert set(found.values()) == {f"{kind.__name__}: no rule covers 2 training points"}
     assert "SurrogateRules, local, one class" in found
+
+
+def test_a_candidate_that_fails_leaves_the_others_and_is_heard_of(monkeypatch, capsys):
+    known = budget.rules_of
+
+    def fail(method, *given):
+        if "boxes" in method.name:
+            raise InvalidValueError("box 17 is empty")
+        return known(method, *given)
+
+    monkeypatch.setattr(budget, "rules_of", fail)
+    steps = ladder(fold_of(), leaves=(4,))
+    assert steps.choose(5).method.endswith("4 leaves")
+    assert "small, fold 0, SurrogateRules, boxes: box 17 is empty" in capsys.readouterr().err
 
 
 def test_half_of_what_has_not_begun_moves_to_a_free_process():
