@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from benchmarks.page import Section, Table
 from benchmarks.quality.ahead import ahead_section
 from benchmarks.quality.choice import choice_section
 from benchmarks.quality.data import SETS, DataSet, LeftOut, load
 from benchmarks.quality.folds import TEACHERS, folds
-from benchmarks.quality.jobs import share
+from benchmarks.quality.jobs import Job, shared
 from benchmarks.quality.leads import leads_section
 from benchmarks.quality.measure import ask_peers, assemble, start, start_cards
 from benchmarks.quality.others import (
@@ -99,9 +100,12 @@ def sections_of(
         explained = anchors(
             [(case.fold, case.rows) for case in cases], folder, plan.seconds * plan.n_explained
         )
-        with ProcessPoolExecutor(1, mp_context=context) as second:
-            # The processor that the peers had is free now.
-            share([*(each for part in asked for each in part), *cards], second)
+        everything: list[Job[Any]] = [*(each for part in asked for each in part), *cards]
+        # The processor that the peers had is free now.
+        with (
+            ProcessPoolExecutor(1, mp_context=context) as second,
+            shared(everything, second),
+        ):
             judged = judge_all(cases, plan, explained)
             here = [[each.result() for each in part] for part in asked]
             panels = assemble(parts, here, others, [each.result() for each in cards])

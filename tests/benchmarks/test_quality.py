@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, current_thread
+from threading import Event, Thread, current_thread
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from benchmarks.quality.cards import card_answer, card_answers, card_size, measu
 from benchmarks.quality.choice import choice_section, entries, proofs
 from benchmarks.quality.data import DataSet, encoded, load
 from benchmarks.quality.folds import Fold, folds, machine_fields, write_problem
-from benchmarks.quality.jobs import Job, share
+from benchmarks.quality.jobs import Job, shared
 from benchmarks.quality.judge import Answer, Figures, judge, mean_and_error
 from benchmarks.quality.measure import Panel, Row, assemble, measure_fold, start_cards
 from benchmarks.quality.others import answer_from, any_rule, explained_from, peer_answers
@@ -692,7 +692,7 @@ def test_a_candidate_that_fails_leaves_the_others_and_is_heard_of(monkeypatch, c
     assert "small, fold 0, SurrogateRules, boxes: box 17 is empty" in capsys.readouterr().err
 
 
-def test_half_of_what_has_not_begun_moves_to_a_free_process():
+def test_a_free_process_takes_what_has_not_begun_from_the_end():
     held, entered = Event(), Event()
 
     def wait():
@@ -703,10 +703,42 @@ def test_half_of_what_has_not_begun_moves_to_a_free_process():
     with ThreadPoolExecutor(1, "first") as first, ThreadPoolExecutor(1, "second") as second:
         jobs = [Job(first, wait), *(Job(first, lambda: current_thread().name) for _ in range(4))]
         entered.wait(10)
-        share(jobs, second)
+        with shared(jobs, second):
+            # The first process is busy: the other one does all the rest.
+            names = [job.result().split("_")[0] for job in jobs[1:]]
+            held.set()
+            names.insert(0, jobs[0].result().split("_")[0])
+    assert names == ["first", "second", "second", "second", "second"]
+
+
+def test_whoever_waits_for_a_job_gets_it_though_it_is_moved_meanwhile():
+    held, found = Event(), []
+
+    with ThreadPoolExecutor(1, "first") as first, ThreadPoolExecutor(1, "second") as second:
+        busy = Job(first, held.wait, 10)
+        job = Job(first, lambda: current_thread().name)
+        waiting = Thread(target=lambda: found.append(job.result()))
+        waiting.start()
+        assert job.move(second)
+        waiting.join(10)
         held.set()
-        names = [job.result().split("_")[0] for job in jobs]
-    assert names == ["first", "first", "second", "first", "second"]
+        assert busy.result()
+        assert not job.move(first)
+    assert found[0].startswith("second")
+
+
+def test_the_error_of_a_moved_job_is_that_of_its_work():
+    held = Event()
+
+    def fail():
+        raise ValueError("no luck")
+
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        jobs = [Job(first, held.wait, 10), Job(first, fail)]
+        with shared(jobs, second):
+            with pytest.raises(ValueError, match="no luck"):
+                jobs[1].result()
+            held.set()
 
 
 def test_our_reading_of_a_peer_is_shown_and_not_counted():
