@@ -7,10 +7,7 @@ from benchmarks.quality.judge import Figures
 from benchmarks.quality.leads import COLUMNS, common_folds, lead, leads_section, leads_text
 from benchmarks.quality.measure import Panel, Row
 
-
-def figures(fidelity, size=3.0):
-    base = dict.fromkeys(Figures.__dataclass_fields__, 0.5)
-    return Figures(**{**base, "fidelity": fidelity, "size": size, "rules": size - 1})
+from .cases import figures
 
 
 def differing(**measures):
