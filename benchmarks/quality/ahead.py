@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.page import Section, Table
-from benchmarks.quality.cards import MOST_RULES
+from benchmarks.quality.budget import MOST_RULES
 from benchmarks.quality.folds import N_FOLDS
 from benchmarks.quality.judge import Figures
 from benchmarks.quality.measure import Panel, Row

@@ -22,13 +22,13 @@ from benchmarks.quality.statement import Statement, answer_of, one_class, with_d
 from clearmargin import RuleSet, SupportVectorRules, SurrogateRules
 from clearmargin.exceptions import ClearmarginError
 
-__all__ = ["LEAVES", "Choice", "Ladder", "candidates", "fresh_rows", "ladder"]
+__all__ = ["LEAVES", "MOST_RULES", "Choice", "Ladder", "candidates", "fresh_rows", "ladder"]
 
 Array = NDArray[Any]
 # Numbers of leaves of the trees that are tried; of one with many, the rules of one class may be few.
 LEAVES = (3, 4, 6, 8, 12, 16, 24, 32)
-# Sets of boxes are cut to up to so many rules.
-MOST_BOXES = 40
+# No peer is compared at more rules than this.
+MOST_RULES = 40
 # Statements are judged on so many fresh rows. Each is a training row that takes each value, with this chance, from one
 # of its nearest rows, and the machine says what it is. Nothing has to be held out for it, where folds of the training
 # rows would judge rules that are made from fewer rows.
@@ -105,7 +105,7 @@ def _stated(
         yield Choice(method, label), one_class(rules, label)
         # The leaves of a tree belong together; boxes are a cover, of which a part makes sense as well.
         own = 0 if "leaves" in method else sum(rule.label == label for rule in rules)
-        for most in range(1, min(own, MOST_BOXES + 1)):
+        for most in range(1, min(own, MOST_RULES + 1)):
             yield Choice(method, label, most), one_class(rules, label, most)
 
 

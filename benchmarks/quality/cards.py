@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.quality.budget import Remembering
+from benchmarks.quality.budget import MOST_RULES, Remembering
 from benchmarks.quality.folds import Fold
 from benchmarks.quality.judge import Answer, Figures, judge
 from clearmargin import ScoreRules
 
-__all__ = ["CARDS", "MOST_RULES", "card_answer", "card_answers", "card_size", "measure_cards"]
+__all__ = ["CARDS", "card_answer", "card_answers", "card_size", "measure_cards"]
 
 # The sizes that stand beside other methods: about what ensembles of rules have, the default, and what fits on a slip of
 # paper.
 CARDS = (30, 15, 5)
-# No peer is compared at more rules than this.
-MOST_RULES = 40
 
 
 def card_size(rules: float) -> int:

@@ -55,9 +55,8 @@ def _in_all(panels: Sequence[Panel]) -> list[list[Row]]:
     return found
 
 
-def _common(panels: Sequence[Panel]) -> list[list[int]]:
+def _common(panels: Sequence[Panel], methods: Sequence[Sequence[Row]]) -> list[list[int]]:
     """The folds of each panel that all these methods have."""
-    methods = _in_all(panels)
     return [
         [k for k in range(len(panel.machine)) if all(m[i].figures[k] is not None for m in methods)]
         for i, panel in enumerate(panels)
@@ -66,7 +65,8 @@ def _common(panels: Sequence[Panel]) -> list[list[int]]:
 
 def entries(panels: Sequence[Panel]) -> list[Entry]:
     """All methods on the folds that all of them have, so that nobody gets easier ones."""
-    methods, common = _in_all(panels), _common(panels)
+    methods = _in_all(panels)
+    common = _common(panels, methods)
     if not methods or not all(common):
         return []
 
@@ -283,7 +283,7 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
 
 def _compared(parts: Mapping[str, Sequence[Panel]]) -> str:
     """On how many folds methods were compared, and which were not because they lack a set."""
-    folds = [len(own) for panels in parts.values() for own in _common(panels)]
+    folds = [len(own) for panels in parts.values() for own in _common(panels, _in_all(panels))]
     few, many = min(folds), max(folds)
     said = f"Compared on {few if few == many else f'{few} to {many}'} folds of each set"
     everyone = [row for panels in parts.values() for panel in panels for row in panel.rows]

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.quality.budget import ladder
-from benchmarks.quality.cards import MOST_RULES, card_answers, card_size, measure_cards
+from benchmarks.quality.budget import MOST_RULES, ladder
+from benchmarks.quality.cards import card_answers, card_size, measure_cards
 from benchmarks.quality.folds import Fold, write_problem
 from benchmarks.quality.jobs import Job
 from benchmarks.quality.judge import Answer, Figures, judge
