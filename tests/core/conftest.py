@@ -212,3 +212,44 @@ def samples():
         "RuleStats": RuleStats(9, 5, 4, 5),
         "RuleScores": RuleScores(RuleStats(9, 5), (RuleStats(9, 5),), 0),
     }
+
+
+@pytest.fixture(name="rules")
+def sample_rules():
+    space = FeatureSpace(
+        ["age", "bmi", "smoker"],
+        [0, -math.inf, -math.inf],
+        [120, math.inf, math.inf],
+        [True, False, False],
+        {"smoker": ["no", "ex", "yes"]},
+        {"age": "years"},
+    )
+    stats = RuleStats(100, 40, 39, 40)
+    return RuleSet(
+        [
+            Rule(
+                Box(
+                    [60, -math.inf, -math.inf],
+                    [80, 30.1, math.inf],
+                    True,
+                    [True, False, True],
+                    {2: [1, 2]},
+                ),
+                "ill",
+                name="old",
+                weight=2.5,
+                origin="extracted",
+                proof="proved",
+                stats=stats,
+            ),
+            Rule(Polyhedron([[0.5, 1.0, 0.0], [0.0, -1.0, 0.0]], [40, 0], [False, True]), "well"),
+            Rule(Box.unbounded(3), "ill", origin="refined"),
+        ],
+        space,
+        ["well", "ill"],
+    )
+
+
+@pytest.fixture(name="document")
+def sample_document(rules):
+    return rules.to_dict()
