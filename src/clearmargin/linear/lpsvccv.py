@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing
@@ -25,6 +25,14 @@ from sklearn.utils.metadata_routing import (
 from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.linear.lpsvc import LPSVC
+from clearmargin.linear.path_scores import (
+    Fold,
+    Tried,
+    count_features,
+    features_within,
+    results,
+    score_fold,
+)
 from clearmargin.linear.plane import PlaneClassifier
 from clearmargin.linear.validation import (
     TwoClasses,
@@ -39,6 +47,7 @@ from clearmargin.programs.lpsvm_path import LPSVMPath, zero_penalty
 __all__ = ["LPSVCCV"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 # From the first feature to a plane that fits the training data closely: three decades.
 _STEP, _GRID_STEPS = math.sqrt(2.0), 20
@@ -47,6 +56,19 @@ _SEARCH_STEPS = 60
 # Enough to tell apart two features that enter within a millionth of each other.
 _BISECTIONS = 20
 _RULES = ("best", "1se")
+# A loss of so many standard errors of the score is more than folds differ by chance.
+_MUCH = 2.0
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What `fit` was given, read."""
+
+    points: Any
+    labels: TwoClasses
+    weight: FloatArray
+    routed: Any
+    splits: list[Any]
 
 
 class LPSVCCV(PlaneClassifier):
@@ -66,7 +88,9 @@ class LPSVCCV(PlaneClassifier):
         "best" takes the highest mean score (of equal ones the sparsest plane); "1se" the sparsest plane whose mean
         score is within one standard error of it.
     max_features : int, optional
-        Only planes with at most so many features, fitted to all data, are considered.
+        Only planes with at most so many features, fitted to all data, are considered. Early planes of a path are
+        shrunken ones; where the cap costs more than two standard errors of the score, the features of the fullest
+        plane within it are kept, in each fold its own, and `nu` is chosen anew among planes over these alone.
     scoring : str or callable, optional
         How to score a fold; accuracy by default.
     class_weight, fit_intercept, tol
@@ -80,11 +104,14 @@ class LPSVCCV(PlaneClassifier):
     ----------
     nu_ : float
         The value chosen.
+    features_ : ndarray of int
+        Columns over which the plane was trained: all of them, or those that the cap left. The plane is that of
+        `LPSVC(nu_)` on these columns.
     cv_results_ : dict of ndarrays
         For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
         `se_test_score`, `rank_test_score` and `split<k>_test_score`.
     coef_, intercept_, hyperplane_, objective_, gap_, classes_, n_features_in_, feature_names_in_
-        As for `LPSVC`, fitted to all data with `nu_`.
+        As for `LPSVC`, fitted to all rows with `nu_`.
     n_iter_ : int
         Number of linear programs solved for the final plane.
 
@@ -148,24 +175,51 @@ class LPSVCCV(PlaneClassifier):
         self._check_max_features()
         points, labels = read_training(self, X, y, accept_sparse=True)
         weight = point_costs(labels, sample_weight, None, points)
-        data = self._data(points, labels, weight)
+        routed = self._route(None if sample_weight is None else weight, params)
+        task = _Task(points, labels, weight, routed, self._splits(points, labels, routed))
+        self.features_ = np.arange(points.shape[1])
+        tried = self._try(task, self.features_, [self.features_] * len(task.splits))
+        if self._cap_costs(tried.table):
+            # A fold that used the features of all data would have seen the rows that it is scored by.
+            again = self._try(task, tried.kept, tried.kept_in_folds)
+            if self._best_within(again.table) > self._best_within(tried.table):
+                self.features_, tried = tried.kept, again
+        self.cv_results_ = tried.table
+        self.nu_ = float(self.cv_results_["nu"][self._choose()])
+        self._fit_chosen(task)
+        return self
+
+    def _try(self, task: _Task, columns: IntArray, in_folds: Sequence[IntArray]) -> Tried:
+        """Score a grid of planes over some columns, which each fold has of its own."""
+        data = self._data(_take(task.points, columns), task.labels, task.weight)
         path = LPSVMPath(data, tol=self.tol)
         nus = self._grid(path, zero_penalty(data) or float(data.cost.sum()))
-        n_features = np.array([_count_features(path, nu) for nu in nus])
-        routed = self._route(None if sample_weight is None else weight, params)
-        splits = self._splits(points, labels, routed)
-        scores = self._score_folds(points, labels, weight, nus, splits, routed)
-        self.cv_results_ = _results(nus, scores, n_features)
-        self.nu_ = float(nus[self._choose()])
+        weights = np.array([path.solve(1.0 / nu).w for nu in nus])
+        scored = self._score_folds(task, in_folds, nus)
+        scores = np.array([scores for scores, _ in scored]).T
+        return Tried(
+            results(nus, scores, np.count_nonzero(weights, axis=1)),
+            features_within(weights, self._cap()),
+            [kept for _, kept in scored],
+        )
+
+    def _fit_chosen(self, task: _Task) -> None:
+        points, labels = task.points, task.labels
         final = LPSVC(
             self.nu_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
-        ).fit(points, labels.classes[labels.codes], sample_weight=weight)
-        self._set_plane(final.coef_[0], float(final.intercept_[0]), labels.classes)
+        ).fit(
+            _take(points, self.features_), labels.classes[labels.codes], sample_weight=task.weight
+        )
+        w = np.zeros(points.shape[1])
+        w[self.features_] = final.coef_[0]
+        self._set_plane(w, float(final.intercept_[0]), labels.classes)
         self.objective_, self.gap_, self.n_iter_ = final.objective_, final.gap_, final.n_iter_
-        return self
+
+    def _cap(self) -> float:
+        return math.inf if self.max_features is None else self.max_features
 
     def _check_max_features(self) -> None:
         cap = self.max_features
@@ -182,19 +236,19 @@ class LPSVCCV(PlaneClassifier):
                 raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
             return nus
         steps = (_STEP ** np.arange(1, _SEARCH_STEPS + 1) / end).tolist()
-        first = float(next((nu for nu in steps if _count_features(path, nu)), steps[0]))
+        first = float(next((nu for nu in steps if count_features(path, nu)), steps[0]))
         first = self._within_cap(path, first)
         return np.asarray(first * _STEP ** np.arange(_GRID_STEPS))
 
     def _within_cap(self, path: LPSVMPath, first: float) -> float:
         """Go back from a value with too many features to one within the cap, or with none."""
-        cap = math.inf if self.max_features is None else self.max_features
+        cap = self._cap()
         low, high = first / _STEP, first
         for _ in range(_BISECTIONS):
-            if _count_features(path, high) <= cap:
+            if count_features(path, high) <= cap:
                 return high
             middle = math.sqrt(low * high)
-            low, high = (middle, high) if not _count_features(path, middle) else (low, middle)
+            low, high = (middle, high) if not count_features(path, middle) else (low, middle)
         # At the end of the path itself, planes with and without features tie.
         return low * (1.0 - 1e-6)
 
@@ -220,59 +274,64 @@ class LPSVCCV(PlaneClassifier):
         splitter = check_cv(self.cv, labels.codes, classifier=True)
         return list(splitter.split(points, labels.codes, **routed.splitter.split))
 
+    def _fold(self, task: _Task, split: Any, columns: IntArray) -> Fold:
+        (train, test), points, labels = split, _take(task.points, columns), task.labels
+        given = task.routed.scorer.score.items()
+        return Fold(
+            self._data(points[train], _part(labels, train), task.weight[train]),
+            points[test],
+            labels.classes[labels.codes[test]],
+            {k: _safe_indexing(v, test) for k, v in given if v is not None},
+        )
+
     def _score_folds(
-        self,
-        points: Any,
-        labels: TwoClasses,
-        weight: FloatArray,
-        nus: FloatArray,
-        splits: list[Any],
-        routed: Any,
-    ) -> FloatArray:
-        scorer = self._scorer()
+        self, task: _Task, in_folds: Sequence[IntArray], nus: FloatArray
+    ) -> list[tuple[list[float], IntArray]]:
+        scorer, cap, classes = self._scorer(), self._cap(), task.labels.classes
         jobs = (
-            delayed(_score_fold)(
-                self._data(points[train], _part(labels, train), weight[train]),
-                points[test],
-                labels.classes[labels.codes[test]],
-                nus,
-                self.tol,
-                scorer,
-                labels.classes,
-                {
-                    k: _safe_indexing(v, test)
-                    for k, v in routed.scorer.score.items()
-                    if v is not None
-                },
+            delayed(score_fold)(
+                self._fold(task, split, columns), nus, cap, self.tol, scorer, classes
             )
-            for train, test in splits
+            for split, columns in zip(task.splits, in_folds, strict=True)
         )
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        with progress_bar("cross-validation", len(splits), self.progress) as advance:
-            scores = []
-            for fold in parallel(jobs):
-                scores.append(fold)
+        scored = []
+        with progress_bar("cross-validation", len(task.splits), self.progress) as advance:
+            for one in parallel(jobs):
+                scored.append(one)
                 advance()
-        return np.array(scores).T
+        return scored
+
+    def _allowed(self, table: dict[str, NDArray[Any]]) -> IntArray:
+        """The places of planes within the cap."""
+        allowed = np.flatnonzero(table["n_features"] <= self._cap())
+        # A plane without features says the same of everybody; it is taken only where there is no other.
+        with_features = allowed[table["n_features"][allowed] > 0]
+        return with_features if len(with_features) else allowed
+
+    def _best_within(self, table: dict[str, NDArray[Any]]) -> float:
+        return float(table["mean_test_score"][self._allowed(table)].max(initial=-np.inf))
+
+    def _cap_costs(self, table: dict[str, NDArray[Any]]) -> bool:
+        """Whether the best plane within the cap is worse than the best of all by more than folds differ."""
+        best = int(np.argmax(table["mean_test_score"]))
+        least = float(table["mean_test_score"][best] - _MUCH * table["se_test_score"][best])
+        return -math.inf < self._best_within(table) < least
 
     def _choose(self) -> int:
         """The place of the value to take among those tried."""
-        results = self.cv_results_
-        cap = np.inf if self.max_features is None else self.max_features
-        allowed = np.flatnonzero(results["n_features"] <= cap)
-        # A plane without features says the same of everybody; it is taken only where there is no other.
-        with_features = allowed[results["n_features"][allowed] > 0]
-        allowed = with_features if len(with_features) else allowed
+        table = self.cv_results_
+        allowed = self._allowed(table)
         if not len(allowed):
             raise InvalidValueError(
                 f"every plane on the grid has more than max_features={self.max_features} features "
-                f"(the sparsest has {results['n_features'].min()}); add smaller values to nus"
+                f"(the sparsest has {table['n_features'].min()}); add smaller values to nus"
             )
-        mean, count = results["mean_test_score"][allowed], results["n_features"][allowed]
+        mean, count = table["mean_test_score"][allowed], table["n_features"][allowed]
         best = int(np.argmax(mean))
         least = mean[best]
         if self.rule == "1se":
-            least -= results["se_test_score"][allowed][best]
+            least -= table["se_test_score"][allowed][best]
         good = np.flatnonzero(mean >= least)
         # The sparsest of the good ones; of equally sparse ones the best, then the one with the smallest nu.
         order = np.lexsort((good, -mean[good], count[good]))
@@ -295,49 +354,10 @@ class LPSVCCV(PlaneClassifier):
         )
 
 
-def _count_features(path: LPSVMPath, nu: float) -> int:
-    return int(np.count_nonzero(path.solve(1.0 / nu).w))
-
-
 def _part(labels: TwoClasses, rows: Any) -> TwoClasses:
     return TwoClasses(labels.classes[labels.codes[rows]])
 
 
-def _score_fold(
-    train: LPSVMData,
-    X_test: Any,
-    y_test: NDArray[Any],
-    nus: FloatArray,
-    tol: float,
-    scorer: Callable[..., float],
-    classes: NDArray[Any],
-    score_params: dict[str, Any],
-) -> list[float]:
-    """Score the whole path on one fold, each plane starting from the one before."""
-    path = LPSVMPath(train, tol=tol)
-    scores = []
-    for nu in nus:
-        solution = path.solve(1.0 / nu)
-        model = LPSVC(nu)
-        model._set_plane(solution.w, solution.b, classes)
-        model.n_features_in_ = len(solution.w)
-        scores.append(float(scorer(model, X_test, y_test, **score_params)))
-    return scores
-
-
-def _results(
-    nus: FloatArray, scores: FloatArray, n_features: NDArray[np.intp]
-) -> dict[str, NDArray[Any]]:
-    mean = scores.mean(axis=1)
-    std = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.zeros(len(nus))
-    # As in scikit-learn, equal scores share the better rank.
-    rank = rankdata(-mean, method="min").astype(np.int32)
-    results = {
-        "nu": nus,
-        "n_features": n_features,
-        "mean_test_score": mean,
-        "std_test_score": std,
-        "se_test_score": std / np.sqrt(scores.shape[1]),
-        "rank_test_score": rank,
-    }
-    return results | {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
+def _take(points: Any, columns: IntArray) -> Any:
+    # All columns are the rule, and worth no copy.
+    return points if len(columns) == points.shape[1] else points[:, columns]

@@ -1,0 +1,162 @@
+"""A cap on features that costs much: the features are kept, and the plane over them is chosen anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from clearmargin.datasets import load_cleveland
+from clearmargin.linear import LPSVC, LPSVCCV
+from clearmargin.linear.path_scores import features_within
+
+CAP = 4
+
+
+def many_weak(rows, seed):
+    """Twelve features of which each says a little, so that the first few of a path are shrunken."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], rows // 2)
+    return rng.normal(size=(len(y), 12)) + 0.5 * np.where(y == 1, 1.0, -1.0)[:, None], y
+
+
+@pytest.fixture(scope="module")
+def weak():
+    return many_weak(160, 0)
+
+
+@pytest.fixture(scope="module")
+def capped(weak):
+    return LPSVCCV(cv=StratifiedKFold(5), max_features=CAP).fit(*weak)
+
+
+def test_the_cap_is_kept_and_the_plane_is_that_of_its_features(weak, capped):
+    X, y = weak
+    assert 1 <= len(capped.features_) <= CAP
+    alone = LPSVC(capped.nu_).fit(X[:, capped.features_], y)
+    np.testing.assert_array_equal(capped.coef_[0, capped.features_], alone.coef_[0])
+    assert not np.delete(capped.coef_[0], capped.features_).any()
+    assert (capped.objective_, capped.gap_) == (alone.objective_, alone.gap_)
+
+
+def test_each_fold_is_scored_by_the_features_that_its_own_rows_choose(weak, capped):
+    X, y = weak
+    # The grid of the first look, which is that without a cap where its first plane is within it.
+    grid = LPSVCCV(cv=5).fit(X, y).cv_results_["nu"]
+    for k, (train, test) in enumerate(StratifiedKFold(5).split(X, y)):
+        weights = np.array([LPSVC(nu).fit(X[train], y[train]).coef_[0] for nu in grid])
+        counts = (weights != 0).sum(axis=1)
+        fits = [j for j in range(len(grid)) if 0 < counts[j] <= CAP]
+        most = max(counts[j] for j in fits)
+        own = np.flatnonzero(weights[[j for j in fits if counts[j] == most][-1]])
+        by_hand = [
+            LPSVC(nu).fit(X[np.ix_(train, own)], y[train]).score(X[np.ix_(test, own)], y[test])
+            for nu in capped.cv_results_["nu"]
+        ]
+        np.testing.assert_allclose(capped.cv_results_[f"split{k}_test_score"], by_hand)
+
+
+def test_it_is_better_on_fresh_rows_than_the_shrunken_plane_within_the_cap(weak, capped):
+    X, y = weak
+    path = LPSVCCV(cv=5).fit(X, y).cv_results_
+    within = path["n_features"] <= CAP
+    nu = path["nu"][within][path["mean_test_score"][within].argmax()]
+    fresh = many_weak(20_000, 1)
+    assert capped.score(*fresh) > LPSVC(nu).fit(X, y).score(*fresh) + 0.01
+
+
+def test_it_is_chosen_only_where_its_scores_are_better(weak, capped):
+    path = LPSVCCV(cv=StratifiedKFold(5)).fit(*weak).cv_results_
+    before = path["mean_test_score"][path["n_features"] <= CAP].max()
+    assert capped.cv_results_["mean_test_score"].max() > before
+    top = path["mean_test_score"].argmax()
+    assert before < path["mean_test_score"][top] - 2 * path["se_test_score"][top]
+
+
+def test_a_cap_that_costs_little_leaves_the_path_as_it_is():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=200) > 0).astype(int)
+    svm = LPSVCCV(cv=5, max_features=3).fit(X, y)
+    np.testing.assert_array_equal(svm.features_, np.arange(6))
+    np.testing.assert_array_equal(svm.coef_, LPSVC(svm.nu_).fit(X, y).coef_)
+    assert 1 <= (svm.coef_ != 0).sum() <= 3
+
+
+def test_sparse_tables_and_other_processes_give_the_same_plane(weak, capped):
+    X, y = weak
+    for points, jobs in [(sparse.csr_matrix(X), None), (X, 2)]:
+        svm = clone(capped).set_params(n_jobs=jobs).fit(points, y)
+        np.testing.assert_array_equal(svm.features_, capped.features_)
+        np.testing.assert_allclose(svm.coef_, capped.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_weights_reach_the_scores_of_the_second_look(weak):
+    X, y = weak
+    weight = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0)
+    weighted = LPSVCCV(cv=4, max_features=CAP).fit(X, y, sample_weight=weight)
+    assert len(weighted.features_) <= CAP
+    # Rows of weight zero count in no fit and in no score: other labels for them change nothing.
+    other = np.where(weight == 0.0, 1 - y, y)
+    folds = list(StratifiedKFold(4).split(X, y))
+    one = LPSVCCV(cv=folds, max_features=CAP).fit(X, y, sample_weight=weight)
+    two = LPSVCCV(cv=folds, max_features=CAP).fit(X, other, sample_weight=weight)
+    np.testing.assert_array_equal(one.features_, two.features_)
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_another_score_decides_whether_the_cap_costs(weak):
+    X, y = weak
+    constant = make_scorer(lambda truth, said: accuracy_score(truth, truth))
+    svm = LPSVCCV(cv=3, max_features=CAP, scoring=constant).fit(X, y)
+    np.testing.assert_array_equal(svm.features_, np.arange(X.shape[1]))
+
+
+def test_values_of_the_user_are_tried_in_both_looks(weak):
+    nus = [0.008, 0.05, 1.0]
+    svm = LPSVCCV(nus, cv=5, max_features=CAP).fit(*weak)
+    assert svm.cv_results_["nu"].tolist() == nus
+    assert (svm.coef_ != 0).sum() <= CAP
+
+
+def test_features_that_enter_together_are_no_reason_for_a_plane_without_any():
+    # Here the path goes from no feature to seven at once, so that none of its planes has one or two.
+    X, y = load_cleveland(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    path = LPSVCCV(cv=5).fit(X, y).cv_results_
+    assert path["n_features"].min() > 4
+    for cap in (2, 4):
+        svm = LPSVCCV(cv=5, max_features=cap).fit(X, y)
+        assert 1 <= (svm.coef_ != 0).sum() <= cap
+        # Of the larger class are 72 %.
+        assert svm.score(X, y) > 0.8
+
+
+planes = arrays.arrays(
+    float,
+    st.tuples(st.integers(1, 6), st.integers(1, 7)),
+    elements=st.sampled_from([0.0, 0.0, 0.5, -1.0, 2.0]),
+)
+
+
+@given(planes, st.integers(1, 4))
+def test_the_features_within_a_cap_are_those_of_the_fullest_plane(weights, cap):
+    kept = features_within(weights, cap).tolist()
+    assert len(kept) <= cap
+    supports = [[j for j, w in enumerate(plane) if w] for plane in weights]
+    fits = [support for support in supports if 0 < len(support) <= cap]
+    if fits:
+        assert kept == [s for s in fits if len(s) == max(map(len, fits))][-1]
+    elif any(supports):
+        sparsest = min((s for s in supports if s), key=len)
+        assert set(kept) <= set(sparsest)
+        plane = weights[supports.index(sparsest)]
+        left = [abs(plane[j]) for j in sparsest if j not in kept]
+        assert min(abs(plane[j]) for j in kept) >= max(left)
