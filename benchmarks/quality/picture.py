@@ -25,6 +25,8 @@ __all__ = ["draw", "spread"]
 OURS, PEER, PALE = "#1f5fa8", "#b3541e", "#9a9a9a"
 # Points of fidelity below the best that a panel shows.
 _SPAN = 12.0
+# Names fit beside a panel with room between them up to this many; more are closer, so that none leaves the panel.
+_LABELS = 24
 
 
 def spread(wanted: Sequence[float], gap: float, lowest: float, highest: float) -> list[float]:
@@ -97,7 +99,8 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     cards = sorted((p.size, p.fidelity) for p in points if p.is_ours and p.is_weighted)
     axes.plot(*zip(*cards, strict=True), color=OURS, linewidth=1.2, linestyle=(0, (4, 2)), zorder=2)
     shown = [point for point in points if point.fidelity >= floor]
-    places = spread([p.fidelity for p in shown], (top - floor) / 24, floor, top)
+    gap = (top - floor) / max(_LABELS, len(shown) - 1)
+    places = spread([p.fidelity for p in shown], gap, floor, top)
     for point, place in zip(shown, places, strict=True):
         filled = "white" if point.is_weighted else point.colour
         style = {"marker": "o" if point.is_ours else "s", "markersize": 4.5, "zorder": 3}

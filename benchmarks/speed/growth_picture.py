@@ -80,7 +80,7 @@ def _panel(
     ax.set_xlabel(" or ".join(varied))
     ax.set_ylabel("milliseconds")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.15g}"))
         axis.set_minor_formatter(NullFormatter())
     ax.grid(visible=True, which="major", linewidth=0.4, color="#dddddd")
     ax.spines[["top", "right"]].set_visible(False)
