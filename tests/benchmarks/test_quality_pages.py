@@ -11,11 +11,13 @@ from benchmarks.quality.ahead import ahead_section, compare, kind_of
 from benchmarks.quality.choice import choice_section, entries, proofs
 from benchmarks.quality.judge import Figures
 from benchmarks.quality.measure import Panel, Row
-from benchmarks.quality.picture import draw, spread
+from benchmarks.quality.picture import _draw_panel, draw, spread
 from benchmarks.quality.plan import Plan
 from benchmarks.quality.single import Explained
 from benchmarks.quality.single_table import judge_all, pooled, single_section, start_single
 from benchmarks.quality.tables import panel_section
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
@@ -139,6 +141,19 @@ def test_places_of_labels_keep_their_distance_and_order():
     assert min(np.diff(ordered)) >= 1.0 - 1e-12
     assert max(found) <= 10.0
     assert np.argsort(found, kind="stable").tolist() == [2, 0, 1, 3]
+
+
+@pytest.mark.parametrize("count", [3, 20, 40])
+def test_all_names_of_a_panel_stand_beside_it_however_many(count):
+    peers = [Row(f"peer {k}", False, [figures(0.95)] * 3) for k in range(count)]
+    card = Row("card", True, [figures(0.96)] * 3, is_weighted=True)
+    axes = Figure().subplots()
+    _draw_panel(axes, Panel("D", "linear", [figures(1.0)] * 3, [card, *peers], panel().rungs))
+    low, high = axes.get_ylim()
+    places = sorted(text.xyann[1] for text in axes.texts if isinstance(text, Annotation))
+    assert len(places) == count + 1
+    assert low - 1e-9 <= places[0] <= places[-1] <= high + 1e-9
+    assert min(np.diff(places)) >= (high - low) / max(24, count) - 1e-9
 
 
 def test_the_picture_is_the_same_every_time(tmp_path):

@@ -105,12 +105,13 @@ def test_labels_are_apart_in_their_order_and_no_further_moved_than_needed(wanted
 def test_the_same_lines_give_the_same_file(tmp_path):
     lines = [
         ("a", "rows", (10, 100, 1000), (0.1, 0.2, 0.3), 0.2),
-        ("b", "rows", (10, 100, 1000), (0.1, 0.9, 9.0), 1.0),
+        ("b", "rows", (10, 1000, 1_000_000), (0.1, 0.9, 9.0), 1.0),
         ("a", "support vectors", (1, 10), (0.1, 0.2), 0.3),
     ]
     draw(lines, tmp_path / "one.svg")
     draw(lines, tmp_path / "two.svg")
     one = (tmp_path / "one.svg").read_text()
+    assert "e+0" not in one
     assert one == (tmp_path / "two.svg").read_text()
     assert "<dc:date>" not in one
 
