@@ -243,7 +243,7 @@ def _extent(rows: Sequence[Row]) -> str:
         return ""
     return (
         f"; a proved box of a kernel machine covers {min(shares):.1f} to {max(shares):.1f} % of the held-out rows on "
-        f"average, {np.median(shares):.1f} % for the median machine"
+        f"average, {np.median(shares):.1f} % for the median machine, the case itself among them"
     )
 
 
@@ -258,9 +258,12 @@ def to_section(rows: list[Row], missing: list[str]) -> Section:
     worst = min(rows, key=lambda row: len(row.proved) / len(row.cases))
     slowest = max(rows, key=lambda row: float(np.median([case.seconds for case in row.cases])))
     poorest = min(rows, key=lambda row: row.right)
+    grown = sum(case.box is not None for row in rows for case in row.grown)
+    by_growing = f" ({grown:,} of them by `grow_box`)" if grown else ""
     finding = (
         f"{100 * sum(case.box is not None for case in cases) / len(cases):.0f} % of {len(cases):,} held-out cases have "
-        f"an explanation with a proof; {wrong} of {tried:,} points tried in {len(boxes):,} proved boxes contradict it"
+        f"an explanation with a proof; {wrong} of {tried:,} points tried in {len(boxes):,} proved boxes"
+        f"{by_growing} contradict it"
         f"{_extent(rows)}."
     )
     left = f" Left out, because the files are not there: {', '.join(missing)}." if missing else ""

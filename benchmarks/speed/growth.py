@@ -67,6 +67,11 @@ def measure(case: Case, full: bool) -> Growth:
     return Growth(case, sizes, tuple(seconds), yardstick)
 
 
+def _figures(value: float, digits: int) -> str:
+    """So many digits, and all figures of what is large."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.{digits}g}"
+
+
 def _row(growth: Growth) -> list[str]:
     exponent, least, largest = slopes(growth.sizes, growth.seconds)
     return [
@@ -74,11 +79,11 @@ def _row(growth: Growth) -> list[str]:
         growth.case.varied,
         growth.case.kept,
         f"{growth.sizes[0]:,} to {growth.sizes[-1]:,}",
-        f"{1e3 * growth.seconds[0]:.3g}",
-        f"{1e3 * growth.seconds[-1]:.3g}",
+        _figures(1e3 * growth.seconds[0], 3),
+        _figures(1e3 * growth.seconds[-1], 3),
         f"**{exponent:.2f}**",
         f"{least:.2f} to {largest:.2f}",
-        f"{growth.seconds[-1] / growth.yardstick:.2g}",
+        _figures(growth.seconds[-1] / growth.yardstick, 2),
     ]
 
 
@@ -88,7 +93,11 @@ def _finding(found: Sequence[Growth]) -> str:
     parts = []
     if by_rows:
         worst = max(by_rows, key=lambda g: g.exponent)
-        parts.append(f"no cost grows faster than rows^{worst.exponent:.2f} (`{worst.case.call}`); ")
+        between = max(slopes(g.sizes, g.seconds)[2] for g in by_rows)
+        parts.append(
+            f"over all sizes tried, no cost grows faster with rows than rows^{worst.exponent:.2f} "
+            f"(`{worst.case.call}`), between two neighbouring sizes than rows^{between:.2f}; "
+        )
     parts.append(
         f"the steepest of all is `{steep.case.call}`, {steep.case.varied}^{steep.exponent:.2f}."
     )

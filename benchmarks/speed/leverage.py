@@ -2,8 +2,8 @@
 
 Everybody gets the same table of truth values and hands back a Python list of properties with their leverages; the lists
 are compared. The peers run in environments of their own, with a limit on their CPU time and memory. Everybody has as
-many runs: up to twenty within two seconds; ours half before the peers and half after, because they take milliseconds,
-and a busy moment of the machine would meet all of them.
+many runs: up to ten within a second, and as many again later, because a busy moment of the machine would meet all that
+take milliseconds; only peers that need seconds are asked once.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ SIZES = (2, 3, 4)
 # part of a second.
 QUICK_LIMIT, LIMIT, LONG_LIMIT = 5, 10, 30
 MEMORY = 10 * 2**30
+# Peers that need less for a run of each size are asked a second time.
+AGAIN = 3.0
 REQUIRED = {50: 10.0, 500: 40.0}  # times faster than the better peer, by number of properties
 # What floats at a threshold need so that nothing that reaches it exactly is lost.
 SLACK = 1e-12
@@ -103,7 +105,7 @@ class Time:
 
 def _child(data: Ends, pipe: Connection) -> None:
     times: list[float] = []
-    while not times or (len(times) < MOST_RUNS / 2 and sum(times) < RUN_SECONDS / 2):
+    while not times or (len(times) < MOST_RUNS and sum(times) < RUN_SECONDS):
         start = time.process_time()
         found = by_us(data)
         times.append(time.process_time() - start)
@@ -111,7 +113,7 @@ def _child(data: Ends, pipe: Connection) -> None:
 
 
 def our_time(data: Ends) -> Time:
-    """The best of half of the runs, in a process of their own, as the peers have one."""
+    """The best of some runs in a process of their own, as the peers have one."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(data, theirs))
@@ -139,6 +141,18 @@ def peer_times(
         if isinstance(met, str):
             return [*times[:k], *[met] * (len(times) - k)]
     return times
+
+
+def better(
+    first: Sequence[Time | str | Absent], second: Sequence[Time | str | Absent]
+) -> list[Time | str | Absent]:
+    """The shorter of two times of each table; the first answer where one of them is no time."""
+    return [
+        two
+        if isinstance(one, Time) and isinstance(two, Time) and two.seconds < one.seconds
+        else one
+        for one, two in zip(first, second, strict=True)
+    ]
 
 
 def _time(package: str, answer: Path | str, limit: int) -> Time | str | Absent:
@@ -186,6 +200,9 @@ def measure(rows: int, properties: int, limit: int) -> Measured:
         for data in tables:
             data.save(folder / f"size-{data.max_size}.npz")
         answers = {name: peer_times(name, tables, folder, limit) for name in PEERS}
+        for name, first in answers.items():
+            if sum(one.seconds if isinstance(one, Time) else limit for one in first) < AGAIN:
+                answers[name] = better(first, peer_times(name, tables, folder, limit))
     after = [our_time(data) for data in tables]
     ours = [min(one.seconds, two.seconds) for one, two in zip(before, after, strict=True)]
     lines, factors = [], {}
@@ -262,8 +279,8 @@ def _finding(measured: dict[tuple[int, int], Measured], seconds: float) -> str:
     if not factors:
         return f"1,000,000 rows and 200 properties take {seconds:.1f} s; no peer was there to compare with."
     return (
-        f"All properties are listed {min(factors):.0f} to {max(factors):.0f} times as fast as by the better of "
-        "pysubgroup and mlxtend."
+        f"the search alone lists all properties {min(factors):.0f} to {max(factors):.0f} times as fast as the better "
+        "of pysubgroup and mlxtend."
     )
 
 

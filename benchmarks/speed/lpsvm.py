@@ -150,7 +150,7 @@ def section(full: bool = True) -> Section:
         "agree to 1e-5. `LinearSVC(penalty='l1')` (liblinear) solves another problem, with the squared hinge loss. "
         "Seconds of processor time, the shortest of as many runs for each in a row.",
         Table(header, [cells for cells, _, _ in measured.values()]),
-        "A ratio above 1 in *better HiGHS / LPSVC* means that sifting pays. liblinear is the yardstick for what a "
+        "A ratio above 1 in *better HiGHS / LPSVC* means that `LPSVC` is faster. liblinear is the yardstick for what a "
         "solver with low accuracy and without a certificate costs.",
         f"`LPSVC` finds the certified optimum {min(gains):.1f} to {max(gains):.1f} times as fast as HiGHS, in "
         f"{min(costs):.1f} to {max(costs):.1f} times the time of liblinear.",

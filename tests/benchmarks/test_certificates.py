@@ -169,6 +169,8 @@ def test_a_contradiction_shows_on_the_page():
     section = to_section([Row("data", "rbf", 9, 0.9, [good, bad, none, none])], [])
     assert section.finding.startswith("50 % of 4 held-out cases")
     assert "2 of 200 points tried in 2 proved boxes contradict it;" in section.finding
+    grown = Row("data", "rbf", 9, 0.9, [good, none], grown=[good])
+    assert "2 proved boxes (1 of them by `grow_box`) contradict" in to_section([grown], []).finding
     row = dict(zip(section.table.header, section.table.rows[0], strict=True))
     assert (row["proved %"], row["refuted %"], row["contradictions"]) == ("50", "50", "2")
 
@@ -182,7 +184,7 @@ def test_the_finding_says_how_small_the_boxes_of_kernel_machines_are():
     found = to_section([row(certificates.LINEAR, None, 0.9), *rows], []).finding
     assert found.endswith(
         "; a proved box of a kernel machine covers 1.0 to 15.0 % of the held-out rows on average, "
-        "2.0 % for the median machine."
+        "2.0 % for the median machine, the case itself among them."
     )
     alone = to_section([row(certificates.LINEAR, None, 0.9), rows[-1]], []).finding
     assert alone.endswith("proved boxes contradict it.")

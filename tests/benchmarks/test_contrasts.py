@@ -93,6 +93,27 @@ def test_the_better_peer_is_compared_and_limits_stand_for_more(monkeypatch):
     assert "(required: a minute; **missed**)" in said
 
 
+def test_quick_peers_are_asked_twice_and_their_better_time_counts(monkeypatch):
+    ours = [leverage.our_time(leverage.ends(60, 12, size)) for size in leverage.SIZES]
+    asked = []
+
+    def times(name, tables, folder, limit):
+        asked.append(name)
+        visit = asked.count(name)
+        return [leverage.Time(0.5 / visit, one.found, "x 1") for one in ours]
+
+    monkeypatch.setattr(leverage, "peer_times", times)
+    found = leverage.measure(60, 12, 5)
+    assert [asked.count(name) for name in leverage.PEERS] == [2] * 4
+    assert {cell for row in found.rows for cell in row[4:8]} == {"250.0 ms"}
+    one, late = leverage.Time(1.0, [], "x"), ">5 s"
+    assert leverage.better([one, one, late], [late, leverage.Time(2.0, [], "x"), one]) == [
+        one,
+        one,
+        late,
+    ]
+
+
 def test_a_peer_that_finds_other_properties_is_not_compared(monkeypatch):
     wrong = [leverage.Time(1.0, [((0,), 0.5)], "x")] * 3
     with pytest.raises(AssertionError, match="found other properties"):

@@ -13,7 +13,7 @@ import benchmarks.__main__ as runner
 import numpy as np
 import pytest
 from benchmarks.page import Ratio
-from benchmarks.speed import covers, extraction, growth, memory, start
+from benchmarks.speed import command_line, covers, extraction, growth, memory, start
 from benchmarks.speed.growth_cases import CASES
 from benchmarks.speed.growth_picture import draw, spread
 from benchmarks.speed.timing import race
@@ -312,3 +312,29 @@ def test_a_call_that_fills_an_array_needs_its_size_on_top():
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=root
     )
     assert float(done.stdout) == pytest.approx(400 * 100_000 * 8 / 2**20, rel=0.1)
+
+
+# The command line.
+
+
+def outcome(rows, peak, seconds):
+    ours = command_line.Run(wall=seconds, cpu=seconds, peak=peak)
+    theirs = ours._replace(wall=1.0, cpu=1.0)
+    return command_line.Outcome(rows, "4 digits", "coverage", theirs, ours)
+
+
+def test_the_peak_of_memory_is_said_as_it_was_measured():
+    both = [outcome(1_000, 100.0, 9.0), outcome(10_000, 150.0, 4.0)]
+    assert command_line._peaks(both) == "grows by 1.5 to 1.5 times where the rows grow by 10 times"
+    assert command_line._smaller(both) == "; one of 1,000 rows at most 9.0 times"
+    assert "grows" not in command_line._peaks(both[1:])
+    assert command_line._smaller(both[1:]) == ""
+
+
+def test_large_figures_are_written_out():
+    assert [growth._figures(value, 2) for value in (0.123, 1.23, 99.4, 1950.4)] == [
+        "0.12",
+        "1.2",
+        "99",
+        "1,950",
+    ]
