@@ -280,6 +280,14 @@ def test_the_demo_prints_rules_explains_a_case_and_writes_a_report(clearmargin, 
     assert (folder / "report.html").read_bytes() == before
 
 
+def test_the_demo_claims_no_more_than_the_certificate_of_a_capped_plane(clearmargin, folder):
+    # On these data the cap costs much, so that the certificate speaks of the features that are left.
+    shown = clearmargin("demo", "cleveland", "--no-report").out
+    assert "then again over the features left" in shown
+    assert "No plane over these features with this nu" in shown
+    assert "No plane with this nu" in clearmargin("demo", "wbc", "--no-report").out
+
+
 def test_the_demo_runs_on_other_data(clearmargin, folder):
     data = json.loads(clearmargin("demo", "cleveland", "--no-report", "--json").out)
     assert data["report"] is None

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from clearmargin.datasets import load_cleveland
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.linear import LPSVC, LPSVCCV
 from clearmargin.linear.path_scores import features_within
 
@@ -110,6 +112,9 @@ def test_weights_reach_the_scores_of_the_second_look(weak):
     two = LPSVCCV(cv=folds, max_features=CAP).fit(X, other, sample_weight=weight)
     np.testing.assert_array_equal(one.features_, two.features_)
     np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
 
 
 def test_another_score_decides_whether_the_cap_costs(weak):
@@ -123,7 +128,65 @@ def test_values_of_the_user_are_tried_in_both_looks(weak):
     nus = [0.008, 0.05, 1.0]
     svm = LPSVCCV(nus, cv=5, max_features=CAP).fit(*weak)
     assert svm.cv_results_["nu"].tolist() == nus
-    assert (svm.coef_ != 0).sum() <= CAP
+    assert len(svm.features_) <= CAP
+
+
+def test_values_that_all_give_too_many_features_still_give_a_plane_within_the_cap(weak):
+    X, y = weak
+    svm = LPSVCCV([100.0], cv=5, max_features=1).fit(X, y)
+    assert len(svm.features_) == (svm.coef_ != 0).sum() == 1
+    assert svm.features_[0] == np.abs(LPSVC(100.0).fit(X, y).coef_[0]).argmax()
+
+
+def test_a_scorer_sees_the_whole_table_in_both_looks(weak):
+    X, y = weak
+    widths = set()
+
+    def look(model, points, truth):
+        widths.add((points.shape[1], model.n_features_in_, model.coef_.shape[1]))
+        return model.score(points, truth)
+
+    svm = LPSVCCV(cv=5, max_features=CAP, scoring=look).fit(X, y)
+    assert len(svm.features_) <= CAP
+    assert widths == {(12, 12, 12)}
+
+
+def test_groups_stay_together_in_both_looks(weak):
+    X, y = weak
+    groups = np.arange(len(y)) // 2
+    with config_context(enable_metadata_routing=True):
+        routed = LPSVCCV(cv=GroupKFold(5), max_features=CAP).fit(X, y, groups=groups)
+    by_hand = LPSVCCV(cv=list(GroupKFold(5).split(X, y, groups)), max_features=CAP).fit(X, y)
+    assert len(routed.features_) <= CAP
+    np.testing.assert_array_equal(routed.features_, by_hand.features_)
+    np.testing.assert_array_equal(
+        routed.cv_results_["mean_test_score"], by_hand.cv_results_["mean_test_score"]
+    )
+
+
+def test_the_second_look_is_forgotten_where_it_scores_worse(weak):
+    X, y = weak
+    calls = []
+
+    def falling(model, points, truth):
+        """Many features are best at first; everything later is worse than that."""
+        calls.append(model)
+        later = len(calls) > 5 * 20
+        return -1.0 if later else float((model.coef_ != 0).sum() > CAP)
+
+    svm = LPSVCCV(cv=5, max_features=CAP, scoring=falling).fit(X, y)
+    assert len(calls) == 2 * 5 * 20
+    np.testing.assert_array_equal(svm.features_, np.arange(12))
+    np.testing.assert_array_equal(svm.coef_, LPSVC(svm.nu_).fit(X, y).coef_)
+    assert 1 <= (svm.coef_ != 0).sum() <= CAP
+
+
+def test_a_score_that_is_no_number_is_named(weak):
+    def undefined(model, points, truth):
+        return float("nan") if (model.coef_ != 0).sum() > 6 else model.score(points, truth)
+
+    with pytest.raises(InvalidValueError, match=r"the score of fold 0 for nu=.* is not a number"):
+        LPSVCCV(cv=5, max_features=CAP, scoring=undefined).fit(*weak)
 
 
 def test_features_that_enter_together_are_no_reason_for_a_plane_without_any():
@@ -148,7 +211,7 @@ planes = arrays.arrays(
 
 @given(planes, st.integers(1, 4))
 def test_the_features_within_a_cap_are_those_of_the_fullest_plane(weights, cap):
-    kept = features_within(weights, cap).tolist()
+    kept = features_within(sparse.csr_array(weights), cap).tolist()
     assert len(kept) <= cap
     supports = [[j for j, w in enumerate(plane) if w] for plane in weights]
     fits = [support for support in supports if 0 < len(support) <= cap]
@@ -160,3 +223,5 @@ def test_the_features_within_a_cap_are_those_of_the_fullest_plane(weights, cap):
         plane = weights[supports.index(sparsest)]
         left = [abs(plane[j]) for j in sparsest if j not in kept]
         assert min(abs(plane[j]) for j in kept) >= max(left)
+    else:
+        assert kept == []

@@ -59,8 +59,11 @@ def run(arguments: argparse.Namespace) -> None:
     start = time.perf_counter()
     svm = LPSVCCV(rule="1se", max_features=6, progress=False if console.quiet else "auto").fit(X, y)
     seconds = time.perf_counter() - start
+    looks = (
+        " twice, again over the features that are left," if len(svm.features_) < X.shape[1] else ""
+    )
     console.say(
-        f"Trained 1-norm support vector machines for 20 values of nu in ten folds: {seconds:.1f} s.\n"
+        f"Trained 1-norm support vector machines for 20 values of nu in ten folds{looks}: {seconds:.1f} s.\n"
     )
     _print_plane(svm, data, console)
     _print_quality(svm, X, y, console)
@@ -146,9 +149,10 @@ def _print_quality(svm: LPSVCCV, X: Any, y: Any, console: Console) -> None:
     results = svm.cv_results_
     place = list(results["nu"]).index(svm.nu_)
     mean, error = results["mean_test_score"][place], results["se_test_score"][place]
+    which = "over these features " if len(svm.features_) < X.shape[1] else ""
     console.say(
         f"Right in {100 * mean:.1f} % of the cases it had not seen (+- {100 * error:.1f}, ten folds),\n"
-        f"in {100 * svm.score(X, y):.1f} % of those it was trained on. No plane with this nu has an\n"
+        f"in {100 * svm.score(X, y):.1f} % of those it was trained on. No plane {which}with this nu has an\n"
         f"objective more than {100 * svm.gap_:.1g} % lower: that is proved, not believed.\n"
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing
@@ -56,7 +57,7 @@ _SEARCH_STEPS = 60
 # Enough to tell apart two features that enter within a millionth of each other.
 _BISECTIONS = 20
 _RULES = ("best", "1se")
-# A loss of so many standard errors of the score is more than folds differ by chance.
+# A loss of so many standard errors of the best score is called much; it is a rule of thumb, as folds share rows.
 _MUCH = 2.0
 
 
@@ -89,8 +90,10 @@ class LPSVCCV(PlaneClassifier):
         score is within one standard error of it.
     max_features : int, optional
         Only planes with at most so many features, fitted to all data, are considered. Early planes of a path are
-        shrunken ones; where the cap costs more than two standard errors of the score, the features of the fullest
-        plane within it are kept, in each fold its own, and `nu` is chosen anew among planes over these alone.
+        shrunken ones; where the cap costs more than two standard errors of the best score (with a single split:
+        anything), the features of the fullest plane of the grid within it are kept, in each fold its own, and `nu` is
+        chosen anew among planes over these alone, if these score better. Where no plane is within the cap, the
+        heaviest features of the sparsest one are kept.
     scoring : str or callable, optional
         How to score a fold; accuracy by default.
     class_weight, fit_intercept, tol
@@ -109,9 +112,11 @@ class LPSVCCV(PlaneClassifier):
         `LPSVC(nu_)` on these columns.
     cv_results_ : dict of ndarrays
         For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
-        `se_test_score`, `rank_test_score` and `split<k>_test_score`.
+        `se_test_score`, `rank_test_score` and `split<k>_test_score`. Where `features_` are not all columns, these are
+        planes over them.
     coef_, intercept_, hyperplane_, objective_, gap_, classes_, n_features_in_, feature_names_in_
-        As for `LPSVC`, fitted to all rows with `nu_`.
+        As for `LPSVC`, fitted to all rows and the columns `features_` with `nu_`: the optimum that `gap_` certifies is
+        that over these columns.
     n_iter_ : int
         Number of linear programs solved for the final plane.
 
@@ -194,12 +199,13 @@ class LPSVCCV(PlaneClassifier):
         data = self._data(_take(task.points, columns), task.labels, task.weight)
         path = LPSVMPath(data, tol=self.tol)
         nus = self._grid(path, zero_penalty(data) or float(data.cost.sum()))
-        weights = np.array([path.solve(1.0 / nu).w for nu in nus])
+        solved = [sparse.csr_array(path.solve(1.0 / nu).w[None, :]) for nu in nus]
+        planes = sparse.vstack(solved, format="csr")
         scored = self._score_folds(task, in_folds, nus)
         scores = np.array([scores for scores, _ in scored]).T
         return Tried(
-            results(nus, scores, np.count_nonzero(weights, axis=1)),
-            features_within(weights, self._cap()),
+            results(nus, scores, np.diff(planes.indptr).astype(np.intp)),
+            features_within(planes, self._cap()),
             [kept for _, kept in scored],
         )
 
@@ -275,10 +281,11 @@ class LPSVCCV(PlaneClassifier):
         return list(splitter.split(points, labels.codes, **routed.splitter.split))
 
     def _fold(self, task: _Task, split: Any, columns: IntArray) -> Fold:
-        (train, test), points, labels = split, _take(task.points, columns), task.labels
+        (train, test), points, labels = split, task.points, task.labels
         given = task.routed.scorer.score.items()
         return Fold(
-            self._data(points[train], _part(labels, train), task.weight[train]),
+            self._data(_take(points[train], columns), _part(labels, train), task.weight[train]),
+            columns,
             points[test],
             labels.classes[labels.codes[test]],
             {k: _safe_indexing(v, test) for k, v in given if v is not None},
@@ -313,20 +320,15 @@ class LPSVCCV(PlaneClassifier):
         return float(table["mean_test_score"][self._allowed(table)].max(initial=-np.inf))
 
     def _cap_costs(self, table: dict[str, NDArray[Any]]) -> bool:
-        """Whether the best plane within the cap is worse than the best of all by more than folds differ."""
+        """Whether the best plane within the cap, if there is one, is much worse than the best of all."""
         best = int(np.argmax(table["mean_test_score"]))
         least = float(table["mean_test_score"][best] - _MUCH * table["se_test_score"][best])
-        return -math.inf < self._best_within(table) < least
+        return self._best_within(table) < least
 
     def _choose(self) -> int:
         """The place of the value to take among those tried."""
         table = self.cv_results_
         allowed = self._allowed(table)
-        if not len(allowed):
-            raise InvalidValueError(
-                f"every plane on the grid has more than max_features={self.max_features} features "
-                f"(the sparsest has {table['n_features'].min()}); add smaller values to nus"
-            )
         mean, count = table["mean_test_score"][allowed], table["n_features"][allowed]
         best = int(np.argmax(mean))
         least = mean[best]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.stats import rankdata
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.linear.lpsvc import LPSVC
 from clearmargin.programs.lpsvm import LPSVMData
 from clearmargin.programs.lpsvm_path import LPSVMPath
@@ -24,7 +26,9 @@ IntArray = NDArray[np.intp]
 class Fold:
     """What a fold trains on and is scored by."""
 
+    # Over some columns of the table; a scorer looks at the whole table.
     train: LPSVMData
+    columns: IntArray
     X_test: Any
     y_test: NDArray[Any]
     score_params: dict[str, Any]
@@ -49,44 +53,51 @@ def score_fold(
 ) -> tuple[list[float], IntArray]:
     """Score the whole path on one fold, each plane starting from the one before; give what a cap leaves, too."""
     path = LPSVMPath(fold.train, tol=tol)
-    weights, scores = [], []
+    planes, scores = [], []
     for nu in nus:
         solution = path.solve(1.0 / nu)
+        w = np.zeros(fold.X_test.shape[1])
+        w[fold.columns] = solution.w
         model = LPSVC(nu)
-        model._set_plane(solution.w, solution.b, classes)
-        model.n_features_in_ = len(solution.w)
+        model._set_plane(w, solution.b, classes)
+        model.n_features_in_ = len(w)
         scores.append(float(scorer(model, fold.X_test, fold.y_test, **fold.score_params)))
-        weights.append(solution.w)
-    return scores, features_within(np.array(weights), cap)
+        planes.append(sparse.csr_array(w[None, :]))
+    return scores, features_within(sparse.vstack(planes, format="csr"), cap)
 
 
-def features_within(weights: FloatArray, cap: float) -> IntArray:
-    """The features of the fullest plane of a path that has at most `cap` of them.
+def features_within(planes: sparse.csr_array, cap: float) -> IntArray:
+    """The features of the fullest plane of a grid that has at most `cap` of them.
 
     Parameters
     ----------
-    weights : ndarray of shape (k, n)
-        Planes of the path, for growing `nu`.
+    planes : sparse array of shape (k, n)
+        Weights of the planes of the grid, for growing `nu`.
     cap : float
         Most features.
 
     Returns
     -------
     ndarray of int
-        Columns; of equally full planes those of the last. Where even the sparsest plane has more, its `cap` heaviest.
+        Columns; of equally full planes those of the last. Where even the sparsest plane has more, its `cap` heaviest;
+        none where all planes are constant.
 
     Examples
     --------
-    >>> features_within(np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.5], [0.1, 2.0, 1.0]]), 2)
+    >>> planes = sparse.csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.5], [0.1, 2.0, 1.0]])
+    >>> features_within(planes, 2)
     array([1, 2])
     """
-    counts = np.count_nonzero(weights, axis=1)
+    counts = np.diff(planes.indptr)
     fits = np.flatnonzero((counts > 0) & (counts <= cap))
     if len(fits):
-        fullest = fits[counts[fits] == counts[fits].max()][-1]
-        return np.flatnonzero(weights[fullest])
-    sparsest = weights[np.argmin(np.where(counts > 0, counts, np.inf))]
-    return np.sort(np.argsort(-np.abs(sparsest), kind="stable")[: int(min(cap, len(sparsest)))])
+        place = fits[counts[fits] == counts[fits].max()][-1]
+    else:
+        place = np.argmin(np.where(counts > 0, counts, np.inf))
+    own = slice(planes.indptr[place], planes.indptr[place + 1])
+    columns, weights = planes.indices[own].astype(np.intp), np.abs(planes.data[own])
+    most = int(min(cap, len(columns)))
+    return np.sort(columns[np.argsort(-weights, kind="stable")[:most]])
 
 
 def count_features(path: LPSVMPath, nu: float) -> int:
@@ -98,6 +109,12 @@ def results(
     nus: FloatArray, scores: FloatArray, n_features: NDArray[np.intp]
 ) -> dict[str, NDArray[Any]]:
     """The table of all values tried, in the manner of scikit-learn's searches."""
+    if np.isnan(scores).any():
+        place, fold = np.argwhere(np.isnan(scores))[0]
+        raise InvalidValueError(
+            f"the score of fold {fold} for nu={nus[place]:.6g} is not a number; choose a scoring that is defined on "
+            "every fold, or folds with members of both classes"
+        )
     mean = scores.mean(axis=1)
     std = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.zeros(len(nus))
     # As in scikit-learn, equal scores share the better rank.
