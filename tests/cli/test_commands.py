@@ -282,7 +282,7 @@ def test_the_demo_prints_rules_explains_a_case_and_writes_a_report(clearmargin, 
 
 def test_the_demo_claims_no_more_than_the_certificate_of_a_capped_plane(clearmargin, folder):
     # On these data the cap costs much, so that the certificate speaks of the features that are left.
-    shown = clearmargin("demo", "cleveland", "--no-report").out
+    shown = " ".join(clearmargin("demo", "cleveland", "--no-report").out.split())
     assert "then again over the features left" in shown
     assert "No plane over these features with this nu" in shown
     assert "No plane with this nu" in clearmargin("demo", "wbc", "--no-report").out

@@ -59,9 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     start = time.perf_counter()
     svm = LPSVCCV(rule="1se", max_features=6, progress=False if console.quiet else "auto").fit(X, y)
     seconds = time.perf_counter() - start
-    looks = (
-        " twice, again over the features that are left," if len(svm.features_) < X.shape[1] else ""
-    )
+    looks = ", then again over the features left" if len(svm.features_) < X.shape[1] else ""
     console.say(
         f"Trained 1-norm support vector machines for 20 values of nu in ten folds{looks}: {seconds:.1f} s.\n"
     )
