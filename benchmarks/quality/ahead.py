@@ -168,9 +168,11 @@ def _one_sided(met: Sequence[Meeting]) -> str:
         own = [each for each in met if each.row.name == name and each.is_one_sided]
         share = np.mean([f.one_class for each in own for f in each.row.known])
         machine = np.mean([f.one_class for each in own for f in each.panel.machine])
+        everywhere = sum(each.row.name == name for each in met)
+        some = "" if len(own) == everywhere else f"in {len(own)} of its {everywhere} comparisons "
         said.append(
-            f"{name} says one and the same class of {share:.1%} of the held-out rows by its own `predict` (the machine "
-            f"of {machine:.1%}), so that being ahead of it means little: its {len(own)} comparisons are in the table, "
+            f"{name} says {some}one and the same class of {share:.1%} of the held-out rows by its own `predict` (the "
+            f"machine of {machine:.1%}), so that being ahead of it means little: these {len(own)} are in the table, "
             "and not counted here."
         )
     return " ".join(said)

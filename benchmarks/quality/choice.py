@@ -9,13 +9,21 @@ import numpy as np
 
 from benchmarks.page import Section, Table
 from benchmarks.quality.folds import TEACHERS
-from benchmarks.quality.judge import Figures
 from benchmarks.quality.measure import Panel, Row
-from benchmarks.quality.single import SingleFigures
+from benchmarks.quality.single import EXPLAINED, SingleFigures
 
 __all__ = ["Entry", "Proved", "choice_section", "entries", "proofs"]
 
-HEADER = ["need", "machine", "choose", "measured", "best of the other side", "measured there"]
+HEADER = [
+    "need",
+    "machine",
+    "choose",
+    "measured",
+    "best of the other side",
+    "measured there",
+    "difference",
+]
+MEASURES = ("fidelity", "accuracy", "auc", "size", "seconds")
 # A tree of 16 leaves is the usual size of a surrogate; seven rules are what people are said to keep in mind.
 MANY, FEW = 16, 7
 # Points of fidelity that one may give for speed.
@@ -25,23 +33,38 @@ Singles = Mapping[tuple[str, str], Sequence[SingleFigures]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A method on all sets with one kind of machine: the mean over sets of the means over folds."""
+    """A method on all sets with one kind of machine: the mean over folds of each set, and what they are on average."""
 
     name: str
     is_ours: bool
     is_sum: bool
-    fidelity: float
-    accuracy: float
-    auc: float
-    rules: float
-    seconds: float
+    by_set: Mapping[str, Sequence[float]]
+
+    def mean(self, measure: str) -> float:
+        """The mean over sets."""
+        return float(np.mean(self.by_set[measure]))
+
+    @property
+    def fidelity(self) -> float:
+        """How often it says what the machine says."""
+        return self.mean("fidelity")
+
+    @property
+    def auc(self) -> float:
+        """How well it ranks; no number where it gives no score somewhere."""
+        return self.mean("auc")
+
+    @property
+    def rules(self) -> float:
+        """How many rules, with the default where a row needs it."""
+        return self.mean("size")
 
     def said(self) -> str:
         """Its figures in words."""
         ranks = "" if np.isnan(self.auc) else f"AUC {100 * self.auc:.1f} %, "
         return (
-            f"{100 * self.fidelity:.1f} % faithful, {100 * self.accuracy:.1f} % right, {ranks}"
-            f"{self.rules:.1f} rules, {self.seconds:.3f} s"
+            f"{100 * self.fidelity:.1f} % faithful, {100 * self.mean('accuracy'):.1f} % right, {ranks}"
+            f"{self.rules:.1f} rules, {self.mean('seconds'):.3f} s"
         )
 
 
@@ -70,28 +93,44 @@ def entries(panels: Sequence[Panel]) -> list[Entry]:
     if not methods or not all(common):
         return []
 
-    def mean(rows: Sequence[Row], measure: Callable[[Figures], float]) -> float:
+    def by_set(rows: Sequence[Row], measure: str) -> list[float]:
         kept = [[row.figures[k] for k in ks] for row, ks in zip(rows, common, strict=True)]
-        return float(np.mean([np.mean([measure(f) for f in own if f]) for own in kept]))
+        return [float(np.mean([getattr(f, measure) for f in own if f])) for own in kept]
 
     return [
         Entry(
             rows[0].name,
             rows[0].is_ours,
             any(row.is_weighted for row in rows),
-            *(
-                mean(rows, measure)
-                for measure in (
-                    lambda f: f.fidelity,
-                    lambda f: f.accuracy,
-                    lambda f: f.auc,
-                    lambda f: f.size,
-                    lambda f: f.seconds,
-                )
-            ),
+            {measure: by_set(rows, measure) for measure in MEASURES},
         )
         for rows in methods
     ]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is chosen less the best of the other side: the mean over sets, and its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, best: Entry, rival: Entry, measure: str) -> Difference:
+        """Set by set."""
+        gaps = np.subtract(best.by_set[measure], rival.by_set[measure])
+        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
+        return cls(float(gaps.mean()), error)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than twice its error."""
+        return self.mean > 2.0 * self.error
+
+    def said(self) -> str:
+        """In points."""
+        error = "" if np.isnan(self.error) else f" ± {100 * self.error:.1f}"
+        return f"{100 * self.mean:+.1f}{error} points"
 
 
 @dataclass(frozen=True)
@@ -100,7 +139,19 @@ class Need:
 
     text: str
     fits: Callable[[Entry, Sequence[Entry]], bool]
-    worth: Callable[[Entry], float]
+    measure: str
+
+    def worth(self, entry: Entry) -> float:
+        """More is better."""
+        return entry.mean(self.measure) * (-1.0 if self.measure == "seconds" else 1.0)
+
+    def difference(self, best: Entry, rival: Entry) -> tuple[str, bool]:
+        """How far the best is ahead in this, in words, and whether that is clear."""
+        if self.measure == "seconds":
+            # Seconds are of other sizes on each set, and not a matter of chance.
+            return f"{rival.mean('seconds') / best.mean('seconds'):.1f} times as quick", True
+        found = Difference.of(best, rival, self.measure)
+        return found.said(), found.is_clear
 
 
 def _is_near_best(entry: Entry, everyone: Sequence[Entry]) -> bool:
@@ -111,26 +162,26 @@ NEEDS = (
     Need(
         f"most faithful, at most {MANY} rules",
         lambda e, _: e.rules <= MANY,
-        lambda e: e.fidelity,
+        "fidelity",
     ),
     Need(
         f"most faithful, at most {FEW} rules",
         lambda e, _: e.rules <= FEW,
-        lambda e: e.fidelity,
+        "fidelity",
     ),
     Need(
         f"rules each of which stands alone, at most {MANY}",
         lambda e, _: e.rules <= MANY and not e.is_sum,
-        lambda e: e.fidelity,
+        "fidelity",
     ),
-    Need("most faithful, however many rules", lambda _e, _: True, lambda e: e.fidelity),
-    Need("most often right, however many rules", lambda _e, _: True, lambda e: e.accuracy),
+    Need("most faithful, however many rules", lambda _e, _: True, "fidelity"),
+    Need("most often right, however many rules", lambda _e, _: True, "accuracy"),
     # Who gives no score, or not always, is not compared by it.
-    Need("best at ranking cases (AUC)", lambda e, _: not np.isnan(e.auc), lambda e: e.auc),
+    Need("best at ranking cases (AUC)", lambda e, _: not np.isnan(e.auc), "auc"),
     Need(
         f"quickest, within {_GIVEN:.0f} point of the most faithful",
         _is_near_best,
-        lambda e: -e.seconds,
+        "seconds",
     ),
 )
 
@@ -180,7 +231,7 @@ def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
     need = ["rules that are never wrong about the machine", teacher]
     found = proofs(panels)
     if not found:
-        return [*need, "-", "no method that was run has proofs", "-", "-"]
+        return [*need, "-", "no method that was run has proofs", "-", "-", "-"]
     best = found[0]
     others = [each for each in found if each.is_ours != best.is_ours]
     said = (
@@ -188,9 +239,9 @@ def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
         f"{best.conditions:.0f} conditions"
     )
     if not others:
-        return [*need, best.name, said, "-", "no peer that was run offers proofs"]
+        return [*need, best.name, said, "-", "no peer that was run offers proofs", "-"]
     rival = others[0]
-    return [*need, best.name, said, rival.name, rival.share(panels)]
+    return [*need, best.name, said, rival.name, rival.share(panels), "-"]
 
 
 def _single_rows(singles: Singles) -> list[list[str]]:
@@ -208,8 +259,10 @@ def _single_rows(singles: Singles) -> list[list[str]]:
             if others
             else ("-", "nobody else was measured")
         )
-        need = "one case: a box in which the machine says the same"
-        rows.append([need, teacher, best, _single_said(own[best]), *rest])
+        need = (
+            f"one case, by proof: a box in which the machine says the same ({', '.join(EXPLAINED)})"
+        )
+        rows.append([need, teacher, best, _single_said(own[best]), *rest, "-"])
     return rows
 
 
@@ -236,9 +289,10 @@ _QUESTION = (
     "answered on all of them come into question, on the folds that all of these have; proofs count on the sets where "
     "there was time for them. Ours may ask the machine about rows that they draw; peers learn from what it says of the "
     "training rows. Peers run as they come; trees, BoostedRules and FIGS in other sizes as well. Ours were developed "
-    "on other splits of these data sets, which the peers were not. What each peer does on its own, and how sure a "
-    "difference is, stands below. The best of many is flattered a little by being chosen on the rows it is judged by. "
-    "The default counts as a rule where a row needs it."
+    "on other splits of these data sets, which the peers were not. *Difference* is that of the two in what is needed, "
+    "its mean over sets and the standard error of that: below twice the error, take whichever you like. The sections "
+    "of the page have each method on each set. The best of many is flattered a little by being chosen on the rows it "
+    "is judged by. The default counts as a rule where a row needs it."
 )
 
 
@@ -246,6 +300,7 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
     """For each need and kind of machine the best method, the best of the other side, and what they measured."""
     table = Table(HEADER)
     peers: list[str] = []
+    unsure = 0
     firsts: dict[str, list[str]] = {}
     parts = {t: [p for p in panels if p.teacher == t] for t in TEACHERS}
     parts = {t: own for t, own in parts.items() if own}
@@ -259,11 +314,17 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
             best = max(fits, key=need.worth)
             others = [entry for entry in fits if entry.is_ours != best.is_ours]
             rival = max(others, key=need.worth) if others else None
-            cells = ["-", "nobody fits"] if rival is None else [rival.name, rival.said()]
+            cells, is_clear = ["-", "nobody fits", "-"], True
+            if rival is not None:
+                said, is_clear = need.difference(best, rival)
+                cells = [rival.name, rival.said(), said]
             table.rows.append([need.text, teacher, best.name, best.said(), *cells])
             firsts.setdefault(best.name, []).append(f"{need.text} ({teacher})")
             if not best.is_ours:
-                peers.append(f"{need.text} ({teacher} machine): {best.name}, {best.said()}")
+                sure = "" if is_clear else ", within twice the error"
+                peers.append(f"{need.text} ({teacher} machine): {best.name}{sure}")
+            elif not is_clear:
+                unsure += 1
     table.rows += _single_rows(singles)
     sets = ", ".join(dict.fromkeys(panel.data for panel in panels))
     verdict = "For none of these needs a peer is the better choice."
@@ -271,6 +332,8 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
         verdict = f"A peer is the better choice for: {'; '.join(peers)}."
     elif not firsts:
         verdict = "Rules alone were not compared: there is no fold that all methods have."
+    if unsure:
+        verdict += f" Ours is ahead within twice the error only in {unsure}."
     verdict += f" {_compared(parts)}"
     return Section(
         "What to choose",

@@ -64,7 +64,8 @@ class Lead:
 
     def said(self) -> str:
         """Who is ahead, in words, for a peer that is."""
-        sure = "" if self.sign else ", within the error"
+        # Seconds are not a matter of chance.
+        sure = "" if self.sign or self.column.measure == "seconds" else ", within the error"
         values = f"{self.column.said(self.peer_value)}, best of ours {self.ours} {self.column.said(self.our_value)}"
         return f"{self.column.name}: {self.peer} {values}{sure}"
 
@@ -113,7 +114,8 @@ def leads_text(panel: Panel) -> str:
     behind = [each.said() for each in _leads(panel) if each.gap < -1e-12]
     if not behind:
         return "No peer is ahead in any column."
-    return f"A peer is ahead in {'; '.join(behind)}."
+    folds = len(common_folds(panel.rows))
+    return f"On the {folds} folds that all methods have, a peer is ahead in {'; '.join(behind)}."
 
 
 _QUESTION = (

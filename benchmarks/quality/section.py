@@ -26,14 +26,13 @@ from benchmarks.quality.others import (
 )
 from benchmarks.quality.picture import draw
 from benchmarks.quality.plan import FULL, QUICK, Plan
+from benchmarks.quality.single import EXPLAINED
 from benchmarks.quality.single_table import judge_all, pooled, single_section, start_single
 from benchmarks.quality.tables import panel_section
 
 __all__ = ["INTRO", "PICTURE", "sections", "sections_of"]
 
 PICTURE = Path(__file__).resolve().parents[1] / "pictures" / "quality.svg"
-# Single explanations are measured on these, whatever else is.
-_EXPLAINED = ("WBC", "Pima")
 
 INTRO = (
     "Every method sees the training rows of a fold with what the machine says of them, and is judged on held-out rows; "
@@ -93,7 +92,7 @@ def sections_of(
     with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor(1, mp_context=context) as pool:
         folder = Path(name)
         asked = [[start(fold, plan, pool) for fold in part] for part in parts]
-        cases = [start_single(part[0], plan, pool) for part in parts if part[0].data in _EXPLAINED]
+        cases = [start_single(part[0], plan, pool) for part in parts if part[0].data in EXPLAINED]
         others = ask_peers(parts, plan, folder, peers)
         # Made while anchors are asked.
         cards = start_cards(parts, others, pool)

@@ -145,23 +145,25 @@ _SIDES = (
 
 
 def _where_anchors_lead(found: Mapping[tuple[str, str], Sequence[SingleFigures]]) -> str:
-    """What speaks for anchors: every measure in which they are better than the best of ours, and what they promise."""
+    """What speaks for anchors: where they are better than the one of ours that covers most, and what they promise."""
     parts = []
     for teacher in dict.fromkeys(teacher for teacher, _ in found):
         anchors = found.get((teacher, PEER), ())
         ours = {n: f for (t, n), f in found.items() if t == teacher and n != PEER and f}
         if not anchors or not ours:
             continue
+        # The one of ours that covers most, in all measures.
+        widest = max(sorted(ours), key=lambda n: np.mean([each.coverage for each in ours[n]]))
         better = []
         for name, more, words, factor, unit in _SIDES:
             peer = float(np.mean([getattr(each, name) for each in anchors]))
-            own = [float(np.mean([getattr(each, name) for each in f])) for f in ours.values()]
-            best = max(own) if more else min(own)
-            if peer > best if more else peer < best:
-                better.append(f"{words} ({factor * peer:.2f} and {factor * best:.2f}{unit})")
+            own = float(np.mean([getattr(each, name) for each in ours[widest]]))
+            if peer > own if more else peer < own:
+                better.append(f"{words} ({factor * peer:.2f} and {factor * own:.2f}{unit})")
         held = float(np.nanmean([each.held_out for each in anchors]))
         true = f"are true on {held:.1%} of the held-out rows that they cover"
-        parts.append(f"on {teacher} machines they {', '.join([*better, true])}")
+        said = " and ".join([", ".join(better), true] if better else [true])
+        parts.append(f"on {teacher} machines, beside our {widest.split(', ')[-1]}, they {said}")
     if not parts:
         return ""
     return (

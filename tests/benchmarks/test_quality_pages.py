@@ -91,11 +91,30 @@ def test_the_choice_is_the_best_on_folds_that_all_have():
         "2.0 conditions, 0.100 s",
         "anchors",
     ]
-    assert "most faithful, at most 7 rules (RBF machine): peer, 90.0 % faithful" in section.verdict
+    assert "most faithful, at most 7 rules (RBF machine): peer, within twice" in section.verdict
+    assert rows[2][-1] == "+10.0 points"
     assert "a peer is the better choice for 14 of 14" in section.finding
     assert section.verdict.endswith(
         "Compared on 1 folds of each set; peers that lack a set, and are left out: none."
     )
+
+
+def test_a_choice_says_how_far_ahead_it_is_over_the_sets():
+    sets = []
+    for name, gap in (("D", 0.02), ("E", 0.06), ("F", 0.01)):
+        own = Row("own", True, [figures(0.9 + gap, 5.0)])
+        sets.append(
+            Panel(
+                name, "linear", [figures(1.0)], [own, Row("peer", False, [figures(0.9, 5.0)])], []
+            )
+        )
+    section = choice_section(sets, {})
+    row = next(row for row in section.table.rows if row[0].startswith("most faithful, at most 7"))
+    # Gaps of 2, 6 and 1: their mean is 3, their deviation the root of 7, and that by the root of 3 is 1.5.
+    assert row[-1] == "+3.0 ± 1.5 points"
+    assert "Ours is ahead within twice the error only in" in section.verdict
+    quickest = next(row for row in section.table.rows if row[0].startswith("quickest"))
+    assert quickest[-1] in ("-", "1.0 times as quick")
 
 
 def test_a_method_that_is_absent_from_a_set_is_no_choice():
@@ -191,7 +210,7 @@ def test_single_explanations_stand_beside_anchors_with_the_share_of_false_ones()
     )
     assert "largest box: the machine says otherwise somewhere in 0% of 2 boxes." in section.verdict
     # What speaks for them is said as well.
-    assert "on linear machines they cover more rows (100.00 and " in section.verdict
+    assert "box, they cover more rows (100.00 and " in section.verdict
     assert "need fewer conditions (0.00 and " in section.verdict
     assert "on RBF machines" not in section.verdict
 
