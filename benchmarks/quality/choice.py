@@ -236,7 +236,7 @@ def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
     others = [each for each in found if each.is_ours != best.is_ours]
     said = (
         f"100 % faithful by proof where a rule fires: {best.share(panels)}, {best.rules:.1f} rules, "
-        f"{best.conditions:.0f} conditions"
+        f"{best.conditions:.0f} conditions ({best.conditions / best.rules:.0f} a rule)"
     )
     if not others:
         return [*need, best.name, said, "-", "no peer that was run offers proofs", "-"]

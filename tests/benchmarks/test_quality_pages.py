@@ -135,7 +135,8 @@ def test_proofs_count_where_they_were_made_and_the_sets_are_named():
         "rules that are never wrong about the machine",
         "RBF",
         "slow",
-        "100 % faithful by proof where a rule fires: 60% of the rows of D, 9.0 rules, 0 conditions",
+        "100 % faithful by proof where a rule fires: 60% of the rows of D, 9.0 rules, 0 conditions (0 "
+        "a rule)",
     ]
     assert section.finding.startswith(
         "never wrong about an RBF machine, on 60% of the rows of D: slow;"
