@@ -35,7 +35,7 @@ SIZES = (2, 3, 4)
 QUICK_LIMIT, LIMIT, LONG_LIMIT = 5, 10, 30
 MEMORY = 10 * 2**30
 # Peers that need less for a run of each size are asked a second time.
-AGAIN = 3.0
+AGAIN = 1.0
 REQUIRED = {50: 10.0, 500: 40.0}  # times faster than the better peer, by number of properties
 # What floats at a threshold need so that nothing that reaches it exactly is lost.
 SLACK = 1e-12
