@@ -9,7 +9,7 @@ LOWEST := .venv-lowest
 
 help:
 	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
-	@echo "make test         run the tests (about 5 and a half minutes on 2 cores)"
+	@echo "make test         run the tests (5 to 6 minutes on 2 cores)"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
