@@ -82,6 +82,8 @@ def _panel(
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.15g}"))
         axis.set_minor_formatter(NullFormatter())
+    # A million in figures is wide: neighbours would touch.
+    ax.tick_params(axis="x", labelsize=7.5)
     ax.grid(visible=True, which="major", linewidth=0.4, color="#dddddd")
     ax.spines[["top", "right"]].set_visible(False)
 
