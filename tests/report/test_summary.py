@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import struct
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -24,7 +20,6 @@ from clearmargin import LPSVC, AdviceSVC, RankContrast, RuleExtractor, check_adv
 from clearmargin.core import FeatureSpace
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
 from clearmargin.report import report
-from clearmargin.report.origin import fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -366,31 +361,6 @@ def test_every_report_is_plain_data(reports):
         assert json.loads(text) == made.to_dict()
 
 
-def test_the_fingerprint_is_the_hash_of_the_canonical_bytes():
-    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
-    expected = b"n" + struct.pack("<Q", 1) + b"a" + struct.pack("<Q", 2) + struct.pack("<2d", 1, 2)
-    expected += b"t" + struct.pack("<Q", 1) + b"b" + struct.pack("<Q", 2)
-    expected += struct.pack("<Q", 1) + b"x" + b"\xff" * 8
-    assert fingerprint(frame) == hashlib.sha256(expected).hexdigest()
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(st.floats(allow_nan=True), min_size=1, max_size=5),
-    st.integers(0, 4),
-    st.floats(allow_nan=False),
-)
-def test_another_value_gives_another_fingerprint(column, place, value):
-    frame = pd.DataFrame({"a": column})
-    other = frame.copy()
-    row = place % len(column)
-    other.loc[row, "a"] = value
-    same = column[row] == value
-    assert (fingerprint(frame) == fingerprint(other)) == same
-    assert fingerprint(frame) == fingerprint(frame.astype(object))
-    assert fingerprint(frame) != fingerprint(frame.rename(columns={"a": "b"}))
-
-
 def test_typical_categories_of_uncovered_rows_are_the_most_common_ones(kinds):
     X, y, _ = kinds["categories"]()
     rules = parse_rules("colour = red => `in`", space=FeatureSpace.from_data(X))
@@ -399,46 +369,6 @@ def test_typical_categories_of_uncovered_rows_are_the_most_common_ones(kinds):
     (colour,) = [e for e in facts["typical"] if e["feature"] == "colour"]
     assert colour["covered"] == "red"
     assert colour["uncovered"] == X["colour"][X["colour"] != "red"].mode()[0]
-
-
-def test_rules_need_no_labels_and_may_have_no_condition(data, read_page):
-    X, _ = data
-    made = report(parse_rules("age >= 1 => ill\ntrue => well"), X)
-    summary = made.to_dict()
-    assert summary["uncovered"]["rows"] == 0
-    assert [e["reachable"] for e in summary["rules"]["classes"]] == [
-        (X["age"] >= 1).sum(),
-        (X["age"] < 1).sum(),
-    ]
-    words = read_page(made.to_html()).words
-    assert "Always well." in words
-    assert "Every case is covered by a rule." in words
-
-
-def test_a_contrast_of_a_given_ranking_has_no_labels(data, read_page):
-    X, _ = data
-    contrast = RankContrast(top=0.2, bottom=0.2, max_size=1).fit_ranking(X, X["age"] + X["bmi"])
-    made = report(contrast, X)
-    facts = made.to_dict()["contrast"]
-    assert facts["auc"] is None
-    assert not facts["has_labels"]
-    assert "confirmed by classes" not in read_page(made.to_html()).words
-
-
-def test_weights_names_and_units_of_rules_are_shown(data, read_page):
-    X, y = data
-    text = "feature age: unit years\nfirst: age >= 1 => ill [weight 2]"
-    words = read_page(report(parse_rules(text), X, y).to_html()).words
-    assert "Rule 1 (first): ill" in words
-    assert "age is at least 1 years" in words
-    assert "weight2" in words
-
-
-def test_a_fingerprint_sees_dates(data):
-    frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])})
-    other = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03"])})
-    assert fingerprint(frame) == fingerprint(frame.copy())
-    assert fingerprint(frame) != fingerprint(other)
 
 
 def test_no_plotting_library_is_loaded():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +10,6 @@ from hypothesis import strategies as st
 from clearmargin.core import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
 from clearmargin.text import format_rules, parse_rules
-from clearmargin.text.parser import _parse_line, parse_tree
-from clearmargin.text.plain import read_plain_rule
-from clearmargin.text.source import Source
 
 
 def region_of(premise: str, space: FeatureSpace | None = None) -> Box | Polyhedron:
@@ -334,72 +329,6 @@ def test_only_rules_can_be_printed():
 def test_classes_given_twice_are_refused():
     with pytest.raises(InvalidValueError, match="classes must differ"):
         parse_rules("x > 3 => a", classes=["a", "a"])
-
-
-WORDS = [
-    *(
-        "x",
-        "y.z",
-        "red",
-        "and",
-        "true",
-        "in",
-        "`q`",
-        "3",
-        "-2.5",
-        "0",
-        "-0",
-        "0.0",
-        "1e5",
-        "1e999",
-        "5e-999",
-    ),
-    *(
-        "<=",
-        "<",
-        ">=",
-        ">",
-        "=",
-        "==",
-        "+",
-        "=>",
-        ":",
-        "a",
-        "#c",
-        "[weight 2]",
-        "1_0",
-        "12345678901234567890",
-    ),
-]
-
-
-@given(st.lists(st.sampled_from(WORDS), max_size=9), st.sampled_from(["", " ", "\t "]))
-def test_the_shortcut_for_plain_rules_reads_what_the_parser_reads(words, glue):
-    line = glue.join(words)
-    source = Source(line)
-    node = read_plain_rule(source, 0, len(line))
-    if node is not None:
-        assert node == _parse_line(source, 0, len(line))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "".join(parts)
-        for parts in itertools.product(
-            ["", "n: ", " n :"],
-            ["x >= 3", "3 < x <= 4.5", "x = -2", "c = red", "-1 <= x<2"],
-            ["", " and y > 1e-3"],
-            [" => a", "=>1 ", " => b.c"],
-        )
-    ],
-)
-def test_the_shortcut_reads_plain_rules(line):
-    source = Source(line)
-    node = read_plain_rule(source, 0, len(line))
-    assert node is not None
-    assert node == _parse_line(source, 0, len(line))
-    assert parse_tree(source).rules == [node]
 
 
 def test_a_row_with_the_limit_zero_is_written_without_a_sign():
