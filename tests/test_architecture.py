@@ -15,7 +15,7 @@ import clearmargin
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "benchmarks").rglob("*.py"))
-LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+LONGEST_FUNCTION = 60
 PACKAGES = [
     "core",
     "text",
@@ -97,13 +97,16 @@ def code_lines(node: ast.AST) -> int:
     return node.end_lineno - node.lineno + 1 - documentation
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_and_functions_can_be_held_in_the_head(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LONGEST_FILE
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert code_lines(node) <= LONGEST_FUNCTION, node.name
+def test_functions_can_be_held_in_the_head():
+    # A file is one idea, of any length; a function is what has to be understood at once.
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and code_lines(node) > LONGEST_FUNCTION
+    ]
+    assert not long
 
 
 def test_no_file_is_called_after_nothing():
