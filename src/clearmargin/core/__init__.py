@@ -3,8 +3,11 @@
 from clearmargin.core.box import Box
 from clearmargin.core.categories import CategorySets
 from clearmargin.core.document import rules_schema
+from clearmargin.core.domain import Domain
+from clearmargin.core.extreme import Extreme
 from clearmargin.core.hyperplane import HalfSpace, Hyperplane
 from clearmargin.core.interval import Interval
+from clearmargin.core.one_hot import OneHot
 from clearmargin.core.polyhedron import Polyhedron
 from clearmargin.core.rounding import round_inwards
 from clearmargin.core.rule import Rule
@@ -15,10 +18,13 @@ from clearmargin.core.stats import RuleScores, RuleStats
 __all__ = [
     "Box",
     "CategorySets",
+    "Domain",
+    "Extreme",
     "FeatureSpace",
     "HalfSpace",
     "Hyperplane",
     "Interval",
+    "OneHot",
     "Polyhedron",
     "Rule",
     "RuleScores",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clearmargin.core import FeatureSpace
+from clearmargin.core import Domain, FeatureSpace, OneHot
 from clearmargin.core.columns import Column
 from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import BoolArray, FloatArray, Value
@@ -114,6 +114,46 @@ class Encoding(Value):
                 values = np.where(np.isnan(values), np.nan, values == code)
             encoded[:, k] = values
         return encoded
+
+    def domain(
+        self, columns: FeatureSpace | None = None, declared: BoolArray | None = None
+    ) -> Domain:
+        """What can be, over the encoded columns: exactly one category of each categorical feature.
+
+        Parameters
+        ----------
+        columns : FeatureSpace, optional
+            The encoded columns with the ranges to use; by default those that were seen.
+        declared : ndarray of bool of shape (n,), optional
+            Which of the user's features have a declared range; by default none.
+
+        Returns
+        -------
+        Domain
+            Its groups are the 0/1 columns of the categorical features.
+
+        Examples
+        --------
+        >>> space = FeatureSpace(["colour"], categories=[["red", "blue"]])
+        >>> columns = FeatureSpace(["colour=red", "colour=blue"], [0, 0], [1, 1], True)
+        >>> Encoding(columns, (Source(0, 0), Source(0, 1)), space).domain().groups
+        (OneHot(feature='colour', columns=(0, 1), categories=('red', 'blue')),)
+        """
+        members: dict[int, list[int]] = {}
+        for k, (feature, code) in enumerate(self.sources):
+            if code is not None:
+                members.setdefault(feature, []).append(k)
+        groups = []
+        for feature, places in members.items():
+            kinds = self.space.categories[feature] or ()
+            codes = [self.sources[k].code or 0 for k in places]
+            groups.append(OneHot(self.space.names[feature], places, [kinds[c] for c in codes]))
+        of_columns = (
+            np.zeros(len(self.sources), dtype=np.bool_)
+            if declared is None
+            else declared[[source.feature for source in self.sources]]
+        )
+        return Domain(columns or self.columns, of_columns, of_columns, groups)
 
 
 def build_encoding(
