@@ -36,6 +36,8 @@ _RATE = 0.25
 _EXCUSE = 4.0
 # With more points one round of cross-validation is as good as several.
 _MANY = 1_000
+# Scores this close to zero are zero: on a table of whole numbers, many are but for the last bits of a sum.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +241,7 @@ class AdviceBlendSVC(PlaneClassifier):
             for train, test in splits:
                 planes = _planes(Z[train], y[train], weight[train], votes)
                 score = y[test][:, None] * (Z[test] @ planes[:, :-1].T + planes[:, -1])
-                total += weight[test] @ ((score < 0) + 0.5 * (score == 0))
+                total += weight[test] @ np.where(np.abs(score) <= _ROUNDING, 0.5, score < 0)
                 advance()
         return total / len(rounds)
 

@@ -14,6 +14,10 @@ signed multipliers alpha_j = y_j a_j::
 
 has the same rows for all costs, so that one model serves a whole path of costs, each solution starting from the one
 before.
+
+Tables of whole numbers have many optimal planes, and which of them a solver meets depends on the processor. So the
+terms |w_j - w0_j| cost slightly different prices, 1 to 1 + 2e-6, and a free intercept costs a little, too: that leaves
+one plane, whose objective is at most 2e-6 of its 1-norm above the optimum.
 """
 
 from __future__ import annotations
@@ -29,6 +33,16 @@ from clearmargin.programs.lpsvm import signed_bounds
 __all__ = ["centred_path", "centred_program"]
 
 FloatArray = NDArray[np.float64]
+
+# Far above what a solver may leave (1e-9), far below what a table can tell.
+_TIE_BREAK = 1e-6
+_GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0
+
+
+def _prices(n: int) -> FloatArray:
+    """Prices of the weights and, last, of the intercept, that no two sets of features have in common."""
+    steps = np.arange(1, n + 2, dtype=np.float64)
+    return np.asarray(_TIE_BREAK * (1.0 + steps * _GOLDEN_RATIO % 1.0))
 
 
 def centred_program(
@@ -53,12 +67,13 @@ def centred_program(
         A linear program.
     """
     missing = y - (X @ center[:-1] + center[-1])
-    slack = 1.0 if hold_intercept else 0.0
+    prices = _prices(X.shape[1])
+    weights, intercept = 1.0 + prices[:-1], float(hold_intercept) + prices[-1]
     return Program(
         [
             Variables("alpha", len(y), *signed_bounds(y, cost), cost=-missing),
-            Linear("weights", {"alpha": X.T}, -1.0, 1.0),
-            Linear("balance", {"alpha": 1.0}, -slack, slack),
+            Linear("weights", {"alpha": X.T}, -weights, weights),
+            Linear("balance", {"alpha": 1.0}, -intercept, intercept),
         ]
     )
 
@@ -101,7 +116,7 @@ def centred_path(
     start = np.zeros(X.shape[1] + 1) if center is None else center
     program = centred_program(X, y, lams[0] * weight, start, hold_intercept=center is not None)
     planes = np.empty((len(lams), len(start)))
-    with Session(program, method="dual") as session:
+    with Session(program, method="dual", tol=1e-9) as session:
         for k, lam in enumerate(lams):
             session.set_bounds("alpha", *signed_bounds(y, lam * weight))
             duals = session.solve(explain=False).duals
