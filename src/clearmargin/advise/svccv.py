@@ -9,7 +9,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.model_selection import check_cv
 
 from clearmargin.advise.case import AdviceCase, read_case
 from clearmargin.advise.outcome import AdviceOutcome
@@ -20,6 +19,7 @@ from clearmargin.core import RuleSet
 from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.linear.splitting import Folds, Splitting
 from clearmargin.programs.advice_dual import data_plane
 from clearmargin.programs.advice_path import AdvicePath, scaled_costs
 
@@ -48,7 +48,8 @@ class AdviceSVCCV(PlaneClassifier):
     refine, scale, bounds, sparse
         As for `AdviceSVC`.
     cv : int, splitter or iterable, default 5
-        Cross-validation; an int means stratified folds, at most as many as the rarer class has points.
+        Folds by which the costs are chosen; an int means stratified folds, at most as many as the rarer class has
+        points. For groups and times, see `fit`.
     n_jobs : int, optional
         Number of folds to work on at the same time.
     progress : bool or "auto", default "auto"
@@ -59,7 +60,10 @@ class AdviceSVCCV(PlaneClassifier):
     lam_, mu_, nu_ : float
         The values chosen: those with the highest mean accuracy; of equal ones those that give most weight to the advice
         and least to single points.
+    folds_ : Folds
+        Training and test rows of the search, how they were made, and how many rows occur in both parts of a fold.
     cv_results_ : dict of ndarrays
+        Scores by which the values were chosen. They are no estimate for other rows: the highest of many is too high.
         For each combination: `lam`, `mu`, `nu`, `mean_test_score`, `std_test_score`, `rank_test_score` and
         `split<k>_test_score`.
     model_ : AdviceSVC
@@ -108,7 +112,9 @@ class AdviceSVCCV(PlaneClassifier):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
+    ) -> Self:
         """Choose the costs and find the plane.
 
         Parameters
@@ -119,6 +125,10 @@ class AdviceSVCCV(PlaneClassifier):
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
             Weights of the points, in fits and scores.
+        groups : array-like of shape (m,), optional
+            Rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            Numbers, dates or ISO texts; folds are tested on rows later than those they were trained on.
 
         Returns
         -------
@@ -130,8 +140,8 @@ class AdviceSVCCV(PlaneClassifier):
         grid = self._grid()
         self._model(grid[0])._check_parameters()
         case = read_case(self, X, y, sample_weight)
-        splits = self._splits(case)
-        scores = self._score_folds(case, grid, splits)
+        self.folds_ = self._folds(case, groups, times)
+        scores = self._score_folds(case, grid, list(self.folds_.pairs))
         self.cv_results_ = _results(grid, scores)
         # The grid is in the order of preference, so that the first of the best is the one to take.
         self.lam_, self.mu_, self.nu_ = grid[int(np.argmax(scores.mean(axis=1)))]
@@ -167,18 +177,16 @@ class AdviceSVCCV(PlaneClassifier):
         nus = _values("nus", self.nus, _NUS) if refines else [1.0]
         return [(lam, mu, nu) for mu, lam, nu in product(mus[::-1], lams, nus[::-1])]
 
-    def _splits(self, case: AdviceCase) -> list[Any]:
+    def _folds(self, case: AdviceCase, groups: Any, times: Any) -> Folds:
         signs = case.y > 0
         rarer = int(min(signs.sum(), (~signs).sum()))
-        cv = self.cv
-        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-            if rarer < 2:
-                raise DataError(
-                    f"cross-validation needs at least 2 points of each class, and the rarer class has {rarer}; "
-                    "use AdviceSVC or AdviceBlendSVC"
-                )
-            cv = min(int(cv), rarer)
-        return list(check_cv(cv, signs, classifier=True).split(case.points, signs))
+        is_number = isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool)
+        if is_number and times is None and rarer < 2:
+            raise DataError(
+                f"cross-validation needs at least 2 points of each class, and the rarer class has {rarer}; "
+                "use AdviceSVC or AdviceBlendSVC"
+            )
+        return Splitting(self.cv, groups, times).folds(case.points, signs)
 
     def _score_folds(self, case: AdviceCase, grid: list[Costs], splits: list[Any]) -> FloatArray:
         settings = self._model(grid[0])

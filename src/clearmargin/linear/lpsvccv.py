@@ -35,6 +35,7 @@ from clearmargin.linear.path_scores import (
     score_fold,
 )
 from clearmargin.linear.plane import PlaneClassifier
+from clearmargin.linear.splitting import Folds, Splitting
 from clearmargin.linear.validation import (
     TwoClasses,
     check_choice,
@@ -84,7 +85,8 @@ class LPSVCCV(PlaneClassifier):
         Values of `nu` to try. By default a grid of 20 values by factors of the square root of 2, upwards from
         where the first feature enters, so that it fits the number of rows and the scale of the data.
     cv : int, splitter or iterable, default 10
-        Cross-validation; an int means stratified folds.
+        Folds by which `nu` is chosen; an int means stratified folds, at most as many as the rarer class has rows. For
+        groups and times, see `fit`.
     rule : {"best", "1se"}, default "best"
         "best" takes the highest mean score (of equal ones the sparsest plane); "1se" the sparsest plane whose mean
         score is within one standard error of it.
@@ -110,7 +112,10 @@ class LPSVCCV(PlaneClassifier):
     features_ : ndarray of int
         Columns over which the plane was trained: all of them, or those that the cap left. The plane is that of
         `LPSVC(nu_)` on these columns.
+    folds_ : Folds
+        Training and test rows of the search, how they were made, and how many rows occur in both parts of a fold.
     cv_results_ : dict of ndarrays
+        Scores by which the value was chosen. They are no estimate for other rows: the highest of many is too high.
         For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
         `se_test_score`, `rank_test_score` and `split<k>_test_score`. Where `features_` are not all columns, these are
         planes over them.
@@ -156,7 +161,16 @@ class LPSVCCV(PlaneClassifier):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
+        **params: Any,
+    ) -> Self:
         """Choose `nu` and find the plane.
 
         Parameters
@@ -167,8 +181,12 @@ class LPSVCCV(PlaneClassifier):
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
             Weights of the points, in the fits and (if the scorer asks for them) in the scores.
+        groups : array-like of shape (m,), optional
+            Rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            Numbers, dates or ISO texts; folds are tested on rows later than those they were trained on.
         **params : dict
-            Metadata for the splitter and the scorer, such as `groups`, with metadata routing enabled.
+            More metadata for the splitter and the scorer, with metadata routing enabled.
 
         Returns
         -------
@@ -180,8 +198,9 @@ class LPSVCCV(PlaneClassifier):
         self._check_max_features()
         points, labels = read_training(self, X, y, accept_sparse=True)
         weight = point_costs(labels, sample_weight, None, points)
-        routed = self._route(None if sample_weight is None else weight, params)
-        task = _Task(points, labels, weight, routed, self._splits(points, labels, routed))
+        routed = self._route(None if sample_weight is None else weight, groups, params)
+        self.folds_ = self._folds(points, labels, routed, groups, times)
+        task = _Task(points, labels, weight, routed, list(self.folds_.pairs))
         self.features_ = np.arange(points.shape[1])
         tried = self._try(task, self.features_, [self.features_] * len(task.splits))
         if self._cap_costs(tried.table):
@@ -268,17 +287,22 @@ class LPSVCCV(PlaneClassifier):
     def _scorer(self) -> Any:
         return check_scoring(self, scoring=self.scoring or "accuracy")
 
-    def _route(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+    def _route(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> Any:
         """Say which metadata go to the splitter and the scorer."""
         _raise_for_params(params, self, "fit")
         if _routing_enabled():
-            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return process_routing(
+                self, "fit", sample_weight=sample_weight, groups=groups, **params
+            )
         score = {} if sample_weight is None else {"sample_weight": sample_weight}
         return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=score))
 
-    def _splits(self, points: Any, labels: TwoClasses, routed: Any) -> list[Any]:
-        splitter = check_cv(self.cv, labels.codes, classifier=True)
-        return list(splitter.split(points, labels.codes, **routed.splitter.split))
+    def _folds(
+        self, points: Any, labels: TwoClasses, routed: Any, groups: Any, times: Any
+    ) -> Folds:
+        """Split the rows; what was routed to the splitter besides groups goes to it as it is."""
+        more = {name: own for name, own in routed.splitter.split.items() if name != "groups"}
+        return Splitting(self.cv, groups, times, params=more).folds(points, labels.codes)
 
     def _fold(self, task: _Task, split: Any, columns: IntArray) -> Fold:
         (train, test), points, labels = split, task.points, task.labels
