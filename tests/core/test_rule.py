@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Box, Polyhedron, Rule, RuleStats
+from clearmargin import parse_rules
+from clearmargin.core import Box, FeatureSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import InvalidValueError
 
@@ -150,3 +152,26 @@ def test_a_rule_shows_what_is_not_the_default():
     assert repr(Rule(BOX, "a")) == "Rule(Box({0: [0, 1]}, n_features=1), 'a')"
     full = Rule(BOX, 1, name="n", weight=2, proof="proved")
     assert repr(full).endswith("1, name='n', weight=2, proof='proved')")
+
+
+def test_a_rule_prints_itself_in_the_rule_language():
+    rules = parse_rules(
+        "feature c: in {`deep red`, blue}\nfeature bmi\nobese: bmi >= 30 and c = `deep red` => ill [weight 2]"
+    )
+    assert str(rules[0]) == "obese: c = `deep red` and bmi >= 30 => ill [weight 2]"
+    assert str(next(iter(rules))) == str(rules[0])
+    assert str(pickle.loads(pickle.dumps(rules))[0]) == str(rules[0])
+
+
+def test_a_rule_outside_of_a_set_calls_its_features_by_position():
+    box = Box([30.0, -np.inf, -np.inf], [60.0, np.inf, 2.0], sets={1: {0, 2}})
+    assert str(Rule(box, "ill")) == "30 <= x0 <= 60 and x1 in {`0`, `2`} and x2 <= 2 => ill"
+    assert str(Rule(Polyhedron([[1.0, 2.0]], [3.0]), 1.0)) == "x0 + 2*x1 <= 3 => 1.0"
+
+
+def test_a_rule_in_two_sets_prints_the_names_of_each():
+    rule = Rule(Box([30.0], [60.0]), "ill")
+    first = RuleSet([rule], FeatureSpace(["bmi"]))
+    second = RuleSet(first, FeatureSpace(["age"]))
+    assert (str(first[0]), str(second[0])) == ("30 <= bmi <= 60 => ill", "30 <= age <= 60 => ill")
+    assert first[0] == second[0]

@@ -42,7 +42,7 @@ def test_there_are_examples_of_both():
 
 
 def test_the_declarations_say_what_the_page_says():
-    rules = parse_rules(blocks("rules")[2])
+    rules = parse_rules(blocks("rules")[3])
     assert rules.classes == ("benign", "malignant")
     assert rules.space == FeatureSpace(
         ["age", "colour", "worst area", "bmi"],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
 
 from clearmargin.core.box import Box
 from clearmargin.core.polyhedron import Polyhedron
+from clearmargin.core.space import FeatureSpace
 from clearmargin.core.stats import RuleStats
 from clearmargin.core.value import Value, number
 from clearmargin.exceptions import InvalidValueError
@@ -57,6 +58,12 @@ class Rule(Value):
     >>> rule = Rule(Box([30.0], [60.0]), "ill", name="obese")
     >>> rule.region.contains([[35.0]])
     array([ True])
+
+    Printed, a rule stands in the rule language, with the names of the rule set that it belongs to or, outside of one,
+    with ``x0``, ``x1`` and so on:
+
+    >>> print(rule)
+    obese: 30 <= x0 <= 60 => ill
     """
 
     region: Region
@@ -66,6 +73,8 @@ class Rule(Value):
     origin: Origin = field(compare=False)
     proof: Proof | None = field(compare=False)
     stats: RuleStats | None = field(compare=False)
+    # Of the set that the rule belongs to, for printing alone.
+    _space: FeatureSpace | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -105,7 +114,16 @@ class Rule(Value):
             origin=origin,
             proof=proof,
             stats=stats,
+            _space=None,
         )
+
+    def _named_by(self, space: FeatureSpace) -> Rule:
+        """Give the same rule with names to print: itself, unless it has those of another set."""
+        if self._space is space:
+            return self
+        rule = self if self._space is None else _rebuilt(self)
+        rule._set(_space=space)
+        return rule
 
     @property
     def n_features(self) -> int:
@@ -124,6 +142,18 @@ class Rule(Value):
         extras += [f"weight={self.weight:g}"] if self.weight != 1 else []
         extras += [f"proof={self.proof!r}"] if self.proof is not None else []
         return f"Rule({', '.join([repr(self.region), repr(self.label), *extras])})"
+
+    def __str__(self) -> str:
+        from clearmargin.text.printer import format_rule
+
+        return format_rule(self, self._space)
+
+
+def _rebuilt(rule: Rule) -> Rule:
+    """A copy of a rule; its parts have been checked already."""
+    copy = object.__new__(Rule)
+    copy._set(**{f.name: getattr(rule, f.name) for f in fields(rule)})
+    return copy
 
 
 def as_label(label: object) -> Label:

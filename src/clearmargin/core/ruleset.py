@@ -91,6 +91,7 @@ class RuleSet(Value, Sequence[Rule]):
             if rule.label not in known:
                 hint = nearest_name(str(rule.label), [str(c) for c in labels])
                 raise InvalidValueError(f"rule {k} says {rule.label!r}, which is no class{hint}")
+        members = tuple(rule._named_by(space) for rule in members)
         self._set(rules=members, space=space, classes=labels, _packed=None)
 
     def __len__(self) -> int:

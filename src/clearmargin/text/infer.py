@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from clearmargin.core.rule import Label
 from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import RuleSyntaxError
+from clearmargin.text.lexer import NOT_NUMBERS
 from clearmargin.text.source import Source, shown
 from clearmargin.text.syntax import Bound, Chain, Condition, Membership, Name, RuleNode
 
-__all__ = ["infer_classes", "infer_space"]
+__all__ = ["infer_classes", "infer_space", "refuse_infinity"]
 
 
 def infer_classes(rules: Sequence[RuleNode]) -> tuple[Label, ...]:
@@ -53,6 +54,17 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
     return FeatureSpace(usage.features, categories=kinds)
 
 
+def refuse_infinity(source: Source, name: Name) -> None:
+    """Raise if `inf` or `nan` stands where a number is meant; in backquotes it is a name like others."""
+    if name.text.lower() in NOT_NUMBERS and source.text[name.start] != "`":
+        raise source.error(
+            f"{shown(name.text)} is no number that a feature can be compared with; leave the condition out where "
+            f"there is no bound (as a name it is written `{name.text}`)",
+            name.start,
+            name.end,
+        )
+
+
 def _compared_as_numbers(rules: Sequence[RuleNode]) -> Iterator[str]:
     """Names that stand in a comparison which can only be one of numbers."""
     for rule in rules:
@@ -89,6 +101,7 @@ class _Usage:
             self._note_equality(*match)
 
     def _note_number(self, name: Name) -> None:
+        refuse_infinity(self.source, name)
         if self.features.setdefault(name.text, None) is not None:
             raise self._both_ways(name)
 
@@ -107,6 +120,7 @@ class _Usage:
         if found is None:
             raise self._both_ways(feature)
         for member in members:
+            refuse_infinity(self.source, member)
             if member.is_number:
                 self._spelled.append((feature.text, member))
             else:

@@ -11,6 +11,7 @@ from clearmargin.text.source import Source, shown
 __all__ = [
     "KEYWORDS",
     "NAME",
+    "NOT_NUMBERS",
     "NUMBER",
     "Token",
     "escape",
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "true", "false"})
+# What Python and databases print for numbers that no condition can be made of; as names they go into backquotes.
+NOT_NUMBERS = frozenset({"inf", "infinity", "nan"})
 
 # Quantifiers are possessive (++): what was read is never given back, so reading takes linear time.
 NAME = r"[^\W\d]\w*+(?:\.\w++)*+"
@@ -188,7 +191,7 @@ def is_bare_name(text: str) -> bool:
     >>> is_bare_name("petal.width"), is_bare_name("petal width"), is_bare_name("in")
     (True, False, False)
     """
-    return _BARE.fullmatch(text) is not None and text.lower() not in KEYWORDS
+    return _BARE.fullmatch(text) is not None and text.lower() not in KEYWORDS | NOT_NUMBERS
 
 
 def quote(text: str) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from clearmargin.core.rule import Label
+from clearmargin.core.space import FeatureSpace
 from clearmargin.text.cursor import Cursor
 from clearmargin.text.declarations import is_declaration, parse_classes, parse_feature
 from clearmargin.text.lexer import KEYWORDS, scan_line
 from clearmargin.text.plain import read_plain_rule
 from clearmargin.text.premise import parse_premise
+from clearmargin.text.sentences import KnownNames, is_sentence, sentence_tokens
 from clearmargin.text.source import Source, shown
 from clearmargin.text.syntax import ClassesNode, FeatureNode, RuleNode, Tree
 
@@ -15,13 +20,19 @@ __all__ = ["parse_tree"]
 Statement = RuleNode | FeatureNode | ClassesNode
 
 
-def parse_tree(source: Source) -> Tree:
+def parse_tree(
+    source: Source, space: FeatureSpace | None = None, classes: Iterable[Label] | None = None
+) -> Tree:
     """Read a whole text as a tree of what was written.
 
     Parameters
     ----------
     source : Source
         The text.
+    space : FeatureSpace, optional
+        The features that sentences may name as they are printed; by default those that the text declares.
+    classes : iterable of labels, optional
+        The classes, likewise.
 
     Returns
     -------
@@ -36,8 +47,14 @@ def parse_tree(source: Source) -> Tree:
     """
     tree = Tree()
     declared: set[str] = set()
+    sentences: list[tuple[int, int, int]] = []
     for start, end in source.lines():
-        statement = read_plain_rule(source, start, end) or _parse_line(source, start, end)
+        statement: Statement | None = read_plain_rule(source, start, end)
+        if statement is None:
+            if is_sentence(source, start, end):
+                sentences.append((len(tree.rules) + len(sentences), start, end))
+                continue
+            statement = _parse_line(source, start, end)
         if statement is None:
             continue
         if isinstance(statement, RuleNode):
@@ -54,7 +71,25 @@ def parse_tree(source: Source) -> Tree:
                 raise source.error("this feature is declared twice", name.start, name.end)
             declared.add(name.text)
             tree.features.append(statement)
+    if sentences:
+        _add_sentences(tree, source, sentences, space, classes)
     return tree
+
+
+def _add_sentences(
+    tree: Tree,
+    source: Source,
+    sentences: list[tuple[int, int, int]],
+    space: FeatureSpace | None,
+    classes: Iterable[Label] | None,
+) -> None:
+    """Read sentences last, when all declarations are known, and put each rule in its place."""
+    if classes is None:
+        classes = () if tree.classes is None else [node.value for node in tree.classes.labels]
+    known = KnownNames.gather(space, tree.features, classes)
+    for place, start, end in sentences:
+        cursor = Cursor(source, sentence_tokens(source, start, end, known))
+        tree.rules.insert(place, _parse_rule(cursor))
 
 
 def _parse_line(source: Source, start: int, end: int) -> Statement | None:

@@ -112,6 +112,8 @@ def _no_comparison(cursor: Cursor) -> str:
 
 def _between_words(cursor: Cursor) -> str:
     before = cursor.before
+    if before.text.lower() == "if":
+        return "a sentence that starts with 'if' has 'then' before its class, not '=>'"
     if before.kind == "number":
         return "a weight is written 2*x"
     if before.kind == "name" and cursor.token.kind == "name":

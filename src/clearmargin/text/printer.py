@@ -19,6 +19,7 @@ __all__ = [
     "check_rules",
     "format_label",
     "format_number",
+    "format_rule",
     "format_rules",
 ]
 
@@ -55,11 +56,41 @@ def format_rules(rules: RuleSet) -> str:
         lines.append(f"classes: {', '.join(spelling.values())}")
     if not _says_its_space(rules):
         lines += [_declare(rules.space, j, phrases) for j in range(len(rules.space))]
-    for rule in rules:
-        name = "" if rule.name is None else f"{quote(rule.name)}: "
-        weight = "" if rule.weight == 1 else f" [weight {format_number(rule.weight)}]"
-        lines.append(f"{name}{phrases.premise(rule)} => {spelling[rule.label]}{weight}")
+    lines += [_line(rule, phrases, spelling[rule.label]) for rule in rules]
     return "".join(f"{line}\n" for line in lines)
+
+
+def format_rule(rule: Rule, space: FeatureSpace | None = None) -> str:
+    """Write one rule in the rule language, as a line without declarations.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    space : FeatureSpace, optional
+        Its features; without it they are called x0, x1 and so on, and categories by their codes.
+
+    Returns
+    -------
+    str
+        One line, without its end.
+
+    Examples
+    --------
+    >>> format_rule(Rule(Box([30.0, 0.0], [60.0, np.inf]), "ill"))
+    '30 <= x0 <= 60 and x1 >= 0 => ill'
+    """
+    if space is None:
+        codes = {f"x{j}": range(max(kinds) + 1) for j, kinds in rule.region.sets.allowed}
+        names = [f"x{j}" for j in range(rule.n_features)]
+        space = FeatureSpace(names, categories={j: map(str, kinds) for j, kinds in codes.items()})
+    return _line(rule, Phrases(space), format_label(rule.label))
+
+
+def _line(rule: Rule, phrases: Phrases, label: str) -> str:
+    name = "" if rule.name is None else f"{quote(rule.name)}: "
+    weight = "" if rule.weight == 1 else f" [weight {format_number(rule.weight)}]"
+    return f"{name}{phrases.premise(rule)} => {label}{weight}"
 
 
 def check_rules(rules: object) -> None:

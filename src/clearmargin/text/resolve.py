@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clearmargin.core.rule import Label, Rule
+from clearmargin.core.rule import Label, Rule, as_label
 from clearmargin.core.ruleset import RuleSet
 from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import InvalidValueError
@@ -25,7 +25,8 @@ def parse_rules(
     Parameters
     ----------
     text : str
-        One rule a line: ``name: premise => class [weight 2]``; see the reference of the rule language.
+        One rule a line, ``name: premise => class [weight 2]`` or ``if premise then class``; see the reference of
+        the rule language.
     space : FeatureSpace, optional
         The features that may occur. Without it they are what the text declares or, if it declares none, what
         the rules speak about, in the order in which they appear.
@@ -57,8 +58,9 @@ def parse_rules(
     if isinstance(classes, str):
         raise TypeError(f"classes must be a list of labels, not the single text {classes!r}")
     source = Source(text)
-    tree = parse_tree(source)
-    words = make_vocabulary(source, tree, space, classes)
+    labels = None if classes is None else tuple(as_label(label) for label in classes)
+    tree = parse_tree(source, space, labels)
+    words = make_vocabulary(source, tree, space, labels)
     rules = [_make_rule(node, words) for node in tree.rules]
     return RuleSet(rules, words.space, words.classes)
 

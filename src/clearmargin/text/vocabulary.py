@@ -13,7 +13,7 @@ import numpy as np
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import RuleSyntaxError
-from clearmargin.text.infer import infer_classes, infer_space
+from clearmargin.text.infer import infer_classes, infer_space, refuse_infinity
 from clearmargin.text.source import Source, shown, suggestion
 from clearmargin.text.syntax import Bound, Chain, Condition, LabelNode, Membership, Name, Tree
 
@@ -55,6 +55,7 @@ class Vocabulary:
         """Index of a feature."""
         index = self._index.get(name.text)
         if index is None:
+            refuse_infinity(self.source, name)
             raise self.source.error(
                 f"unknown feature {shown(name.text)}{suggestion(name.text, self._index)}",
                 name.start,
