@@ -92,7 +92,7 @@ def coverage_corner(
 def prices(side: Side, region: Region, Z: FloatArray) -> tuple[FloatArray, float, FloatArray]:
     """What each point needs of each feature, the slack, and what the region's far faces would cost."""
     P = (Z - region.near) * side.a
-    return P, side.usable_slack(region), side.a * (region.far - region.near)
+    return P, side.slack(region.near), side.a * (region.far - region.near)
 
 
 def covered(P: FloatArray, budget: FloatArray) -> BoolArray:

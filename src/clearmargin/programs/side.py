@@ -17,16 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.core import Box, HalfSpace
-from clearmargin.core.sign import exact_sign
+from clearmargin.core.sign import exact_score, exact_sign
 
 __all__ = ["Corner", "FoundBox", "Region", "Side"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Index = NDArray[np.intp]
-
-# Up to here fractions cost less than a millisecond a corner.
-_FEW_FEATURES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +170,12 @@ class Side:
         return Box(lower, upper, lower_closed, upper_closed)
 
     def slack(self, z: FloatArray) -> float:
-        """How far below the plane a point is, g - a'z, in floating point."""
-        return self.g - float(self.a @ z)
+        """How far below the plane a point is, g - a'z, rounded once.
 
-    def usable_slack(self, region: Region) -> float:
-        """The slack of a region's near corner; below a plane of many features less what rounding could make of it.
-
-        A corner that spends a little less than the slack is so clearly inside that exact arithmetic, which is slow
-        for many features, is not needed to say so. With few features all is spent: corners on the plane have the
-        rounder numbers.
+        The sum has no error of its own: in a column with an offset the slack is a small difference of large numbers,
+        and a corner that is computed from a wrong one is far from the plane or beyond it.
         """
-        slack = self.slack(region.near)
-        if len(self.a) <= _FEW_FEATURES:
-            return slack
-        reach = np.maximum(np.abs(region.near), np.abs(region.far))
-        size = float(self.a @ reach) + abs(self.g)
-        # Twice the error bound of `exact_sign`, and as much again for the computation of the corner.
-        band = 4.0 * (len(self.a) + 2) * float(np.finfo(np.float64).eps) * size
-        return slack - band if slack > 2.0 * band else slack
+        return -exact_score(self.a, z, -self.g)
 
     def admits(self, corner: Corner) -> bool:
         """Decide exactly whether a box with these far faces lies wholly on this side."""

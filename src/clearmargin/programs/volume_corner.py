@@ -12,11 +12,14 @@ spent. This is water-filling. The printed iteration (eqs. 14, 15) forgets earlie
 literally; with clamps that stay it converges to the same point. If the slack pays for the whole region, the region
 is the rule.
 
-A corner computed in floating point may lie beyond the plane by a rounding error. It is moved back until exact
-arithmetic says that the box is inside.
+A corner computed in floating point may lie beyond the plane by a rounding error. The excess is computed exactly, and
+the face that loses the least of its width is moved back by it.
 """
 
 from __future__ import annotations
+
+import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,8 +27,9 @@ from clearmargin.programs.side import BoolArray, Corner, FloatArray, Region, Sid
 
 __all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
 
-# Each step of a repair removes twice the excess seen; a handful suffices unless coordinates have no digits left.
-_REPAIRS = 60
+# As computed, and one and two digits nearer: no face is rounded by more than one digit of the last place.
+_ROUNDINGS = 3
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
@@ -53,7 +57,7 @@ def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
     array([0.2, 0.8])
     """
     dear = side.a * (region.far - region.near)
-    slack = side.usable_slack(region)
+    slack = side.slack(region.near)
     if slack > 0:
         spent = water_fill(np.zeros_like(dear), dear, slack)
         corner = corner_at(side, region, spent, spent >= dear)
@@ -113,38 +117,55 @@ def corner_at(side: Side, region: Region, spent: FloatArray, at_end: BoolArray) 
     Corner or None
         None when no open face can be placed strictly beyond its near face.
     """
-    far = np.where(at_end, region.far, region.near + spent / side.a)
     # A face may not pass the region's own, nor touch it from inside with another flag.
-    at_end = at_end | (far >= region.far)
-    far = np.where(at_end, region.far, far)
+    rounded = region.near + spent / side.a
+    at_end = at_end | (rounded >= region.far)
+    far = np.where(at_end, region.far, rounded)
     closed = at_end & region.far_closed
-    for _ in range(_REPAIRS):
+    for _ in range(_ROUNDINGS):
         corner = Corner(far, closed)
-        if side.admits(corner):
-            return corner if (far > region.near)[~closed].all() else None
-        moved = _pull_back(side, region, far, at_end)
-        if moved is None:
-            return None
-        far, at_end = moved
-        closed = at_end & region.far_closed
+        if not side.admits(corner):
+            corner = _pull_back(side, region, corner, at_end)
+        if _has_room(region, corner) and side.admits(corner):
+            return corner
+        # The excess of many roundings may be more than the width of any one face: round all the other way.
+        far = np.where(at_end, far, np.nextafter(far, -np.inf))
     return None
 
 
-def _pull_back(
-    side: Side, region: Region, far: FloatArray, at_end: BoolArray
-) -> tuple[FloatArray, BoolArray] | None:
-    """Move the face that has most to give below the excess."""
-    reach = side.a * (far - region.near)
-    # Faces on the region's end stay there as long as others can give.
-    candidates = reach if at_end.all() else np.where(at_end, -np.inf, reach)
-    i = int(np.argmax(candidates))
-    if not candidates[i] > 0:
-        return None
+def _has_room(region: Region, corner: Corner) -> bool:
+    """Whether each open face lies strictly beyond its near face."""
+    return bool((corner.far > region.near)[~corner.closed].all())
+
+
+def _pull_back(side: Side, region: Region, corner: Corner, at_end: BoolArray) -> Corner:
+    """Move back, by just the excess, the face that loses the smallest share of its width."""
+    far = corner.far
     excess = max(-side.slack(far), 0.0)
-    far, at_end = far.copy(), at_end.copy()
-    far[i] = min(far[i] - 2.0 * excess / side.a[i], np.nextafter(far[i], -np.inf))
-    at_end[i] = False
-    return far, at_end
+    width = far - region.near
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        # A face moves by steps of its own digits, which may be coarser than the excess.
+        loss = np.maximum(excess / side.a, np.spacing(np.abs(far))) / width
+    loss = np.where(width > 0, loss, np.inf)
+    # Faces on the region's end stay there as long as others can give.
+    others = np.where(at_end, np.inf, loss)
+    i = int(np.argmin(loss if at_end.all() else others))
+    moved, closed = far.copy(), corner.closed.copy()
+    moved[i] = _below(float(far[i]), excess, float(side.a[i]))
+    closed[i] = False
+    return Corner(moved, closed)
+
+
+def _below(face: float, excess: float, weight: float) -> float:
+    """The largest float that is below a face by at least an excess, which has been rounded once."""
+    rounded_up = math.nextafter(excess, math.inf) if excess else 0.0
+    if not math.isfinite(rounded_up):
+        return -math.inf
+    exact = Fraction(face) - Fraction(rounded_up) / Fraction(weight)
+    if exact < -_LARGEST:
+        return -math.inf
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
 
 
 def deepest_corner(side: Side, Z: FloatArray) -> Corner:
