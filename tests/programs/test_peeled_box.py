@@ -59,6 +59,28 @@ def test_the_box_lies_in_all_half_spaces_and_in_the_region_and_holds_a_point(see
     assert box.contains(X).any()
 
 
+def test_a_hull_that_fits_goes_out_as_far_as_fractions_say_and_not_half_of_it():
+    shares = []
+    for seed in range(60):
+        halfspaces, region, X = problem(seed)
+        X = X[:1]
+        if not len(X):
+            continue
+        hull = Box(X[0], X[0])
+        room = Box(hull.lower, region.upper), Box(region.lower, hull.upper)
+        share = Fraction(1)
+        for h in halfspaces:
+            way = 2 * worst(hull, h) - worst(room[0], h) - worst(room[1], h)
+            if way > worst(hull, h):
+                share = min(share, worst(hull, h) / way)
+        box = peeled_box(halfspaces, region, X)
+        if share > Fraction(1, 1000):
+            reach = X[0] + float(share) * (region.upper - X[0])
+            np.testing.assert_allclose(box.upper - X[0], reach - X[0], rtol=2e-5)
+            shares.append(float(share))
+    assert len(shares) > 20
+
+
 def test_points_whose_hull_fits_are_all_covered():
     plane = Hyperplane([1.0, 1.0], -10.0)
     X = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])

@@ -13,13 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearmargin.core import Box, HalfSpace
+from clearmargin.core.sign import exact_score
 from clearmargin.programs.side import BoolArray, FloatArray, Index
 
 __all__ = ["peeled_box"]
 
+_EPS = float(np.finfo(np.float64).eps)
+
 # With many points this share of those left is peeled at a time, as in `coverage_corner`.
 _PEEL_SHARE = 200
-_RETREATS = 60
+# How much of the way out is given up when exact arithmetic finds a corner beyond a plane. Rounding errors ask for next
+# to nothing, and only the hull itself is left in the end.
+_RETREATS = (0.0, *(2.0**-k for k in range(48, 0, -3)), 1.0)
 
 
 def peeled_box(halfspaces: Sequence[HalfSpace], region: Box, X: FloatArray) -> Box | None:
@@ -44,24 +49,29 @@ def peeled_box(halfspaces: Sequence[HalfSpace], region: Box, X: FloatArray) -> B
     rest = _peel(V, g, X)
     lower, upper = rest.min(axis=0), rest.max(axis=0)
     reach = _let_out(V, g, lower, upper, region)
-    for _ in range(_RETREATS):
-        box = _grown(lower, upper, region, reach)
+    for retreat in _RETREATS:
+        box = _grown(lower, upper, region, reach * (1.0 - retreat))
         if all(box.is_inside(h) for h in halfspaces):
             return box
-        reach *= 0.5 if reach > 1e-9 else 0.0
     return _single_point(halfspaces, rest)
 
 
-def _worst(V: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """The largest value of each v_h'x over a box."""
-    return np.asarray(np.where(V > 0, V * upper, V * lower).sum(axis=1))
+def _excess(V: FloatArray, g: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """How far a box is beyond each plane; negative where it is clear of it. Sums near zero are made exact."""
+    corners = np.where(V > 0, upper, lower)
+    terms = V * corners
+    excess = np.asarray(terms.sum(axis=1) - g)
+    error = (V.shape[1] + 2) * _EPS * (np.abs(terms).sum(axis=1) + np.abs(g))
+    for h in np.flatnonzero(np.abs(excess) <= error):
+        excess[h] = exact_score(V[h], corners[h], -float(g[h]))
+    return excess
 
 
 def _peel(V: FloatArray, g: FloatArray, X: FloatArray) -> FloatArray:
     rest = X
     while len(rest) > 1:
         lower, upper = rest.min(axis=0), rest.max(axis=0)
-        excess = _worst(V, lower, upper) - g
+        excess = _excess(V, g, lower, upper)
         h = int(np.argmax(excess))
         if excess[h] < 0:
             break
@@ -95,7 +105,7 @@ def _let_out(
     room_up = np.where(np.isfinite(region.upper), region.upper - upper, 0.0)
     room_down = np.where(np.isfinite(region.lower), lower - region.lower, 0.0)
     dear = np.where(V > 0, V * room_up, -V * room_down).sum(axis=1)
-    slack = g - _worst(V, lower, upper)
+    slack = -_excess(V, g, lower, upper)
     shares = np.divide(slack, dear, out=np.ones_like(slack), where=dear > slack)
     return float(np.clip(shares.min(), 0.0, 1.0))
 
