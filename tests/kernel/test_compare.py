@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -14,7 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from clearmargin import RuleExtractor
 from clearmargin.core import Box, Rule
@@ -23,6 +27,8 @@ from clearmargin.kernel.compare import compare_extractors, count_bounds
 from clearmargin.kernel.comparison import MEASURES, ExtractorComparison, ExtractorFigures
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
 from clearmargin.kernel.surrogate_rules import SurrogateRules
+from clearmargin.linear.splitting import Splitting
+from clearmargin.store import PlaneModel
 from clearmargin.text import parse_rules
 
 from .conftest import ring
@@ -282,7 +288,7 @@ def test_the_frame_has_a_mean_and_an_error_for_each_measure(everything):
 
 def test_the_text_is_a_table_of_aligned_columns(everything):
     summary, *lines = str(everything).splitlines()
-    assert "3 folds" in summary
+    assert "3 stratified folds, shuffled with seed 0" in summary
     assert f"{100 * everything.model_accuracy:.1f}" in summary
     assert len({len(line) for line in lines}) == 1
     assert f"{100 * everything['fuzzy sets'].mean('fidelity'):.1f}" in lines[4]
@@ -328,7 +334,7 @@ def test_unknown_names_are_refused_with_those_that_exist(everything):
         ({"extractors": {"it": SurrogateRules}}, InvalidValueError, r"extractors\['it'\] must be"),
         ({"extractors": {"it": SVC()}}, InvalidValueError, "parameter 'estimator'.*not SVC"),
         ({"cv": []}, InvalidValueError, "no folds"),
-        ({"cv": 1}, ValueError, "n_splits"),
+        ({"cv": 1}, InvalidValueError, "cv must be a whole number from 2"),
         ({"y": np.ones(5)}, DataError, "90 rows but y has 5"),
     ],
     ids=[
@@ -351,10 +357,52 @@ def test_bad_input_is_refused(changes, error, message):
         compare_extractors(model, table, labels, **given)
 
 
-def test_a_frozen_model_is_refused_since_its_figures_are_not_held_out():
+def test_what_stays_trained_is_refused_since_its_figures_are_not_held_out():
     X, y = ring(90, seed=1)
-    with pytest.raises(InvalidValueError, match="not be held out"):
-        compare_extractors(FrozenEstimator(SVC().fit(X, y)), X, y)
+    machine = SVC().fit(X, y)
+    plane = PlaneModel.from_estimator(LinearSVC().fit(X, y), X)
+    with pytest.raises(
+        InvalidValueError, match=r"FrozenEstimator stays trained .* not be held out"
+    ):
+        compare_extractors(FrozenEstimator(machine), X, y)
+    with pytest.raises(InvalidValueError, match="estimator=FrozenEstimator stays trained"):
+        compare_extractors(CalibratedClassifierCV(FrozenEstimator(machine)), X, y)
+    with pytest.raises(InvalidValueError, match="planemodel=PlaneModel stays trained"):
+        compare_extractors(make_pipeline(plane), X, y)
+    tree = FrozenEstimator(DecisionTreeClassifier().fit(X, y))
+    with pytest.raises(
+        InvalidValueError, match=r"extractors\['t'\]: learner=FrozenEstimator stays"
+    ):
+        compare_extractors(SVC(), X, y, extractors={"t": SurrogateRules(learner=tree)})
+    # The model that an extractor was given does not matter: another one is put in its place.
+    rules = {"linear": RuleExtractor(plane)}
+    assert np.isfinite(compare_extractors(LinearSVC(), X, y, cv=2, extractors=rules).model_accuracy)
+
+
+@pytest.mark.parametrize("how", ["groups", "times"])
+def test_rows_of_a_group_are_together_and_tests_come_after_training(how):
+    X, y = ring(90, seed=1)
+    column = np.arange(90) // 5
+    rules = {"tree": SurrogateRules(method="train")}
+    pairs = Splitting(3, **{how: column}, seed=4).folds(X, y).pairs
+    given = compare_extractors(SVC(), X, y, cv=pairs, extractors=rules, random_state=4)
+    by_column = compare_extractors(
+        SVC(), X, y, cv=3, extractors=rules, random_state=4, **{how: column}
+    )
+    np.testing.assert_array_equal(by_column.model_accuracies, given.model_accuracies)
+    words = "3 stratified folds of whole groups" if how == "groups" else "3 folds by time"
+    assert words in str(by_column)
+
+
+def test_rows_in_both_parts_of_a_fold_are_told():
+    X, y = ring(60, seed=1)
+    twice, labels = np.vstack([X, X[:7]]), np.concatenate([y, y[:7]])
+    rules = {"tree": SurrogateRules(method="train")}
+    text = str(compare_extractors(SVC(), twice, labels, cv=2, extractors=rules, random_state=0))
+    assert re.search(r"[1-9]\d* of the 67 rows tested also occur in the training part", text)
+    assert "also occur" not in str(
+        compare_extractors(SVC(), X, y, cv=2, extractors=rules, random_state=0)
+    )
 
 
 def test_faults_of_an_extractor_are_not_hidden(machine):

@@ -328,7 +328,7 @@ def test_a_frozen_model_is_not_cross_validated(data):
     frozen = RuleExtractor(FrozenEstimator(LPSVC(nu=1.0).fit(*data)))
     check = report(frozen, *data).to_dict()["validation"]
     assert not check["done"]
-    assert "frozen" in check["why"]
+    assert "estimator=FrozenEstimator was trained before" in check["why"]
 
 
 def test_a_fold_that_cannot_be_fitted_is_told(data):

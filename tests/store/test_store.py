@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -181,7 +183,12 @@ def test_a_model_is_a_frozen_classifier():
     model = PlaneModel.from_estimator(LPSVC(0.01).fit(X, y), X)
     assert is_classifier(model)
     assert model.fit(None, None) is model
-    assert np.array_equal(clone(model).predict(X), model.predict(X))
+    # A clone that kept its weights would be judged on rows that it was trained on.
+    with pytest.raises(InvalidValueError, match="cannot be cloned into an untrained model"):
+        clone(model)
+    with pytest.raises(InvalidValueError, match="cannot be cloned"):
+        cross_val_score(RuleExtractor(model), X, y)
+    assert np.array_equal(copy.deepcopy(model).predict(X), model.predict(X))
     assert model.hyperplane_.decision(X.to_numpy(float)).shape == (len(X),)
     assert model.score(X, y) > 0.9
 

@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.core import Box, Rule, RuleSet
@@ -19,6 +18,7 @@ from clearmargin.core.progress import Progress, progress_bar
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import ClearmarginError, InvalidValueError
 from clearmargin.extract.extractor import RuleExtractor
+from clearmargin.extract.retraining import find_trained_part
 from clearmargin.extract.surface import read_surface
 from clearmargin.extract.training import is_fitted, read_labels
 from clearmargin.kernel.base import KernelRules
@@ -29,6 +29,7 @@ from clearmargin.kernel.machine import read_machine
 from clearmargin.kernel.prototypes import PrototypeRules
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
 from clearmargin.kernel.surrogate_rules import SurrogateRules
+from clearmargin.linear.splitting import Splitting
 
 __all__ = ["compare_extractors", "count_bounds"]
 
@@ -44,6 +45,8 @@ def compare_extractors(
     y: Any,
     *,
     cv: Any = 10,
+    groups: Any = None,
+    times: Any = None,
     extractors: Mapping[str, Any] | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -58,7 +61,8 @@ def compare_extractors(
     ----------
     model : classifier
         The model. It is cloned and trained anew on each fold, also where it is fitted already: figures of a model
-        that has seen the rows are not held out. A frozen model, which stays fitted, is refused for that reason.
+        that has seen the rows are not held out. A frozen model, or one read from a file, stays trained, alone or as a
+        part of another; it is refused for that reason.
     X : data frame or array-like of shape (m, n)
         The table, as the model takes it.
     y : array-like of shape (m,)
@@ -66,6 +70,10 @@ def compare_extractors(
     cv : int, splitter or iterable of (train, test), default 10
         As in scikit-learn; a number of folds is stratified and shuffled. With repeated folds the standard errors are
         too small, since folds of different repetitions share rows.
+    groups : array-like of shape (m,), optional
+        A value for each row, such as the patient; rows with the same value are never in both parts of a fold.
+    times : array-like of shape (m,), optional
+        A number, date or ISO text for each row; folds are tested on rows later than those they were trained on.
     extractors : mapping from name to extractor, optional
         What to compare: extractors with a parameter `estimator`, which is filled with the trained model. By default
         all that can read the model, each as it is by default.
@@ -95,7 +103,8 @@ def compare_extractors(
     labels = read_labels(X, y)
     _check_model(model)
     seed = _seed(random_state)
-    splits = _splits(cv, X, labels, seed)
+    folds = Splitting(cv, groups, times, seed).folds(X, labels)
+    splits = folds.pairs
     first = clone(model).fit(_safe_indexing(X, splits[0][0]), labels[splits[0][0]])
     chosen = _choose(extractors, first, _safe_indexing(X, splits[0][0]))
     prepared = {name: _seeded(extractor, seed) for name, extractor in chosen.items()}
@@ -123,6 +132,8 @@ def compare_extractors(
             for name, results in measured.items()
         ),
         np.array(accuracies),
+        folds.how,
+        folds.note,
     )
 
 
@@ -156,9 +167,10 @@ def _check_model(model: Any) -> None:
     if isinstance(model, type) or not is_classifier(model):
         given = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidValueError(f"model must be a classifier, not {given}; rules say classes")
-    if is_fitted(clone(model)):
+    part = find_trained_part(model)
+    if part:
         raise InvalidValueError(
-            f"{type(model).__name__} stays fitted when it is cloned, so that its figures would not be held out; "
+            f"{part} stays trained when the model is cloned, so that its figures would not be held out; "
             "pass a model that can be trained anew"
         )
 
@@ -167,15 +179,6 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _splits(cv: Any, X: Any, labels: NDArray[Any], seed: int) -> list[Split]:
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
-    splits = list(check_cv(cv, labels, classifier=True).split(X, labels))
-    if not splits:
-        raise InvalidValueError("cv gives no folds; pass a number of folds from 2")
-    return splits
 
 
 def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
@@ -195,7 +198,18 @@ def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
                 f"extractors[{name!r}] must be an extractor with a parameter 'estimator', such as SurrogateRules() "
                 f"or RuleExtractor(), not {given}"
             )
+        part = find_trained_part(_without_model(extractor))
+        if part:
+            raise InvalidValueError(
+                f"extractors[{name!r}]: {part} stays trained when the extractor is cloned, so that its figures would "
+                "not be held out; pass one that can be trained anew"
+            )
     return dict(extractors)
+
+
+def _without_model(extractor: Any) -> Any:
+    """The same extractor without the model it was given, in whose place the trained one of each fold comes."""
+    return type(extractor)(**{**extractor.get_params(deep=False), "estimator": None})
 
 
 def _fitting(fitted: Any, X: Any) -> dict[str, Any]:
@@ -229,8 +243,8 @@ def _can_read(reader: Any, fitted: Any, X: Any) -> bool:
 
 
 def _seeded(extractor: Any, seed: int) -> Any:
-    """A copy of an extractor that gives the same each time."""
-    copy = clone(extractor)
+    """A copy of an extractor, for any model, that gives the same each time."""
+    copy = clone(_without_model(extractor))
     if copy.get_params(deep=False).get("random_state", 0) is None:
         copy.set_params(random_state=seed)
     return copy

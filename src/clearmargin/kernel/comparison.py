@@ -115,6 +115,10 @@ class ExtractorComparison:
         One for each extractor.
     model_accuracies : ndarray of shape (k,)
         The accuracy of the model itself on each fold.
+    how : str, optional
+        How the folds were made.
+    note : str, optional
+        What has to be said of rows that occur in both parts of a fold.
 
     See Also
     --------
@@ -130,6 +134,8 @@ class ExtractorComparison:
 
     extractors: tuple[ExtractorFigures, ...]
     model_accuracies: FloatArray
+    how: str = "folds"
+    note: str = ""
 
     @property
     def model_accuracy(self) -> float:
@@ -198,8 +204,9 @@ class ExtractorComparison:
     def _summary(self) -> str:
         k = len(self.model_accuracies)
         return (
-            f"Held out, means over {k} folds with standard errors; "
+            f"Held out, means over {k} {self.how}, with standard errors; "
             f"the model itself has an accuracy of {_number(self.model_accuracy, self.model_accuracy_se, share=True)} %."
+            + (f" {self.note}." if self.note else "")
         )
 
     def _cells(self) -> list[list[str]]:

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from clearmargin.core.columns import column_keys, table_array
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.linear.splitting import Splitting
 from clearmargin.rank import RankContrast
 from clearmargin.report.advice_facts import advice_facts
 from clearmargin.report.case_facts import case_facts
@@ -21,7 +22,7 @@ from clearmargin.report.origin import origin_facts
 from clearmargin.report.rule_facts import class_facts, curve_facts, feature_facts, rule_facts
 from clearmargin.report.subject import Subject, labels_array, read_contrast, read_subject
 from clearmargin.report.uncovered_facts import uncovered_facts
-from clearmargin.report.validation import check_cv, validate
+from clearmargin.report.validation import Refit, validate
 
 __all__ = ["report"]
 
@@ -40,6 +41,9 @@ def report(
     title: str | None = None,
     cases: int = 3,
     cv: Any = 5,
+    groups: Any = None,
+    times: Any = None,
+    refit: Refit | None = None,
     random_state: Any = None,
 ) -> Report:
     """Report on a model and its rules: what was learned, how good it is, and what it leaves out.
@@ -64,7 +68,17 @@ def report(
     cases : int, default 3
         How many cases to explain: one that is right, one that is wrong, one that is close, and so on.
     cv : int, splitter or None, default 5
-        Folds of the cross-validation, fewer where a class has fewer cases; None for none.
+        Folds of the cross-validation, fewer where a class has fewer cases; None for none. In each fold the whole model
+        is trained again. One that cannot be, such as a model read from a file or a frozen one, is not
+        cross-validated, and the report says so.
+    groups : array-like of shape (m,), optional
+        A value for each case, such as the patient; cases with the same value are never in both parts of a fold.
+    times : array-like of shape (m,), optional
+        A number, date or ISO text for each case; folds are tested on cases later than those they were trained on.
+    refit : callable, optional
+        How to train again, where more than `model` belongs to it: an imputation that is done before, say, or a choice
+        of columns. It is called with the positions of the training cases and of the test cases, and returns a fitted
+        model with rules, and the test cases as that model takes them.
     random_state : int, RandomState or None, default None
         Shuffles the cases before they are put into folds; with None they keep their order.
 
@@ -84,12 +98,12 @@ def report(
     """
     if isinstance(cases, bool) or not isinstance(cases, int | np.integer) or cases < 0:
         raise InvalidValueError(f"cases must be a whole number from 0, not {cases!r}")
-    check_cv(cv)
     rows, features = _shape(X)
     labels = labels_array(y, rows)
     seed = _seed(random_state)
+    splitting = _splitting(cv, groups, times, seed, rows)
     options = {"contrast": contrast, "advice": advice, "title": title, "cases": int(cases)}
-    options |= {"cv": cv, "random_state": seed}
+    options |= {"cv": cv, **_named(groups=groups, times=times, refit=refit), "random_state": seed}
     summary: Summary = {
         "format": "clearmargin-report",
         "version": _VERSION,
@@ -104,7 +118,8 @@ def report(
         contrast, parts = model, _no_rules(model)
     else:
         subject = read_subject(model, X, labels)
-        parts = _judge(subject, X, labels, int(cases), cv, seed)
+        check = validate(subject, X, labels, splitting, refit)
+        parts = _judge(subject, X, labels, int(cases), check)
         if advice is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
@@ -133,6 +148,31 @@ def _seed(random_state: Any) -> int | None:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def _splitting(cv: Any, groups: Any, times: Any, seed: int | None, rows: int) -> Splitting | None:
+    if cv is not None:
+        return Splitting(cv, groups, times, seed).checked(rows)
+    for name, given in (("groups", groups), ("times", times)):
+        if given is not None:
+            raise InvalidValueError(
+                f"{name} says how cases are put into folds; leave it out with cv=None"
+            )
+    return None
+
+
+class _Name:
+    """Stands in the call that makes the report again for an argument that is too long for it."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _named(**given: Any) -> dict[str, Any]:
+    return {name: None if value is None else _Name(name) for name, value in given.items()}
+
+
 def _class_counts(labels: Any) -> list[Summary]:
     if labels is None:
         return []
@@ -155,7 +195,7 @@ def _no_rules(model: Any) -> Summary:
     }
 
 
-def _judge(subject: Subject, X: Any, labels: Any, cases: int, cv: Any, seed: int | None) -> Summary:
+def _judge(subject: Subject, X: Any, labels: Any, cases: int, check: Summary) -> Summary:
     """Everything that is said of rules."""
     rules, classes = subject.rules, subject.classes
     measured = measure(subject.model, rules, subject.machine, classes, X, labels)
@@ -174,7 +214,7 @@ def _judge(subject: Subject, X: Any, labels: Any, cases: int, cv: Any, seed: int
             "overlaps": int((measured.covers.sum(axis=1) > 1).sum()),
         },
         "features": feature_facts(rules, classes, measured),
-        "validation": validate(subject, X, labels, cv, seed),
+        "validation": check,
         "curves": curve_facts(rules, classes, measured, subject.model),
         "cases": case_facts(subject, X, measured, cases),
         "uncovered": uncovered_facts(rules.space, classes, X, measured),

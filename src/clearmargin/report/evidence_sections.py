@@ -78,6 +78,10 @@ def validation_section(summary: Summary) -> Section | None:
         "extracted without the cases they are judged on. The standard error is that of the mean over the folds, in "
         "percentage points."
     )
+    if facts["note"]:
+        how = (
+            f"{how} {facts['note']}; the figures may be too high for cases that are new altogether."
+        )
     columns = ("figure", "value", "standard error", "counts")
     table = Table("Cross-validated figures", columns, tuple(rows), frozenset({1, 2}))
     return Section("validation", title, (Para.of(how), table, _confusion(summary, facts)))

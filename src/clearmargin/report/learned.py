@@ -116,6 +116,8 @@ def _trust(summary: Summary) -> list[str]:
             f"right{margin}, in {check['folds']}-fold cross-validation; always saying {plain(common['class'])} would "
             f"be right on {share_text(common['part'], common['whole'])}."
         )
+        if check["note"]:
+            said.append(f"{check['note']}, which may make this figure too high.")
     else:
         said.append(f"How it does on cases not seen in training is not known: {check['why']}.")
     bare = summary["uncovered"]["rows"]

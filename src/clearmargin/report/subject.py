@@ -12,6 +12,7 @@ from clearmargin.core import RuleSet
 from clearmargin.core.rule import Label, as_label
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.extract import RuleExtractor
+from clearmargin.extract.retraining import find_trained_part
 from clearmargin.extract.training import is_fitted
 from clearmargin.kernel.base import KernelRules
 from clearmargin.rank import RankContrast
@@ -109,7 +110,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     if fitted and (rules := rules_of(model)) is not None:
         return _subject(model, model, rules)
     if _makes_rules(model):
-        trained = clone(model).fit(X, y)
+        trained = _untrained(model).fit(X, y)
         rules = rules_of(trained)
         if rules is None:
             raise InvalidValueError(f"{type(model).__name__} has no rules after fit; see rules_")
@@ -163,15 +164,18 @@ def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:
     machine = getattr(model, "estimator_", model)
     known = getattr(model, "classes_", rules.classes)
     classes = tuple(as_label(label) for label in known)
-    frozen = [
-        name
-        for name, part in model.get_params(deep=True).items()
-        if type(part).__name__ == "FrozenEstimator"
-    ]
-    if frozen:
-        why = f"{frozen[0]} is frozen and cannot be trained again on a part of the rows"
+    part = find_trained_part(model)
+    if part:
+        why = f"{part} was trained before and cannot be trained again without the cases it is judged on"
         return Subject(given, model, rules, machine, None, classes, why)
     return Subject(given, model, rules, machine, clone(model), classes)
+
+
+def _untrained(model: Any) -> Any:
+    """A copy of an extractor to be fitted; what is trained inside it and cannot be otherwise stays as it is."""
+    if find_trained_part(model):
+        return type(model)(**model.get_params(deep=False))
+    return clone(model)
 
 
 def labels_array(y: Any, rows: int) -> np.ndarray[Any, Any] | None:

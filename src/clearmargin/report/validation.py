@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
+from clearmargin.core.rule import Label
 from clearmargin.core.value import IntArray
-from clearmargin.exceptions import ClearmarginError, InvalidValueError
+from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.linear.splitting import Folds, Splitting
 from clearmargin.report.measured import match_labels, measure
 from clearmargin.report.subject import Subject, rules_of
 
-__all__ = ["check_cv", "validate"]
+__all__ = ["Refit", "validate"]
 
 Facts = dict[str, Any]
 
@@ -29,25 +29,16 @@ _FIGURES = (
 )
 
 
-def check_cv(cv: Any) -> None:
-    """Insist on a number of folds, a splitter, or None.
+class Refit(Protocol):
+    """Trains a model again on some rows of a table, in the way in which the model of a report was trained."""
 
-    Examples
-    --------
-    >>> check_cv(1)
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: cv must be a whole number from 2, ... or None, not 1
-    """
-    # A text has a split of its own.
-    if cv is None or hasattr(cv, "get_n_splits"):
-        return
-    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
-        raise InvalidValueError(
-            f"cv must be a whole number from 2, a scikit-learn splitter or None, not {cv!r}"
-        )
+    def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+        """Give a model with rules trained on rows at some positions, and the rows to test it on as it takes them."""
 
 
-def validate(subject: Subject, X: Any, y: Any, cv: Any, seed: int | None) -> Facts:
+def validate(
+    subject: Subject, X: Any, y: Any, splitting: Splitting | None, refit: Refit | None = None
+) -> Facts:
     """Train the model on all folds but one and judge it on that one, for each fold.
 
     Parameters
@@ -56,10 +47,10 @@ def validate(subject: Subject, X: Any, y: Any, cv: Any, seed: int | None) -> Fac
         The model.
     X, y
         All rows; y may be None.
-    cv : int, splitter or None
-        The folds: stratified ones, shuffled if there is a seed and in the order of the rows otherwise.
-    seed : int or None
-        For shuffling.
+    splitting : Splitting or None
+        How rows are split into folds; None for no validation.
+    refit : callable, optional
+        How to train the model again; by default its prototype is cloned and fitted.
 
     Returns
     -------
@@ -67,81 +58,107 @@ def validate(subject: Subject, X: Any, y: Any, cv: Any, seed: int | None) -> Fac
         `done`, and either `why` not, or how and the figures: each with its counts, its value over all rows, its values
         by fold and the standard error of their mean.
     """
-    why = _why_not(subject, y, cv)
+    why = _why_not(subject, y, splitting, refit)
     if why:
         return {"done": False, "why": why}
-    folds, how = _folds(X, y, cv, seed)
-    if not folds:
-        return {"done": False, "why": how}
+    assert splitting is not None
+    try:
+        folds = splitting.folds(X, y)
+    except DataError as error:
+        return {"done": False, "why": str(error)}
+    train_again = _Prototype(subject.prototype, X, y) if refit is None else refit
     counts: list[dict[str, int]] = []
     answers = np.full(len(y), -1, dtype=np.intp)
-    for k, (train, test) in enumerate(folds):
+    for k, (train, test) in enumerate(folds.pairs):
         try:
-            counts.append(_judge(subject, X, y, train, test, answers))
+            model, table = train_again(train, test)
         except ClearmarginError as error:
             return {"done": False, "why": f"fold {k + 1} could not be fitted: {error}"}
-    classes = subject.classes
-    true = match_labels(y, classes)
-    tested = np.concatenate([test for _, test in folds])
-    confusion = np.zeros((len(classes), len(classes) + 1), dtype=np.intp)
-    np.add.at(confusion, (true[tested], answers[tested]), 1)
+        counts.append(_judge(model, table, subject.classes, y[test], answers, test))
     return {
         "done": True,
         "folds": len(folds),
-        "how": how,
-        "seed": seed,
-        "rows": int(sum(count["rows"] for count in counts)),
-        "figures": {name: _figure(counts, part, whole) for name, part, whole in _FIGURES},
-        "most_common_class": _most_common(true, classes),
-        # Rows: the true class. Columns: what is predicted out of fold, last no answer.
-        "confusion": confusion.tolist(),
+        "how": folds.how,
+        "seed": splitting.seed,
+        "rows": folds.n_tested,
+        # Tested rows with a twin in the training part of their fold, and what to say of them.
+        "duplicates": folds.duplicates,
+        "note": folds.note,
+        **_of_all_folds(counts, answers, folds, match_labels(y, subject.classes), subject.classes),
     }
 
 
-def _why_not(subject: Subject, y: Any, cv: Any) -> str:
-    if cv is None:
+def _why_not(subject: Subject, y: Any, splitting: Splitting | None, refit: Refit | None) -> str:
+    if splitting is None:
         return "it was not asked for"
     if y is None:
         return "the classes of the rows were not given"
-    return subject.why_fixed if subject.prototype is None else ""
+    return subject.why_fixed if subject.prototype is None and refit is None else ""
 
 
-def _folds(
-    X: Any, y: Any, cv: Any, seed: int | None
-) -> tuple[list[tuple[IntArray, IntArray]], str]:
-    """The folds and how they were made; none, and why."""
-    if hasattr(cv, "get_n_splits"):
-        pairs: Iterator[tuple[IntArray, IntArray]] = cv.split(X, y)
-        return list(pairs), f"folds by {cv!r}"
-    _, counts = np.unique(y, return_counts=True)
-    number = int(min(cv, counts.min()))
-    if number < 2:
-        return [], "a class has one row only, and each fold needs one"
-    splitter = StratifiedKFold(number, shuffle=seed is not None, random_state=seed)
-    order = "in the order of the rows" if seed is None else f"shuffled with seed {seed}"
-    fewer = "" if number == cv else f"; {cv} were asked for, but the rarest class has {number} rows"
-    return list(splitter.split(np.zeros(len(y)), y)), f"stratified folds, {order}{fewer}"
+class _Prototype:
+    """Trains clones of an estimator."""
+
+    def __init__(self, prototype: Any, X: Any, y: Any):
+        self.prototype, self.X, self.y = prototype, X, y
+
+    def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+        model = clone(self.prototype)
+        rows = _safe_indexing(self.X, train)
+        try:
+            model.fit(rows, self.y[train])
+        except ClearmarginError:
+            # No rules come out of a model that learned nothing, but it has an answer, which counts.
+            machine = getattr(model, "estimator_", None)
+            if machine is None or len(np.unique(np.asarray(machine.predict(rows)))) > 1:
+                raise
+            model = machine
+        return model, _safe_indexing(self.X, test)
 
 
 def _judge(
-    subject: Subject, X: Any, y: Any, train: IntArray, test: IntArray, answers: IntArray
+    model: Any, X: Any, classes: tuple[Label, ...], y: Any, answers: IntArray, test: IntArray
 ) -> dict[str, int]:
-    model = clone(subject.prototype).fit(_safe_indexing(X, train), y[train])
     rules = rules_of(model)
-    assert rules is not None
     machine = getattr(model, "estimator_", model)
-    found = measure(model, rules, machine, subject.classes, _safe_indexing(X, test), y[test])
-    assert found.machine_says is not None
-    answers[test] = found.answer
-    covered = found.covered
+    if rules is None:
+        said = match_labels(machine.predict(X), classes)
+        true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
+        which, rule_says, answer = nothing, nothing, said
+    else:
+        found = measure(model, rules, machine, classes, X, y)
+        assert found.machine_says is not None
+        assert found.true is not None
+        said, true = found.machine_says, found.true
+        which, rule_says, answer = found.which, found.rule_says, found.answer
+    answers[test] = answer
+    covered = which >= 0
     return {
         "rows": len(test),
         "covered": int(covered.sum()),
-        "rules": len(rules),
-        "model_right": int((found.machine_says == found.true).sum()),
-        "right": int((found.answer == found.true).sum()),
-        "rules_right": int((covered & (found.rule_says == found.true)).sum()),
-        "agreed": int((covered & (found.rule_says == found.machine_says)).sum()),
+        "rules": 0 if rules is None else len(rules),
+        "model_right": int((said == true).sum()),
+        "right": int((answer == true).sum()),
+        "rules_right": int((covered & (rule_says == true)).sum()),
+        "agreed": int((covered & (rule_says == said)).sum()),
+    }
+
+
+def _of_all_folds(
+    counts: list[dict[str, int]],
+    answers: IntArray,
+    folds: Folds,
+    true: IntArray,
+    classes: tuple[Label, ...],
+) -> Facts:
+    tested = np.concatenate([test for _, test in folds.pairs])
+    confusion = np.zeros((len(classes), len(classes) + 1), dtype=np.intp)
+    np.add.at(confusion, (true[tested], answers[tested]), 1)
+    return {
+        "figures": {name: _figure(counts, part, whole) for name, part, whole in _FIGURES},
+        "most_common_class": _most_common(true[tested], classes),
+        # Rows: the true class. Columns: what is predicted out of fold, last no answer.
+        "confusion": confusion.tolist(),
     }
 
 

@@ -24,7 +24,8 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
     """A trained linear classifier over the columns of the user's table, without the steps that led to it.
 
     Scaling is multiplied into the weights, and each category has a weight of its own, so that the model takes the table
-    as it is. It predicts, and `RuleExtractor` reads rules out of it; it is never trained again.
+    as it is. It predicts, and `RuleExtractor` reads rules out of it; it is never trained again. So it refuses to be
+    cloned, which cross-validation does with every model: its figures would be those of rows that it has seen.
 
     Parameters
     ----------
@@ -146,6 +147,14 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def __sklearn_clone__(self) -> Self:
+        # A copy would keep its weights, and cross-validation would judge it on rows that it was trained on.
+        raise InvalidValueError(
+            "PlaneModel is trained already and cannot be cloned into an untrained model, which cross-validation and "
+            "searches need; give them the estimator that it was made from. It can be judged as it is on rows that had "
+            "no part in its training: score(X, y)"
+        )
 
 
 @register_reader(PlaneModel)
