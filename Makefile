@@ -18,20 +18,27 @@ help:
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"
 
+# pip is not quiet, so that the packages, their sizes and how far the download is are seen.
+PIP_INSTALL = -m pip install --disable-pip-version-check
+
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=23"
+	@echo "Making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python $(PIP_INSTALL) --quiet "pip>=23"
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python tools/say_what_is_installed.py $(VENV)
+	@$(BIN)/python $(PIP_INSTALL) -e .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@$(BIN)/python tools/say_what_is_installed.py $(VENV) dev
+	@$(BIN)/python $(PIP_INSTALL) -e ".[dev]"
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@$(BIN)/python tools/say_what_is_installed.py $(VENV) docs
+	@$(BIN)/python $(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
 demo: $(VENV)/.demo
@@ -46,7 +53,8 @@ test-full: $(VENV)/.dev
 # From scratch each time, on Python 3.11 or 3.12: later ones have no numpy 2.0.
 test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[dev]"
+	@$(LOWEST)/bin/python tools/say_what_is_installed.py $(LOWEST) dev
+	@$(LOWEST)/bin/python $(PIP_INSTALL) -c constraints-lowest.txt -e ".[dev]"
 	$(LOWEST)/bin/python -m pytest -n $(JOBS) -q
 
 check: lint types layers test

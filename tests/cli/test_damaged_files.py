@@ -5,8 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
 import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -140,3 +143,72 @@ def test_rule_texts_that_are_no_text_are_refused(pack, run, folder):
         ["export", "--to", "sql"],
     ):
         check(run(*command, "bad.json.rules"), ["is not UTF-8 text"])
+
+
+HALF = "feature `\\ud800`\n`\\ud800` > 3 => a\n"
+
+
+@pytest.mark.parametrize("form", ["json", "sql", "pmml"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_half_a_surrogate_pair_cannot_be_exported_and_that_is_said(folder, run, form, to_file):
+    (folder / "half.rules").write_text(HALF)
+    said = run("export", "half.rules", "--to", form, *(["--out", f"a.{form}"] if to_file else []))
+    assert said.code == 2
+    assert "\\ud800" in said.err
+    assert "mistake of ours" not in said.err
+    assert not (folder / f"a.{form}").exists()
+
+
+def test_half_a_surrogate_pair_in_json_is_refused(folder, run):
+    rules = {
+        "format": "clearmargin-rules",
+        "version": 1,
+        "classes": ["a"],
+        "features": [],
+        "rules": [],
+    }
+    text = json.dumps({**rules, "classes": ["\ud800"]})
+    (folder / "half.json").write_text(text)
+    said = run("check", "half.json")
+    assert said.code == 2
+    assert (
+        "half.json is not valid JSON: a text in it has \\ud800, one half of a surrogate" in said.err
+    )
+    # A whole pair is a character like others.
+    (folder / "whole.json").write_text(json.dumps({**rules, "classes": ["\U0001f600"]}))
+    assert "whole.json has no rules" in run("check", "whole.json").err
+
+
+def test_half_a_surrogate_pair_in_a_table_is_refused(folder, run):
+    (folder / "half.csv").write_bytes(b"a,y\n1,u\n2,\\ud800\n")
+    said = run("rules", "half.csv", "--target", "y", "--encoding", "raw_unicode_escape")
+    assert said.code == 2
+    assert "half.csv is not raw_unicode_escape text: line 3 has \\ud800, one half" in said.err
+
+
+def test_file_names_that_are_no_text_are_printed_as_their_bytes(folder):
+    # In a process of its own, whose standard output is a real one.
+    name = os.fsdecode(b"caf\xe9.rules")
+    (folder / name).write_text("x > 3 => a\n")
+    words = [
+        sys.executable,
+        "-m",
+        "clearmargin",
+        "export",
+        name,
+        "--to",
+        "json",
+        "--out",
+        f"{name}.json",
+    ]
+    done = subprocess.run(
+        words, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "utf-8"}
+    )
+    assert b"caf\xe9.rules.json" in done.stdout
+
+
+def test_json_names_such_files_by_an_escape(folder, clearmargin):
+    name = os.fsdecode(b"caf\xe9.csv")
+    (folder / "patients.csv").rename(name)
+    said = clearmargin("rules", name, "--target", "outcome", "--drop", "patient", "--json")
+    assert json.loads(said.out)["data"] == name

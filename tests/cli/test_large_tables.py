@@ -313,3 +313,14 @@ def test_more_than_a_hundred_thousand_rows_take_a_bounded_multiple_of_reading_th
     assert time.process_time() - start < 40 * reading
     assert "110000 rows" in said.out
     assert "drawn from 110000" in said.err
+
+
+def test_integers_above_2_to_53_are_noted_in_large_tables_too(
+    write, in_chunks, clearmargin, folder
+):
+    frame = table_of(600)
+    write(frame)
+    frame.assign(n=frame["n"] + 2**53).to_csv(folder / "t.csv", index=False)
+    in_chunks()
+    said = clearmargin("rules", "t.csv", "--target", "y", "--model", "m.json")
+    assert "column 'n' of t.csv holds integers above 2^53" in said.err

@@ -272,3 +272,35 @@ def test_a_large_table_is_read_as_pandas_reads_it():
     expected = pd.read_csv(io.StringIO(text))
     for name, values in columns.items():
         assert values.tolist() == expected[name].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_integers_that_floats_cannot_tell_apart_are_noted(tmp_path, suffix):
+    frame = pd.DataFrame(
+        {"id": [2**53 + 1, 2**53 + 3, 2**53 + 2], "n": [1, 2, -(2**53)], "key": [2**62 + 1, 1, 2]}
+    )
+    path = tmp_path / f"t.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    console = Console(quiet=True)
+    read_table(options(add_table_arguments, str(path), "--drop", "key"), console)
+    (note,) = console.notes
+    assert "column 'id' of" in note
+    assert "integers above 2^53 (" in note
+    assert "9007199254740993), and 2 of them are rounded" in note
+    console = Console(quiet=True)
+    # What the note advises: as names, all are kept apart.
+    words = (str(path), "--categories", "id", "--drop", "key")
+    table = read_table(options(add_table_arguments, *words), console)
+    assert not console.notes
+    assert table.frame["id"].tolist() == [
+        "9007199254740993",
+        "9007199254740995",
+        "9007199254740994",
+    ]
+
+
+def test_large_numbers_that_are_no_integers_are_not_noted(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1e300,a\n9007199254740993.5,b\n")
+    console = Console(quiet=True)
+    read_table(options(add_table_arguments, str(tmp_path / "t.csv")), console)
+    assert not console.notes

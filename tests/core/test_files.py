@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clearmargin.core.files import write_bytes_atomically, write_text_atomically
-from clearmargin.exceptions import FileInTheWayError
+from clearmargin.exceptions import FileInTheWayError, InvalidValueError
 
 WORDS = "rule α => β\nnext\r\n"
 
@@ -96,7 +97,9 @@ def test_a_failure_leaves_the_old_content_and_no_rubbish(
 
 
 def test_a_text_that_cannot_be_encoded_leaves_nothing_behind(target):
-    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+    with pytest.raises(
+        InvalidValueError, match=r"rules.json cannot be written: .* \(\\ud800, one of a"
+    ):
         write_text_atomically(target, "half a character: \ud800")
     assert only(target.parent) == []
 
@@ -155,6 +158,95 @@ def test_a_link_that_leads_nowhere_is_in_the_way(target):
     with pytest.raises(FileInTheWayError, match="exists already"):
         write_text_atomically(target, "new")
     assert only(target.parent) == ["rules.json"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
+def test_a_replaced_file_keeps_its_permissions(target, mode):
+    target.write_text("old")
+    target.chmod(mode)
+    write_text_atomically(target, "new", overwrite=True)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+    assert target.read_text() == "new"
+
+
+def test_a_private_file_is_private_while_it_is_written(target, monkeypatch):
+    target.write_text("old")
+    target.chmod(0o600)
+    modes = []
+    flush = os.fsync
+
+    def look(descriptor):
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_text_atomically(target, "new", overwrite=True)
+    assert modes[0] == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_a_link_and_what_it_leads_to_is_written(tmp_path, exists):
+    real = tmp_path / "elsewhere" / "real.json"
+    real.parent.mkdir()
+    if exists:
+        real.write_text("old")
+        real.chmod(0o640)
+    (tmp_path / "middle").symlink_to(real)
+    link = tmp_path / "link.json"
+    link.symlink_to("middle")
+    assert write_text_atomically(link, "new", overwrite=True) == link
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert not exists or stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert only(real.parent) == ["real.json"]
+    assert only(tmp_path) == ["elsewhere", "link.json", "middle"]
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="this link leads to itself"):
+        write_text_atomically(tmp_path / "a", "new", overwrite=True)
+    assert only(tmp_path) == ["a", "b"]
+
+
+def test_a_write_protected_file_is_not_replaced(target, monkeypatch):
+    # The superuser may write anywhere, so the answer of the system is put in by hand.
+    target.write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(PermissionError, match="write-protected"):
+        write_text_atomically(target, "new", overwrite=True)
+    assert target.read_text() == "old"
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text_atomically(pipe, "new")
+        assert os.read(end, 10) == b"new"
+    finally:
+        os.close(end)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_leftovers_of_interrupted_writers_are_removed_and_nothing_else(tmp_path):
+    names = [
+        ".0123456789abcdef.part",
+        ".fedcba9876543210.part",
+        ".00000000000000ff.part",
+        "my.part",
+    ]
+    old, fresh, busy, other = (tmp_path / name for name in names)
+    for path in (old, fresh, busy, other):
+        path.write_text("half")
+        if path != fresh:
+            os.utime(path, (1e9, 1e9))
+    with busy.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        write_text_atomically(tmp_path / "a.json", "new")
+    assert only(tmp_path) == sorted([fresh.name, busy.name, "a.json", other.name])
 
 
 def test_bytes_arrive_without_any_change(target):

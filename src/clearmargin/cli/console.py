@@ -6,12 +6,14 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 __all__ = ["Console", "number_of", "table_lines"]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 
 
@@ -73,7 +75,9 @@ class Console:
         """
         if self.as_json:
             document = {**data, "notes": self.notes}
-            print(json.dumps(_plain(document), indent=1, ensure_ascii=False, allow_nan=False))
+            written = json.dumps(_plain(document), indent=1, ensure_ascii=False, allow_nan=False)
+            # Bytes of file names that are no text become halves of surrogate pairs, which only JSON can write.
+            print(_SURROGATE.sub(lambda half: ascii(half[0])[1:-1], written))
         elif text:
             print(text)
         if self._files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -52,6 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["check", "no-such-file.rules"])
     2
     """
+    # File names are printed as the bytes that they are, also where these are no text.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     try:
@@ -145,7 +149,7 @@ def _forget_output() -> None:
 def _report(error: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, ClearmarginError | OSError | MemoryError):
+    if isinstance(error, ClearmarginError | OSError | MemoryError | UnicodeEncodeError):
         print(f"clearmargin: {_words(error)}", file=sys.stderr)
         if isinstance(error, OSError) and error.filename is None:
             _forget_output()
@@ -164,6 +168,11 @@ def _words(error: Exception) -> str:
         return str(error).replace("pass overwrite=True", "add --force")
     if isinstance(error, MemoryError):
         return "the data do not fit into memory; try fewer rows"
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            f"{error.object[error.start]!a} cannot be printed: standard output takes {error.encoding}. Write to a file "
+            "(--out), set PYTHONUTF8=1, or correct the name that has it"
+        )
     if isinstance(error, OSError) and error.strerror:
         where = "standard output" if error.filename is None else error.filename
         return f"{where}: {error.strerror.lower()}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from clearmargin.core.files import is_in_the_way
 from clearmargin.exceptions import DataError, FileInTheWayError
 
 __all__ = ["add_force", "claim", "writing"]
@@ -49,7 +50,7 @@ def claim(path: str | None, arguments: argparse.Namespace, suffixes: Sequence[st
         raise DataError(f"{path} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise DataError(f"{path} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not arguments.force:
+    if is_in_the_way(target) and not arguments.force:
         raise FileInTheWayError(f"{path} exists already; add --force to replace it")
     return target
 

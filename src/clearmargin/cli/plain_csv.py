@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from clearmargin.cli.csv_text import SEPARATORS, find_separator, read_header
 from clearmargin.cli.read_ahead import read_ahead
 from clearmargin.cli.table import names_in
+from clearmargin.cli.typed_columns import LAST_SURE_WHOLE
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
 
@@ -145,6 +146,8 @@ class PlainCsv:
             if kind == "text" and (self.separator == ";" or name == self.header[-1]):
                 raise NotPlain
             kinds[j] = kind
+            if name in self.features and _has_large_integers(frame[name].to_numpy()):
+                raise NotPlain  # the careful reader says that they are rounded
 
     def _chunk(self, frame: Any) -> Chunk:
         X = np.zeros((len(frame), len(self.features)))
@@ -159,6 +162,12 @@ class PlainCsv:
         if (codes < 0).any():
             raise NotPlain
         return Chunk(X, codes, texts)
+
+
+def _has_large_integers(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "iu" and bool(
+        values.max(initial=0) > LAST_SURE_WHOLE or values.min(initial=0) < -LAST_SURE_WHOLE
+    )
 
 
 def spans_of_lines(path: Path, size: int) -> Iterator[Span]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from clearmargin.exceptions import DataError
 __all__ = ["Source", "read_source", "read_text"]
 
 _GZIP, _PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -107,7 +109,7 @@ def read_text(source: Source, encoding: str | None) -> str:
     if encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         chosen = "utf-8-sig"
     try:
-        return source.content.decode(chosen)
+        text = source.content.decode(chosen)
     except LookupError:
         raise DataError(
             f"unknown encoding {encoding!r}; some that exist are utf-8, latin-1, cp1252 and utf-16"
@@ -118,3 +120,11 @@ def read_text(source: Source, encoding: str | None) -> str:
             f"{source.name} is not {chosen} text: line {line} has the byte 0x{source.content[error.start]:02x}. Say "
             "how its letters are written, for example --encoding cp1252 (Western Windows) or --encoding latin-1"
         ) from error
+    half = _SURROGATE.search(text)
+    if half is not None:
+        line = text.count("\n", 0, half.start()) + 1
+        raise DataError(
+            f"{source.name} is not {chosen} text: line {line} has {ascii(half[0])[1:-1]}, one half of a surrogate pair "
+            "without the other; say another --encoding, or correct the file"
+        )
+    return text

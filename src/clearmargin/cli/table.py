@@ -13,7 +13,15 @@ import numpy as np
 from clearmargin.cli.console import Console
 from clearmargin.cli.csv_text import SEPARATORS, read_text_table
 from clearmargin.cli.source import Source, read_source, read_text
-from clearmargin.cli.typed_columns import GAPS, Reading, find_decimal_mark, read_columns
+from clearmargin.cli.typed_columns import (
+    GAPS,
+    LAST_SURE_WHOLE,
+    Reading,
+    find_decimal_mark,
+    large_integer_note,
+    large_integer_notes,
+    read_columns,
+)
 from clearmargin.core.columns import category_name
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError, MissingDependencyError
@@ -119,7 +127,7 @@ def read_table(arguments: argparse.Namespace, console: Console) -> Table:
     pandas = need_pandas()
     source = read_source(arguments.data)
     columns = (
-        _read_parquet(source, arguments, pandas)
+        _read_parquet(source, arguments, pandas, console)
         if source.is_parquet
         else _read_csv(source, arguments, console)
     )
@@ -142,7 +150,12 @@ def _read_csv(source: Source, arguments: argparse.Namespace, console: Console) -
     wanted = _categories(arguments, source, texts.columns)
     decimal = find_decimal_mark(texts, arguments.decimal)
     gaps = GAPS | frozenset(arguments.na)
-    return dict(read_columns(texts, Reading(gaps, wanted, decimal)))
+    columns = dict(read_columns(texts, Reading(gaps, wanted, decimal)))
+    dropped = names_in(arguments.drop, texts.columns)
+    kept = {name: values for name, values in columns.items() if name not in dropped}
+    for note in large_integer_notes(texts, kept):
+        console.note(note)
+    return columns
 
 
 def _categories(arguments: argparse.Namespace, source: Source, known: Any) -> frozenset[str]:
@@ -155,7 +168,7 @@ def _categories(arguments: argparse.Namespace, source: Source, known: Any) -> fr
 
 
 def _read_parquet(
-    source: Source, arguments: argparse.Namespace, pandas: ModuleType
+    source: Source, arguments: argparse.Namespace, pandas: ModuleType, console: Console
 ) -> dict[str, Any]:
     try:
         stored = pandas.read_parquet(io.BytesIO(source.content), engine="pyarrow")
@@ -168,10 +181,28 @@ def _read_parquet(
     if not len(stored):
         raise DataError(f"{source.name} has column names and no rows")
     wanted = _categories(arguments, source, [str(name) for name in stored.columns])
+    dropped = names_in(arguments.drop, [str(name) for name in stored.columns])
+    for name in stored.columns:
+        if str(name) not in wanted and str(name) not in dropped:
+            _note_large_integers(source, str(name), stored[name], console)
     return {
         str(name): _plain(source, str(name), stored[name], str(name) in wanted)
         for name in stored.columns
     }
+
+
+def _note_large_integers(source: Source, name: str, column: Any, console: Console) -> None:
+    if getattr(column.dtype, "kind", "O") not in "iu":
+        return
+    known = column.dropna().to_numpy()
+    large = np.flatnonzero(
+        (known > LAST_SURE_WHOLE) | (known < -LAST_SURE_WHOLE if known.dtype.kind == "i" else False)
+    )
+    if len(large):
+        rounded = sum(int(known[k]) != int(float(known[k])) for k in large)
+        console.note(
+            large_integer_note(f"{name!r} of {source.name}", f"{known[large[0]]}", rounded, name)
+        )
 
 
 def _plain(source: Source, name: str, column: Any, is_category: bool) -> Any:

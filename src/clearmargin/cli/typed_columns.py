@@ -14,7 +14,16 @@ from clearmargin.cli.csv_text import TextTable
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import DataError
 
-__all__ = ["GAPS", "Reading", "find_decimal_mark", "is_number", "read_columns"]
+__all__ = [
+    "GAPS",
+    "LAST_SURE_WHOLE",
+    "Reading",
+    "find_decimal_mark",
+    "is_number",
+    "large_integer_note",
+    "large_integer_notes",
+    "read_columns",
+]
 
 # What stands for a missing value in most tables. "None" does not: it may be an answer.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
@@ -22,6 +31,9 @@ GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NU
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3},\d{3}")
+# Beyond it not every whole number is a float.
+LAST_SURE_WHOLE = 2**53
+_INTEGER = re.compile(r"[+-]?\d+")
 # A column with more numbers than this has a stray text in it; one with fewer names things.
 _MOSTLY = 0.5
 
@@ -127,6 +139,59 @@ def _read_column(name: str, values: list[str], table: TextTable, reading: Readin
     return _whole(numbers)
 
 
+def large_integer_notes(table: TextTable, columns: dict[str, NDArray[Any]]) -> list[str]:
+    r"""Find columns of numbers with integers above 2^53, which floats cannot all tell apart.
+
+    Parameters
+    ----------
+    table : TextTable
+        The texts.
+    columns : dict from str to ndarray
+        What `read_columns` made of them.
+
+    Returns
+    -------
+    list of str
+        A note for each such column.
+
+    Examples
+    --------
+    >>> from clearmargin.cli.csv_text import read_text_table
+    >>> table = read_text_table("id,x\n9007199254740993,1\n7,2\n", "a.csv")
+    >>> large_integer_notes(table, read_columns(table, Reading()))[0][:81]
+    "column 'id' of a.csv holds integers above 2^53 (line 2: 9007199254740993), and 1 "
+    """
+    notes = []
+    for name, numbers in columns.items():
+        if numbers.dtype.kind not in "if" or not (np.abs(numbers) >= LAST_SURE_WHOLE).any():
+            continue
+        values = table.columns[name]
+        wholes = [k for k, text in enumerate(values) if _is_large_integer(text)]
+        if wholes:
+            rounded = sum(int(values[k]) != int(numbers[k]) for k in wholes)
+            where = f"line {table.lines[wholes[0]]}: {values[wholes[0]]}"
+            notes.append(large_integer_note(f"{name!r} of {table.name}", where, rounded, name))
+    return notes
+
+
+def large_integer_note(what: str, where: str, rounded: int, name: str) -> str:
+    """Say that a column holds integers that floats cannot all tell apart."""
+    count = f"{rounded or 'none'} of them {'is' if rounded < 2 else 'are'}"
+    return (
+        f"column {what} holds integers above 2^53 ({where}), and {count} rounded, since numbers are kept as floats; if "
+        f"the column names things, add --categories {name!r}, or leave it out: --drop {name!r}"
+    )
+
+
+def _is_large_integer(text: str) -> bool:
+    # A limit of Python is a few thousand digits; what has more is no float anyway.
+    return (
+        15 < len(text) < 400
+        and _INTEGER.fullmatch(text) is not None
+        and abs(int(text)) > LAST_SURE_WHOLE
+    )
+
+
 def is_number(text: str, decimal: str) -> bool:
     """Tell whether a text is a number.
 
@@ -161,8 +226,8 @@ def _as_numbers(values: list[str], reading: Reading) -> FloatArray:
 
 
 def _whole(numbers: FloatArray) -> NDArray[Any]:
-    # Beyond 2**53 not every whole number is a float, and the text would not be what is printed.
-    if np.isnan(numbers).any() or (np.abs(numbers) > 2.0**53).any():
+    # Beyond 2**53 the text would not be what is printed.
+    if np.isnan(numbers).any() or (np.abs(numbers) > LAST_SURE_WHOLE).any():
         return numbers
     whole = numbers.astype(np.int64)
     return whole if np.array_equal(whole, numbers) else numbers

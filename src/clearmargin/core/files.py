@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
+import stat
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
-from clearmargin.exceptions import FileInTheWayError
+from clearmargin.exceptions import FileInTheWayError, InvalidValueError
 
-__all__ = ["write_bytes_atomically", "write_text_atomically"]
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["is_in_the_way", "write_bytes_atomically", "write_text_atomically"]
+
+_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+# A file that is being written is locked; the time covers the moment before it is.
+_LEFTOVER_SECONDS = 60.0
 
 
 def write_text_atomically(
@@ -17,14 +32,14 @@ def write_text_atomically(
 ) -> Path:
     """Write a text file so that readers see the old content or the new one, never a part.
 
-    An existing file is left alone unless `overwrite` is set.
+    An existing file is left alone unless `overwrite` is set; see `write_bytes_atomically`.
 
     Parameters
     ----------
     path : path
         Where to write.
     text : str
-        The content; written as UTF-8 with line feeds.
+        The content; written as UTF-8 with line feeds. Half of a surrogate pair, which UTF-8 cannot hold, is an error.
     overwrite : bool, default False
         Whether an existing file may be replaced.
 
@@ -40,7 +55,16 @@ def write_text_atomically(
     ...     write_text_atomically(f"{folder}/a.txt", "12").read_text()
     '12'
     """
-    return write_bytes_atomically(path, text.encode("utf-8"), overwrite=overwrite)
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = ascii(text[error.start]).strip("'")
+        raise InvalidValueError(
+            f"{path} cannot be written: the text holds half of a character ({half}, one of a surrogate "
+            f"pair) after {text[max(0, error.start - 20) : error.start]!r}, which UTF-8 cannot hold; correct that name "
+            "or value"
+        ) from None
+    return write_bytes_atomically(path, content, overwrite=overwrite)
 
 
 def write_bytes_atomically(
@@ -49,7 +73,9 @@ def write_bytes_atomically(
     """Write a file of bytes so that readers see the old content or the new one, never a part.
 
     The content goes to a file beside the target, is flushed to the disk and renamed. An existing file is left
-    alone unless `overwrite` is set.
+    alone unless `overwrite` is set; then its permissions and, where the system allows it, its owner stay, and a
+    symbolic link stays a link: the file that it leads to is replaced. What is no regular file (a pipe,
+    ``/dev/stdout``) is written into. Files that an interrupted writer left in the same folder are removed.
 
     Parameters
     ----------
@@ -75,23 +101,90 @@ def write_bytes_atomically(
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.exists() and not overwrite:
+    if is_in_the_way(target) and not overwrite:
         raise _in_the_way(target)
-    # Opened for exclusive creation, a file gets the mode that the user's umask asks for.
-    beside = target.with_name(f".{secrets.token_hex(8)}.part")
+    real = _followed(target)
+    if not real.parent.is_dir():
+        raise FileNotFoundError(f"{target} cannot be written: there is no folder {real.parent}")
+    before = real.stat() if real.exists() else None
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        real.write_bytes(content)
+        return target
+    if before is not None and not os.access(real, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is write-protected", str(target))
+    _remove_leftovers(real.parent)
+    beside = real.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with beside.open("xb") as stream:
+        with _exclusively(beside, before) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        _put_in_place(beside, target, overwrite=overwrite)
+        _put_in_place(beside, real, overwrite=overwrite)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    _flush_folder(target.parent)
+    _flush_folder(real.parent)
     return target
+
+
+def is_in_the_way(target: Path) -> bool:
+    """Tell whether writing would replace something: a file, or a link, also one that leads nowhere.
+
+    Examples
+    --------
+    >>> is_in_the_way(Path("/no/such/file"))
+    False
+    """
+    return os.path.lexists(target) and (target.is_file() or not target.exists())
+
+
+def _followed(target: Path) -> Path:
+    """The file that a path leads to, through all links."""
+    real = Path(os.path.realpath(target)) if target.is_symlink() else target
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, "this link leads to itself", str(target))
+    return real
+
+
+@contextlib.contextmanager
+def _exclusively(path: Path, before: os.stat_result | None) -> Iterator[IO[bytes]]:
+    """Open a new file, locked while it is open, with the permissions and the owner of what it will replace."""
+    # Opened for exclusive creation, a new file gets the mode that the user's umask asks for.
+    with path.open("xb") as stream:
+        if before is not None:
+            # First for nobody else, so that what was private stays so at every moment.
+            path.chmod(0o600)
+            if hasattr(os, "chown"):
+                with contextlib.suppress(OSError):
+                    os.chown(path, before.st_uid, before.st_gid)
+            path.chmod(stat.S_IMODE(before.st_mode))
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield stream
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the files of writers that were interrupted so hard that they could not do it themselves."""
+    try:
+        parts = [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    except OSError:  # a folder that may be written and not read
+        return
+    for part in parts:
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > _LEFTOVER_SECONDS and not _is_locked(part):
+                part.unlink()
+
+
+def _is_locked(part: Path) -> bool:
+    if fcntl is None:
+        return False
+    with part.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def _put_in_place(beside: Path, target: Path, *, overwrite: bool) -> None:

@@ -88,9 +88,24 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     if not text.strip("\0 \n\t"):
         raise FileDamagedError(f"{path} is not valid JSON: it is empty; {_ADVICE}")
     try:
-        return json.loads(text, object_pairs_hook=_without_doubles)
+        data = json.loads(text, object_pairs_hook=_without_doubles)
     except (ValueError, RecursionError) as error:  # also numbers too long and nests too deep
         raise FileDamagedError(f"{path} is not valid JSON: {error}; {_ADVICE}") from error
+    if "\\ud" in text or "\\uD" in text:
+        _refuse_half_characters(path, data)
+    return data
+
+
+def _refuse_half_characters(path: str | os.PathLike[str], data: Any) -> None:
+    """Raise if a text has half of a surrogate pair, which JSON can write and nothing else can."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start]).strip("'")
+        raise FileDamagedError(
+            f"{path} is not valid JSON: a text in it has {half}, one half of a surrogate pair without the other; "
+            f"{_ADVICE}"
+        ) from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
