@@ -32,7 +32,7 @@ from clearmargin.kernel.fuzzy_sets import FuzzyPartition
 finite = st.floats(-1e6, 1e6)
 
 
-@parametrize_with_checks([FuzzyRules(), FuzzyRules(n_sets=5, conjunction="min")])
+@parametrize_with_checks([FuzzyRules(n_sets=5, conjunction="min")])
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
 

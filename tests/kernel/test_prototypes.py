@@ -23,9 +23,7 @@ from clearmargin.kernel.support_rows import RangeScale
 from clearmargin.kernel.task import SupportVectors
 
 
-@parametrize_with_checks(
-    [PrototypeRules(max_iter=3), PrototypeRules(shape="ellipsoid", max_iter=2)]
-)
+@parametrize_with_checks([PrototypeRules(max_iter=2)])
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
 

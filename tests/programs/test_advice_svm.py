@@ -80,7 +80,7 @@ def consistent(seed, polyhedron, *, hard):
 # What the errors mean.
 
 
-@pytest.mark.parametrize("seed", range(40))
+@given(seed=st.integers(0, 39))
 def test_advice_without_error_holds_all_over_its_premise(seed, polyhedron):
     problem = consistent(seed, polyhedron, hard=0.5)
     premises, plane = problem.premises, solved(problem)
@@ -108,7 +108,7 @@ def test_advice_that_one_plane_respects_is_respected_in_both_classes(hard, polyh
     assert min(respected.values()) >= 15
 
 
-@pytest.mark.parametrize("seed", range(25))
+@given(seed=st.integers(0, 24))
 def test_advice_with_errors_holds_as_far_as_they_say(seed, advice):
     problem = advice(seed, rules=(1, 4), decades=1.0)
     premises, plane = problem.premises, solved(problem)
@@ -151,7 +151,7 @@ def test_mirroring_the_space_mirrors_the_plane(advice, seed):
 # The program.
 
 
-@pytest.mark.parametrize("seed", range(100))
+@given(seed=st.integers(0, 99))
 def test_the_optimum_is_that_of_the_printed_program(seed, advice, stated_optimum):
     problem = advice(seed)
     solution = solve(advice_program(problem))
@@ -162,7 +162,7 @@ def test_the_optimum_is_that_of_the_printed_program(seed, advice, stated_optimum
     assert plane.objective == pytest.approx(best, rel=REL, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@given(seed=st.integers(0, 29))
 def test_hard_advice_is_met_at_the_cost_that_the_printed_program_has(
     seed, polyhedron, stated_optimum
 ):
@@ -175,7 +175,7 @@ def test_hard_advice_is_met_at_the_cost_that_the_printed_program_has(
     assert (solution.values["eta"].reshape(len(hard), -1)[hard] == 0).all()
 
 
-@pytest.mark.parametrize("seed", range(24))
+@given(seed=st.integers(0, 23))
 def test_advice_on_a_polytope_is_advice_on_its_corners(seed, polyhedron, corners):
     # Inside |x| <= 1, eta is of no use, so that the error is the worst hinge loss over the corners.
     rng = np.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_advice_on_a_polytope_is_advice_on_its_corners(seed, polyhedron, corners
     assert solved(problem).objective == pytest.approx(best, rel=REL, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@given(seed=st.integers(0, 99))
 def test_boxes_in_compact_form_say_what_they_say_in_general_form(seed):
     rng = np.random.default_rng(seed)
     n, m, r = int(rng.integers(1, 7)), int(rng.integers(0, 60)), int(rng.integers(1, 5))

@@ -59,7 +59,7 @@ def count(corner, Z):
     return int(corner.holds(Z).all(axis=1).sum())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@given(seed=st.integers(0, 59))
 def test_two_features_are_solved_exactly(seed):
     side, region, Z = problem(seed, n=2)
     corner = coverage_corner(side, region, Z)

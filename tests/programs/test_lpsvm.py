@@ -33,7 +33,7 @@ def two_clouds(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] - X[:, 1] + rng.normal(size=m) > 0.3, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@given(seed=st.integers(0, 199))
 def test_sifting_reaches_the_optimum_of_the_printed_program_and_certifies_it(
     seed, instance, optimum
 ):
@@ -47,7 +47,7 @@ def test_sifting_reaches_the_optimum_of_the_printed_program_and_certifies_it(
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(1000, 1016))
+@given(seed=st.integers(1000, 1015))
 def test_all_solvers_agree(seed, solver, instance, optimum):
     data = instance(seed)
     solution = solve_lpsvm(data, solver=solver, tol=TOL)
@@ -56,7 +56,7 @@ def test_all_solvers_agree(seed, solver, instance, optimum):
 
 
 @pytest.mark.parametrize("build", [dual_program, primal_program])
-@pytest.mark.parametrize("seed", range(16))
+@given(seed=st.integers(0, 15))
 def test_primal_and_dual_programs_have_the_same_value(seed, build, instance, optimum):
     data = instance(seed)
     value = solve(build(data), tol=1e-9).objective
@@ -165,7 +165,7 @@ def test_of_many_best_intercepts_the_middle_is_taken():
     assert best_intercept(f + 10.0, y, np.full(4, 0.1)) == -10.0
 
 
-@pytest.mark.parametrize("seed", range(24))
+@given(seed=st.integers(0, 23))
 def test_a_path_gives_what_single_solutions_give(seed, instance):
     data = instance(seed)
     path = LPSVMPath(data)
@@ -187,7 +187,7 @@ def test_a_path_over_many_points_gives_what_single_solutions_give():
         assert path.solve(penalty).objective == pytest.approx(single.objective, rel=TOL)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@given(seed=st.integers(0, 39))
 def test_from_the_zero_penalty_on_all_weights_are_zero(seed, instance):
     data = instance(seed)
     end = zero_penalty(data)

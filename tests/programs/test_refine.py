@@ -16,7 +16,7 @@ from clearmargin.programs.refine import METHODS, refine_advice, support_multipli
 
 REL = 1e-6
 NU = 0.1
-CASES = [(seed, method) for seed in range(32) for method in METHODS]
+CASES = [(seed, method) for seed in range(16) for method in METHODS]
 every_case = pytest.mark.parametrize(("seed", "method"), CASES)
 
 
@@ -166,14 +166,14 @@ def test_the_plane_is_the_best_one_for_the_rows_that_are_left(seed, method, advi
 def test_the_cases_are_of_all_kinds(advice):
     # Without this the tests above could be true of nothing at all.
     answers = [run(advice, seed, method)[3] for seed, method in CASES]
-    assert sum(answer.rejected.any() for answer in answers) >= 10
-    assert sum(np.abs(answer.F).max() > 1e-3 for answer in answers) >= 20
-    assert sum(np.abs(answer.f).max() > 1e-3 for answer in answers) >= 20
-    assert sum(not answer.rejected.any() for answer in answers) >= 20
-    assert sum(answer.converged for answer in answers) >= 10
+    assert sum(answer.rejected.any() for answer in answers) >= 5
+    assert sum(np.abs(answer.F).max() > 1e-3 for answer in answers) >= 10
+    assert sum(np.abs(answer.f).max() > 1e-3 for answer in answers) >= 10
+    assert sum(not answer.rejected.any() for answer in answers) >= 10
+    assert sum(answer.converged for answer in answers) >= 5
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_multipliers_of_support_certify_the_least_value_over_a_premise(seed, advice):
     problem = advice(seed, n=(1, 4), m=(0, 0), rules=(1, 3), kinds=("box", "polytope"))
     w = np.random.default_rng(seed).normal(size=problem.n_features)

@@ -53,7 +53,7 @@ def random_problem(seed, most=8):
     return side_of(a, g), region_of(near, near + width)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@given(seed=st.integers(0, 24))
 def test_the_corner_is_that_of_a_conic_solver(seed):
     side, region = random_problem(seed)
     corner = volume_corner(side, region, region.near[None])
@@ -136,7 +136,7 @@ def children(side, region, corner):
         yield near, far
 
 
-@pytest.mark.parametrize("seed", range(40))
+@given(seed=st.integers(0, 39))
 def test_a_rule_and_the_regions_it_leaves_fill_the_region(seed):
     side, region = random_problem(seed, most=6)
     corner = volume_corner(side, region, region.near[None])
@@ -155,7 +155,7 @@ def test_a_rule_and_the_regions_it_leaves_fill_the_region(seed):
     assert rule / whole >= math.factorial(n) / n**n * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@given(seed=st.integers(0, 39))
 def test_every_region_left_is_closer_to_the_plane_by_the_factor_of_the_lemma(seed):
     side, region = random_problem(seed)
     corner = volume_corner(side, region, region.near[None])

@@ -46,7 +46,7 @@ def brute_force(score, options, crosses):
 # The optimum for a case
 
 
-@pytest.mark.parametrize("seed", range(150))
+@given(seed=st.integers(0, 149))
 def test_whole_numbers_and_categories_are_changed_as_brute_force_would(seed):
     rng = np.random.default_rng(seed)
     X, model = fitted_whole(seed % 5)
@@ -183,7 +183,7 @@ def test_further_ways_leave_something_alone_that_each_earlier_one_changes():
             assert model.predict(with_changes(row, way.changes))[0] == way.label_after == way.target
 
 
-@pytest.mark.parametrize("seed", range(40))
+@given(seed=st.integers(0, 39))
 def test_alternatives_are_the_cheapest_that_are_left(seed):
     rng = np.random.default_rng(seed)
     n = 4
