@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin.core import HalfSpace, Hyperplane
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.exceptions import DataError, InvalidValueError
 
 small = st.integers(-1000, 1000).map(lambda k: k / 16)
@@ -59,11 +60,35 @@ def test_fractions_hold_the_floats_without_rounding(coef, intercept):
     assert plane.active == tuple(j for j, w in enumerate(coef) if w != 0)
 
 
-def test_a_row_with_nan_is_on_neither_side():
+def test_a_row_without_a_value_that_counts_is_on_neither_side():
     plane = Hyperplane([1.0, 0.0], 0.0)
     X = [[np.nan, 0.0], [0.0, np.nan]]
-    assert not plane.side(1).contains(X).any()
-    assert not plane.side(-1).contains(X).any()
+    # A column without weight does not matter, whatever is in it.
+    assert plane.side(1).contains(X).tolist() == [False, False]
+    assert plane.side(-1).contains(X).tolist() == [False, True]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 90))
+def test_a_row_gets_the_same_bits_alone_and_among_others_in_any_layout(seed, m, n):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n)) * 10.0 ** rng.uniform(-6, 6, n)
+    coef = rng.normal(size=n) * rng.choice([0.0, 1.0], n, p=[0.2, 0.8])
+    scores = linear_scores(X, coef, 0.1)
+    alone = [linear_scores(row[None], coef, 0.1)[0] for row in X]
+    repeated = linear_scores(np.tile(X, (9, 1)), coef, 0.1)[:m]
+    layouts = (
+        linear_scores(np.asfortranarray(X), coef, 0.1),
+        linear_scores(X[::-1], coef, 0.1)[::-1],
+    )
+    for others in (alone, repeated, *layouts):
+        assert scores.tolist() == list(others)
+    # The order of additions is that of the columns.
+    for row, score in zip(X, scores, strict=True):
+        total = None
+        for x, w in zip(row.tolist(), coef.tolist(), strict=True):
+            if w:
+                total = x * w if total is None else total + x * w
+        assert score == (0.1 if total is None else total + 0.1)
 
 
 def test_ties_belong_to_the_negative_side():

@@ -270,7 +270,8 @@ def test_a_value_within_rounding_is_no_witness():
     function = KernelFunction(
         "linear", np.array([[1.0], [-1.0]]), np.full((2, 1), 1e15), np.array([-1e-3])
     )
-    assert function.values(np.array([[0.3]]))[0, 0] < 0
+    # Terms of 3e14 cancel, and are rounded to digits of 1/16: which sign is left over, the processor decides.
+    assert abs(function.values(np.array([[0.3]]))[0, 0]) < 1.0
     assert confirm(function, np.array([[0.3]])) is None
     assert hunt(function, np.array([0.2]), np.array([0.4])) is None
 

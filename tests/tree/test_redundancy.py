@@ -1,17 +1,25 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import linprog, lsq_linear
 
-from clearmargin.tree.redundancy import is_implied, is_void, needed_rows
+from clearmargin.tree import redundancy
+from clearmargin.tree.redundancy import (
+    is_implied,
+    is_void,
+    needed_rows,
+    nonnegative_least_squares,
+)
 
 
 def largest(V, row):
     """max row'z over V z <= 1, by linear programming."""
     answer = linprog(-row, A_ub=V, b_ub=np.ones(len(V)), bounds=(None, None), method="highs")
-    return np.inf if answer.status == 3 else -answer.fun
+    # The origin is feasible, so that a program without an answer has no bound, whatever it is called.
+    return np.inf if answer.fun is None else -answer.fun
 
 
 def voronoi_rows(rng, k, n, *, lattice):
@@ -31,6 +39,38 @@ def test_rows_are_dropped_exactly_when_a_linear_program_finds_room(seed, n, k, l
         rest = kept.copy()
         rest[i] = False
         assert largest(V[rest], V[i]) > 1 - 2e-6
+
+
+@pytest.mark.parametrize("answer", ["too good", "negative", "not found"])
+def test_a_solver_that_is_wrong_about_its_answer_changes_nothing(monkeypatch, answer):
+    def wrong(A, b):
+        if answer == "not found":
+            raise RuntimeError("Maximum number of iterations reached.")
+        x = np.full(A.shape[1], 0.01 if answer == "too good" else -1.0)
+        return x, 0.0  # the residual that it claims
+
+    rows = [voronoi_rows(np.random.default_rng(s), 25, 3, lattice=s % 2 == 0) for s in range(6)]
+    expected = [needed_rows(V).tolist() for V in rows]
+    monkeypatch.setattr(redundancy, "nnls", wrong)
+    assert [needed_rows(V).tolist() for V in rows] == expected
+    A = np.array([[1.0], [-1.0]])
+    assert is_void(A, np.array([1.0, -2.0]))
+    assert not is_void(A, np.array([1.0, -1.0]))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 12))
+def test_our_own_least_squares_is_that_of_another_solver_and_its_error_is_no_claim(seed, n, k):
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(n, k)), rng.normal(size=n)
+    x, left, error = nonnegative_least_squares(A, b)
+    ours = redundancy._active_set(A, b)
+    assert (ours >= 0).all()
+    bounded = lsq_linear(A, b, (0.0, np.inf), method="bvls", tol=1e-14)
+    length = np.linalg.norm(b - A @ bounded.x)
+    assert np.linalg.norm(b - A @ ours) == pytest.approx(length, abs=1e-6)
+    assert error == pytest.approx(length, abs=1e-6)
+    assert error >= np.linalg.norm(left)
+    assert (x >= 0).all()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.01, 3.0))

@@ -82,33 +82,32 @@ def exact_score(coef: FloatArray, point: FloatArray, intercept: float) -> float:
     >>> exact_score(np.array([1e16, 0.1]), np.array([1.0, 3.0]), -1e16)
     0.30000000000000004
     """
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        terms = coef * point
-        sizes = np.abs(terms)
-        moderate = (
-            max(float(np.abs(coef).max(initial=0.0)), float(np.abs(point).max(initial=0.0)))
-            < _LARGEST_FACTOR
-            and float(sizes.max(initial=0.0)) < _LARGEST_PRODUCT
-            and bool(((sizes > _SMALLEST_PRODUCT) | (coef == 0) | (point == 0)).all())
-        )
-    if moderate and abs(intercept) < _LARGEST_PRODUCT:
-        return math.fsum([*terms.tolist(), *_errors(coef, point, terms).tolist(), intercept])
-    exact = Fraction(intercept)
-    for w, x in zip(coef.tolist(), point.tolist(), strict=True):
-        exact += Fraction(w) * Fraction(x)
-    return _nearest(exact)
+    pairs = list(zip(coef.tolist(), point.tolist(), strict=True))
+    parts = [intercept]
+    for w, x in pairs:
+        if w and x:
+            product = w * x
+            moderate = _SMALLEST_PRODUCT < abs(product) < _LARGEST_PRODUCT
+            if not (moderate and abs(w) < _LARGEST_FACTOR and abs(x) < _LARGEST_FACTOR):
+                return _nearest(_fraction(pairs, intercept))
+            parts += product, _error(w, x, product)
+    if abs(intercept) >= _LARGEST_PRODUCT:
+        return _nearest(_fraction(pairs, intercept))
+    return math.fsum(parts)
 
 
-def _errors(coef: FloatArray, point: FloatArray, terms: FloatArray) -> FloatArray:
-    """What the rounding of each product lost."""
-    high, top = _upper_half(coef), _upper_half(point)
-    low, rest = coef - high, point - top
-    return low * rest - (((terms - high * top) - low * top) - high * rest)
-
-
-def _upper_half(x: FloatArray) -> FloatArray:
+def _error(w: float, x: float, product: float) -> float:
+    """What the rounding of a product lost."""
+    spread = _SPLIT * w
+    high = spread - (spread - w)
     spread = _SPLIT * x
-    return spread - (spread - x)
+    top = spread - (spread - x)
+    low, rest = w - high, x - top
+    return low * rest - (((product - high * top) - low * top) - high * rest)
+
+
+def _fraction(pairs: list[tuple[float, float]], intercept: float) -> Fraction:
+    return sum((Fraction(w) * Fraction(x) for w, x in pairs), Fraction(intercept))
 
 
 def _nearest(exact: Fraction) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.core import HalfSpace
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.core.value import BoolArray, FloatArray
 from clearmargin.exceptions import InvalidValueError
 
@@ -79,6 +80,6 @@ def _clearly_inside(points: FloatArray, sides: Sequence[HalfSpace]) -> BoolArray
     inside = np.ones(len(points), dtype=np.bool_)
     for side in sides:
         plane = side.hyperplane
-        size = np.abs(points) @ np.abs(plane.coef) + abs(plane.intercept)
+        size = linear_scores(np.abs(points), np.abs(plane.coef), abs(plane.intercept))
         inside &= side.sign * plane.decision(points) > _CLEAR * size
     return inside

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.programs.side import BoolArray, FloatArray, Region, Side
 from clearmargin.programs.volume_corner import deepest_corner, volume_corner
 
@@ -39,7 +40,7 @@ def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     # A case beyond the ends of the domain moves them out.
     start, end = np.minimum(domain.near, Z), np.maximum(domain.far, Z)
     low, high = side.a * (Z - start), side.a * (end - start)
-    spent = _fill(low, high, np.maximum(side.g - start @ side.a, 0.0) * _SHY)
+    spent = _fill(low, high, np.maximum(side.g - linear_scores(start, side.a), 0.0) * _SHY)
     far = np.maximum(np.minimum(start + spent / side.a, end), Z)
     return start, far
 
@@ -47,15 +48,15 @@ def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
 def central_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     """Near and far faces of a box that has each case well inside."""
     high = np.maximum(side.a * (domain.far - Z), 0.0)
-    slack = np.maximum(side.g - Z @ side.a, 0.0) * _SHY
+    slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
     far = Z + _fill(np.zeros_like(Z), high, slack) / side.a
     return np.minimum(domain.near, Z), far
 
 
 def normal_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     """Near and far faces of the box whose corner is the foot of the normal from each case."""
-    slack = np.maximum(side.g - Z @ side.a, 0.0) * _SHY
-    reach = slack[:, None] * side.a / (side.a @ side.a)
+    slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
+    reach = slack[:, None] * side.a / np.square(side.a).sum()
     return Z - reach, Z + reach
 
 

@@ -17,6 +17,7 @@ from clearmargin.extract.polytope import extract_polytope_boxes
 from clearmargin.extract.portfolio import search_coverage
 from clearmargin.extract.proof import needed_ends, prove
 from clearmargin.extract.recursion import Criterion, Search, extract_boxes
+from clearmargin.extract.row_order import canonical_order
 from clearmargin.extract.simplify import merge_neighbours, simplify_box
 from clearmargin.programs.coverage_corner import coverage_corner
 from clearmargin.programs.short_corner import short_corner
@@ -35,7 +36,7 @@ CRITERIA = (
 )
 
 
-# With more points than this, boxes are searched for on evenly spaced ones, and then counted on all.
+# With more points than this, boxes are searched for on a sample of them, and then counted on all.
 _MOST_POINTS = 30_000
 
 
@@ -82,8 +83,8 @@ def boxes_of_class(
 ) -> ClassBoxes:
     """Find, simplify and prove the boxes of one class.
 
-    With very many points boxes are searched for on evenly spaced ones; which of all points they cover is counted in
-    the end.
+    Points are taken in an order of their values, so that rules do not depend on how the table was sorted. With very
+    many points boxes are searched for on some of them; which of all points they cover is counted in the end.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def boxes_of_class(
     domain = Box(columns.lower, columns.upper)
     own = np.flatnonzero(held & wanted)
     step = max(1, -(-len(own) // _MOST_POINTS))
-    some = X[own[::step]]
+    some = X[canonical_order(X, own, -(-len(own) // step))]
     # With short rules there is a second search, for what they cost.
     searches = 1 if options.max_conditions is None else 2
     scaled = replace(

@@ -159,7 +159,9 @@ def _best_hull(
     hulls = boxes.hulls(Z[p])
     best: tuple[int, int, _Boxes | None] = (0, -1, None)
     # Floating point sorts out the clear cases; `admits` decides exactly.
-    for r in np.flatnonzero(hulls.far @ side.a <= side.g * (1 + 1e-12) + 1e-300):
+    terms = hulls.far * side.a
+    band = 1e-12 * (np.abs(terms).sum(axis=1) + abs(side.g))
+    for r in np.flatnonzero(terms.sum(axis=1) - side.g <= band):
         hull = hulls.row(int(r))
         gain = int(hull.contains(Z[points]).sum())
         if gain <= best[0] or not side.admits(Corner(hull.far[0], hull.far_closed[0])):

@@ -20,6 +20,7 @@ from clearmargin.extract.boxes_around import (
 from clearmargin.extract.explanation import KINDS, Explanation
 from clearmargin.extract.polytope_around import central_in_polytope
 from clearmargin.extract.proof import is_inside_all, needed_ends
+from clearmargin.extract.row_order import canonical_order
 from clearmargin.extract.simplify import shorten_bounds, without_idle_ends
 from clearmargin.extract.surface import Surface
 from clearmargin.extract.translate import to_user_box
@@ -53,9 +54,13 @@ class Reference:
 
     @classmethod
     def sample(cls, points: FloatArray, codes: IntArray, said: IntArray) -> Reference:
-        """Take all training points, or evenly spaced ones where there are many."""
+        """Take all training points, or some of them where there are many, whatever order they are in."""
         step = max(1, len(points) // _REFERENCE_POINTS)
-        return cls(points[::step], codes[::step], said[::step])
+        if step == 1:
+            return cls(points, codes, said)
+        labelled = np.column_stack([points, codes, said])
+        some = canonical_order(labelled, np.arange(len(points)), -(-len(points) // step))
+        return cls(points[some], codes[some], said[some])
 
 
 class Explanations(Sequence[Explanation]):

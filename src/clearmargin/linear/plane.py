@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.core import Hyperplane
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.linear.validation import read_points
 
 __all__ = ["PlaneClassifier"]
@@ -53,7 +55,9 @@ class PlaneClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         points = read_points(self, X, accept_sparse=self._accepts_sparse)
-        return np.asarray(points @ self.coef_[0] + self.intercept_[0])
+        if sparse.issparse(points):
+            return np.asarray(points @ self.coef_[0] + self.intercept_[0])
+        return linear_scores(points, self.coef_[0], float(self.intercept_[0]))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of each row; a row on the plane itself gets `classes_[0]`.

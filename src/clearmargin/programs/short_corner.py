@@ -8,6 +8,8 @@ left. Features that the region bounds already count, and may be bounded further 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from clearmargin.programs.coverage_corner import (
@@ -104,9 +106,22 @@ def _worth(P: FloatArray, budget: FloatArray, ends: FloatArray, criterion: str) 
         roominess = float(np.minimum(budget, ends).sum() / max(ends.sum(), 1e-300))
         return float(covered(P, budget).sum()) + 0.5 * roominess
     shares = np.minimum(budget, ends) / np.where(ends > 0, ends, 1.0)
-    # A share so small that it is gone would have no logarithm.
+    # A share so small that it is gone would end all comparison.
     shares = np.maximum(shares, np.finfo(np.float64).tiny)
-    return float(np.log(np.where(ends > 0, shares, 1.0)).sum())
+    return _order_of_product(np.where(ends > 0, shares, 1.0).tolist())
+
+
+def _order_of_product(factors: list[float]) -> float:
+    """A number that grows with a product of positive factors, however small that is.
+
+    The exponent of the product plus its digits. A logarithm would do as well, but its last digits, which break ties,
+    depend on the processor.
+    """
+    digits, exponent = 1.0, 0
+    for factor in factors:
+        digits, more = math.frexp(digits * factor)
+        exponent += more
+    return exponent + digits
 
 
 def _budget(

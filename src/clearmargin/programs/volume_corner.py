@@ -23,6 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.programs.side import BoolArray, Corner, FloatArray, Region, Side
 
 __all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
@@ -183,5 +184,5 @@ def deepest_corner(side: Side, Z: FloatArray) -> Corner:
     Corner
         Sound, because the point itself is on the side.
     """
-    deepest = Z[int(np.argmin(Z @ side.a))]
+    deepest = Z[int(np.argmin(linear_scores(Z, side.a)))]
     return Corner(deepest, np.ones(len(deepest), dtype=np.bool_))

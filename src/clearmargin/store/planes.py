@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.core import FeatureSpace, Hyperplane, RuleSet
+from clearmargin.core.hyperplane import linear_scores
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError, InvalidValueError
@@ -131,8 +132,10 @@ class Planes:
         table = self.encoding_.read(X)
         self._check(table)
         points = self.encoding_.encode(X)
-        # One plane at a time, as linear classifiers do it: the same order of additions, the same last digits.
-        scores = [points @ w + b for w, b in zip(self.coef_, self.intercept_, strict=True)]
+        scores = [
+            linear_scores(points, w, float(b))
+            for w, b in zip(self.coef_, self.intercept_, strict=True)
+        ]
         return scores[0] if len(self.classes_) == 2 else np.stack(scores, axis=1)
 
     def _check(self, table: FloatArray) -> None:

@@ -9,6 +9,11 @@ right-hand side. A row r'z <= 1 follows from these, with room to spare, exactly 
 to less than 1, rows that hold up to an error of rounding imply r'z <= 1 - margin up to the same error, so that
 dropping the row changes nothing in floating point either. Where no certificate is found the row stays, which is
 always right.
+
+What a solver says of its multipliers is not believed: their signs, what they leave over and the error of computing
+that are looked at here. Where they are no least-squares solution (SciPy 1.15.0 gives such ones, with a residual that
+is not theirs), the active-set method of Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) is run
+here.
 """
 
 from __future__ import annotations
@@ -18,12 +23,13 @@ from scipy.optimize import nnls
 
 from clearmargin.core.value import BoolArray, FloatArray
 
-__all__ = ["is_implied", "is_void", "needed_rows"]
+__all__ = ["is_implied", "is_void", "needed_rows", "nonnegative_least_squares"]
 
 # Room between a dropped row and the others, far above rounding and far below anything that matters.
 _MARGIN = 1e-6
 # Largest error of the combination, relative to the row.
 _EXACT = 1e-11
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def needed_rows(V: FloatArray) -> BoolArray:
@@ -77,10 +83,7 @@ def _beyond_a_box(V: FloatArray, squared: FloatArray) -> BoolArray:
 
 def _reach(V: FloatArray, direction: FloatArray) -> float:
     """A bound on direction'z wherever V z <= 1, infinite where none is found."""
-    try:
-        multipliers, error = nnls(V.T, direction)
-    except RuntimeError:  # too many iterations
-        return np.inf
+    multipliers, _, error = nonnegative_least_squares(V.T, direction)
     return float(multipliers.sum()) if error <= _EXACT else np.inf
 
 
@@ -137,12 +140,8 @@ def _combine(V: FloatArray, row: FloatArray, size: float) -> tuple[float, FloatA
     system[-1, :-1] = size / lengths
     system[-1, -1] = 1.0
     wanted = np.append(row / size, 1 - _MARGIN)
-    try:
-        multipliers, error = nnls(system, wanted)
-    except RuntimeError:  # too many iterations: no certificate
-        return np.inf, np.zeros_like(row), 0.0
-    left = wanted - system @ multipliers
-    return float(error), left[:-1], -size * float(left[-1])
+    _, left, error = nonnegative_least_squares(system, wanted)
+    return error, left[:-1], -size * float(left[-1])
 
 
 def is_void(A: FloatArray, b: FloatArray) -> bool:
@@ -172,8 +171,76 @@ def is_void(A: FloatArray, b: FloatArray) -> bool:
         return False
     sizes = np.maximum(np.abs(A).max(axis=1), np.abs(b))
     system = np.vstack([A.T, b]) / sizes
+    _, _, error = nonnegative_least_squares(system, np.append(np.zeros(A.shape[1]), -1.0))
+    return error <= _EXACT
+
+
+def nonnegative_least_squares(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Minimise the length of b - A x over x >= 0, and say how good the answer is without asking the solver.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, k)
+        Columns of comparable size.
+    b : ndarray of shape (n,)
+        What is to be combined of them.
+
+    Returns
+    -------
+    x : ndarray of shape (k,)
+        Not negative.
+    left : ndarray of shape (n,)
+        b - A x.
+    error : float
+        A bound on the length of the true b - A x, rounding included.
+
+    Examples
+    --------
+    >>> x, left, error = nonnegative_least_squares(np.eye(2), np.array([3.0, -4.0]))
+    >>> x, left, round(error, 6)
+    (array([3., 0.]), array([ 0., -4.]), 4.0)
+    """
     try:
-        _, error = nnls(system, np.append(np.zeros(A.shape[1]), -1.0))
-    except RuntimeError:  # too many iterations: no certificate
-        return False
-    return bool(error <= _EXACT)
+        x = np.maximum(nnls(A, b)[0], 0.0)
+    except RuntimeError:  # too many iterations
+        x = np.zeros(A.shape[1])
+    left = b - (A * x).sum(axis=1)
+    if not _is_least(A, b, x, left):
+        x = _active_set(A, b)
+        left = b - (A * x).sum(axis=1)
+    rounding = (A.shape[1] + 2) * _EPS * ((np.abs(A) * x).sum(axis=1) + np.abs(b))
+    return x, left, float(np.linalg.norm(np.abs(left) + rounding)) * (1 + 4 * _EPS)
+
+
+def _is_least(A: FloatArray, b: FloatArray, x: FloatArray, left: FloatArray) -> bool:
+    """The conditions of optimality: no column could still help, and those in use have given all they can."""
+    gains = (A * left[:, None]).sum(axis=0)
+    room = 1e-10 * (1.0 + float(np.abs(b).max(initial=0.0))) * np.abs(A).sum(axis=0)
+    return bool((gains <= room).all() and (np.abs(gains) <= room)[x > 0].all())
+
+
+def _active_set(A: FloatArray, b: FloatArray) -> FloatArray:
+    """The method of Lawson and Hanson: let in the column that helps most, take out those that turn negative."""
+    k = A.shape[1]
+    x, used = np.zeros(k), np.zeros(k, dtype=np.bool_)
+    tolerance = 1e-13 * np.abs(A).sum(axis=0) * (1.0 + float(np.abs(b).max(initial=0.0)))
+    for _ in range(3 * k + 10):
+        gains = np.where(used, -np.inf, (A * (b - (A * x).sum(axis=1))[:, None]).sum(axis=0))
+        j = int(np.argmax(gains))
+        if used.all() or gains[j] <= tolerance[j]:
+            break
+        used[j] = True
+        while True:
+            target = np.zeros(k)
+            target[used] = np.linalg.lstsq(A[:, used], b, rcond=None)[0]
+            shrinking = used & (target <= 0)
+            if not shrinking.any():
+                x = target
+                break
+            # As far towards the target as all stay positive; whoever stops the way goes out.
+            way = x[shrinking] / (x[shrinking] - target[shrinking] + np.finfo(np.float64).tiny)
+            x = np.maximum(x + float(way.min()) * (target - x), 0.0)
+            out = shrinking & (x <= 1e-14 * (1.0 + np.abs(target)))
+            out[np.flatnonzero(shrinking)[int(np.argmin(way))]] = True
+            x[out], used[out] = 0.0, False
+    return x
