@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clearmargin.cli.console import Console
+from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.cli.task import Task, add_task_arguments
 from clearmargin.cli.train import positive_number
+from clearmargin.cli.unseen import Recipe, add_split_arguments, inner_folds
 from clearmargin.exceptions import DataError
+
+if TYPE_CHECKING:
+    from clearmargin.core import RuleSet
+    from clearmargin.store import PlaneModel
 
 __all__ = ["add_arguments", "run"]
 
@@ -35,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _COSTS.items():
         group.add_argument(f"--{name}", type=positive_number, help=text)
     group.add_argument("--tune", action="store_true", help="choose these costs by cross-validation")
+    add_split_arguments(parser)
     parser.add_argument("--out", metavar="FILE", help="write the rules as they are in the end")
     parser.add_argument("--save-model", metavar="FILE", help="write the model to a .json file")
     add_force(parser)
@@ -49,29 +55,20 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.cli.export import load_rules
     from clearmargin.cli.listing import model_dict, print_model, share_right
     from clearmargin.cli.task import read_task
-    from clearmargin.cli.train import claim_model, encoder, save
-    from clearmargin.store import PlaneModel
+    from clearmargin.cli.train import claim_model, save
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".rules", ".json"])
     model_file = claim_model(arguments)
-    load_rules(arguments.advice)  # what is wrong with it is said before the table is read
+    advice = load_rules(arguments.advice)  # what is wrong with it is said before the table is read
     task = read_task(arguments, console)
     task.insist_on_two_classes("advice")
-    from sklearn.pipeline import make_pipeline
-
-    svm = _machine(arguments, task, console)
-    encode = encoder(task, scale=False).set_output(transform="pandas")
-    pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
-    fitted: Any = pipeline[-1]
-    model = PlaneModel.from_estimator(
-        pipeline,
-        task.X,
-        positive=task.positive,
-        advice=(fitted.advice_, fitted.refined_),
-        fill=task.fill,
-        facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
-    )
+    model, fitted = _train(task, arguments, quiet=console.quiet)
+    recipe = Recipe.of_task(task, lambda part: _train(part, arguments, quiet=True)[0])
+    unseen = recipe.unseen(console, progress=False if console.quiet else "auto")
+    if unseen is not None:
+        model.facts = {**(model.facts or {}), **unseen.facts()}
+        _note_learned_advice(advice, console)
     console.say(task.summary)
     right = share_right(model, task)
     print_model(model, right, console)
@@ -92,7 +89,39 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _machine(arguments: argparse.Namespace, task: Task, console: Console) -> Any:
+def _train(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> tuple[PlaneModel, Any]:
+    """Train with the rules; also give the fitted classifier itself."""
+    from sklearn.pipeline import make_pipeline
+
+    from clearmargin.cli.train import encoder
+    from clearmargin.store import PlaneModel
+
+    svm = _machine(arguments, task, quiet=quiet)
+    encode = encoder(task, scale=False).set_output(transform="pandas")
+    pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
+    fitted: Any = pipeline[-1]
+    model = PlaneModel.from_estimator(
+        pipeline,
+        task.X,
+        positive=task.positive,
+        advice=(fitted.advice_, fitted.refined_),
+        fill=task.fill,
+        facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
+    )
+    return model, fitted
+
+
+def _note_learned_advice(advice: RuleSet, console: Console) -> None:
+    """Say that rules which were learned may come from the rows that they are now judged on."""
+    learned = sum(rule.origin != "expert" for rule in advice)
+    if learned:
+        console.note(
+            f"{learned} of {number_of(len(advice), 'rule')} of the advice were learned from data. If that was this "
+            "table, the figure on rows not trained on is too high: the folds train the model anew, not the rules"
+        )
+
+
+def _machine(arguments: argparse.Namespace, task: Task, *, quiet: bool) -> Any:
     from clearmargin.advise import AdviceSVC, AdviceSVCCV
 
     costs = {name: getattr(arguments, name) for name in _COSTS}
@@ -104,8 +133,9 @@ def _machine(arguments: argparse.Namespace, task: Task, console: Console) -> Any
     folds = min(5, *task.counts.values())
     if folds < 2:
         raise DataError("--tune needs two rows of each class at least; leave it out")
-    progress: Any = False if console.quiet else "auto"
-    return AdviceSVCCV(arguments.advice, refine=arguments.refine, cv=folds, progress=progress)
+    progress: Any = False if quiet else "auto"
+    cv = inner_folds(task, folds)
+    return AdviceSVCCV(arguments.advice, refine=arguments.refine, cv=cv, progress=progress)
 
 
 def _outcome(rule: Any) -> dict[str, Any]:

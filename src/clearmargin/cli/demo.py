@@ -14,7 +14,9 @@ from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 
 if TYPE_CHECKING:
+    from clearmargin.cli.unseen import Recipe, Unseen
     from clearmargin.core.progress import Progress
+    from clearmargin.core.value import IntArray
     from clearmargin.extract import RuleExtractor
     from clearmargin.linear import LPSVCCV
     from clearmargin.store import PlaneModel
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _BAR = 24
+_FOLDS = 5
+_MOST_FEATURES = 6
 # A reader of the demo wants to see what rules look like, not all of them.
 _SHOWN = 3
 
@@ -57,21 +61,25 @@ def run(arguments: argparse.Namespace) -> None:
     counts = " and ".join(f"{int((y == c).sum())} {c}" for c in data.target_names)
     console.say(f"Data: {title}: {len(X)} cases, {X.shape[1]} features, {counts}.")
     start = time.perf_counter()
-    svm = LPSVCCV(rule="1se", max_features=6, progress=False if console.quiet else "auto").fit(X, y)
+    progress: Progress = False if console.quiet else "auto"
+    svm = LPSVCCV(rule="1se", max_features=_MOST_FEATURES, progress=progress).fit(X, y)
     seconds = time.perf_counter() - start
     looks = ", then again over the features left" if len(svm.features_) < X.shape[1] else ""
     console.say(
         f"Trained 1-norm support vector machines for 20 values of nu in ten folds{looks}: {seconds:.1f} s.\n"
     )
     _print_plane(svm, data, console)
-    _print_quality(svm, X, y, console)
+    recipe = _recipe(data)
+    _print_quality(svm, X, y, recipe.unseen(console, progress), console)
     start = time.perf_counter()
-    extractor = _extract(svm, data, progress=False if console.quiet else "auto")
+    extractor = _extract(_named(svm, data), data, X, y, progress)
     _print_rules(extractor, time.perf_counter() - start, console)
     sentence = extractor.explain(X[0]).text
     console.heading("Why the first case got its class:")
     console.say("\n" + fill(sentence, width=100, initial_indent="  ", subsequent_indent="  "))
-    written = None if out is None else _write_report(extractor, X, y, out, arguments, console)
+    written = (
+        None if out is None else _write_report(extractor, data, recipe, out, arguments, console)
+    )
     console.result(
         "",
         {
@@ -83,18 +91,15 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _extract(svm: LPSVCCV, data: Any, progress: Progress) -> RuleExtractor:
+def _extract(model: PlaneModel, data: Any, X: Any, y: Any, progress: Progress) -> RuleExtractor:
     """Extract rules with the names and units of the data set, whose table is an array without names."""
     from clearmargin.core import FeatureSpace
     from clearmargin.extract import RuleExtractor
 
-    model = _named(svm, data)
-    X = data.data
     units = [data.units.get(name) for name in data.feature_names]
     # Declared, the ranges of the data need not be said in every rule.
     ranges = FeatureSpace(data.feature_names, X.min(axis=0), X.max(axis=0), units=units)
-    extractor = RuleExtractor(model, criterion="coverage", bounds=ranges, progress=progress)
-    return extractor.fit(X, data.target)
+    return RuleExtractor(model, criterion="coverage", bounds=ranges, progress=progress).fit(X, y)
 
 
 def _named(svm: LPSVCCV, data: Any) -> PlaneModel:
@@ -107,17 +112,20 @@ def _named(svm: LPSVCCV, data: Any) -> PlaneModel:
 
 def _write_report(
     extractor: RuleExtractor,
-    X: Any,
-    y: Any,
+    data: Any,
+    recipe: Recipe,
     out: Path,
     arguments: argparse.Namespace,
     console: Console,
 ) -> str | None:
     from clearmargin.report import report
 
+    X, y = data.data, data.target
+    refit = recipe.refit(lambda rows, model: _extract(model, data, X[rows], y[rows], False))
     try:
         with writing(out):
-            report(extractor, X, y).save(out, overwrite=arguments.force)
+            made = report(extractor, X, y, cv=_FOLDS, refit=refit)
+            made.save(out, overwrite=arguments.force)
     except MissingDependencyError as error:
         console.note(f"no report was written: {error}")
         return None
@@ -143,15 +151,31 @@ def _print_plane(svm: LPSVCCV, data: Any, console: Console) -> None:
     console.say(f"A case is {yes} when the weighted sum is above 0, else {no}.")
 
 
-def _print_quality(svm: LPSVCCV, X: Any, y: Any, console: Console) -> None:
-    results = svm.cv_results_
-    place = list(results["nu"]).index(svm.nu_)
-    mean, error = results["mean_test_score"][place], results["se_test_score"][place]
+def _recipe(data: Any) -> Recipe:
+    """How the plane is trained again on part of the cases: nu and features are chosen anew."""
+    from clearmargin.cli.unseen import Recipe
+    from clearmargin.linear import LPSVCCV
+    from clearmargin.linear.splitting import Splitting
+
+    X, y = data.data, data.target
+
+    def train(rows: IntArray) -> PlaneModel:
+        svm = LPSVCCV(rule="1se", max_features=_MOST_FEATURES, progress=False).fit(X[rows], y[rows])
+        return _named(svm, data)
+
+    return Recipe(X, y, Splitting(_FOLDS), train, lambda rows, _: X[rows])
+
+
+def _print_quality(svm: LPSVCCV, X: Any, y: Any, unseen: Unseen | None, console: Console) -> None:
+    from clearmargin.cli.unseen import unseen_text
+
     which = "over these features " if len(svm.features_) < X.shape[1] else ""
+    console.say(f"Right in {100 * svm.score(X, y):.1f} % of the cases it was trained on.")
+    if unseen is not None:
+        console.say(unseen_text(unseen.facts()))
     console.say(
-        f"Right in {100 * mean:.1f} % of the cases it had not seen (+- {100 * error:.1f}, ten folds),\n"
-        f"in {100 * svm.score(X, y):.1f} % of those it was trained on. No plane {which}with this nu has an\n"
-        f"objective more than {100 * svm.gap_:.1g} % lower: that is proved, not believed.\n"
+        f"No plane {which}with this nu has an objective more than {100 * svm.gap_:.1g} % lower: that is\n"
+        "proved, not believed.\n"
     )
 
 

@@ -14,6 +14,7 @@ from clearmargin.cli.train import (
     add_model_arguments,
     whole_number,
 )
+from clearmargin.cli.unseen import add_split_arguments
 from clearmargin.exceptions import DataError, RuleSyntaxError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_arguments(parser)
     add_extraction_arguments(parser)
+    add_split_arguments(parser)
     add_force(parser)
     parser.epilog = (
         "example: clearmargin explain patients.csv --target outcome --row 7\n"
@@ -70,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     model_file = claim_model(arguments)
     task, loaded = read_inputs(arguments, console)
     chosen = _choose(task, arguments, console)
-    model = loaded or train(task, arguments, console)
+    model = loaded or train(task, arguments, console)[0]
     console.say(task.summary)
     print_model(model, share_right(model, task), console)
     extractor = extract(task, model, arguments)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console, number_of, table_lines
+from clearmargin.cli.unseen import unseen_text
 
 if TYPE_CHECKING:
     from clearmargin.cli.task import Task
@@ -27,15 +28,13 @@ __all__ = [
 
 def print_model(model: Planes, right: float, console: Console) -> None:
     """Say how many features a model needs, and on which share of the rows it is right."""
-    facts = model.facts or {}
-    text = (
+    console.say(
         f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
-        f"and is right on {100 * right:.1f} % of these rows"
+        f"and is right on {100 * right:.1f} % of these rows."
     )
-    if "accuracy_unseen" in facts:
-        share, folds = 100 * float(facts["accuracy_unseen"]), facts["folds"]
-        text += f", on {share:.1f} % of rows it had not seen ({folds} folds)"
-    console.say(f"{text}.")
+    text = unseen_text(dict(model.facts or {}))
+    if text:
+        console.say(text)
 
 
 def share_right(model: Planes, task: Task) -> float:

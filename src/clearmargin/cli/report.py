@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.cli.task import add_task_arguments
 from clearmargin.cli.train import add_extraction_arguments, add_model_arguments
+from clearmargin.cli.unseen import add_split_arguments
+
+if TYPE_CHECKING:
+    from clearmargin.cli.task import Task
+    from clearmargin.cli.unseen import Recipe
 
 __all__ = ["add_arguments", "run"]
 
@@ -17,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_arguments(parser)
     add_model_arguments(parser)
     add_extraction_arguments(parser)
+    add_split_arguments(parser)
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="the .html file to write; it needs no other"
     )
@@ -34,14 +41,15 @@ def run(arguments: argparse.Namespace) -> None:
     out = claim(arguments.out, arguments, [".html"])
     assert out is not None
     model_file = claim_model(arguments)
-    task, model = prepare(arguments, console)
+    task, model, recipe = prepare(arguments, console)
     console.say(task.summary)
     right = share_right(model, task)
     print_model(model, right, console)
     extractor = extract(task, model, arguments)
     save(extractor, model_file, arguments, console)
     with writing(out):
-        report(extractor, task.X, task.y).save(out, overwrite=arguments.force)
+        made = report(extractor, task.X, task.y, **_validation(task, recipe, arguments))
+        made.save(out, overwrite=arguments.force)
     console.wrote(f"The report is in {out}: open it in a browser.")
     data = {
         **task.to_dict(),
@@ -49,3 +57,19 @@ def run(arguments: argparse.Namespace) -> None:
         "rules": len(extractor.rules_),
     }
     console.result("", {**data, "file": str(out)})
+
+
+def _validation(task: Task, recipe: Recipe | None, arguments: argparse.Namespace) -> dict[str, Any]:
+    """How the report judges the model on rows that it was not trained on."""
+    from clearmargin.cli.train import extract
+
+    if recipe is None:  # a model that was given; the report says that it cannot be trained again
+        return {}
+    if task.splitting is None:
+        return {"cv": None}
+    return {
+        "cv": task.splitting.cv,
+        "groups": task.splitting.groups,
+        "times": task.splitting.times,
+        "refit": recipe.refit(lambda rows, model: extract(task.part(rows), model, arguments)),
+    }

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.cli.task import add_task_arguments
-from clearmargin.cli.train import add_extraction_arguments, add_model_arguments, whole_number
+from clearmargin.cli.train import (
+    TRAINED_HERE,
+    add_extraction_arguments,
+    add_model_arguments,
+    whole_number,
+)
+from clearmargin.cli.unseen import add_split_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_task_arguments(parser)
     add_model_arguments(parser)
     add_extraction_arguments(parser)
+    add_split_arguments(parser)
     parser.add_argument(
         "--most",
         type=whole_number,
@@ -103,7 +110,7 @@ def _extract(arguments: argparse.Namespace, console: Console) -> Found:
     from clearmargin.cli.listing import model_dict, print_model, share_right
     from clearmargin.cli.train import extract, prepare
 
-    task, model = prepare(arguments, console)
+    task, model, _ = prepare(arguments, console)
     console.say(task.summary)
     right = share_right(model, task)
     print_model(model, right, console)
@@ -113,8 +120,8 @@ def _extract(arguments: argparse.Namespace, console: Console) -> Found:
 
 def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found | None:
     """Extract from a large table of plain numbers, which is never held; None if it is not one."""
-    trained_here = ("nu", "max_features", "balanced", "positive")
-    if arguments.model is None or any(getattr(arguments, option) for option in trained_here):
+    given = (getattr(arguments, option) for option in TRAINED_HERE)
+    if arguments.model is None or any(value not in (None, False) for value in given):
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.table import Table, add_table_arguments, find_column, read_table
+from clearmargin.cli.unseen import read_splitting
 from clearmargin.core.rule import Label
 from clearmargin.core.space import nearest_name
 from clearmargin.core.value import BoolArray, IntArray
@@ -20,6 +21,7 @@ from clearmargin.exceptions import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clearmargin.linear.splitting import Splitting
     from clearmargin.store import PlaneModel
 
 __all__ = ["Task", "add_task_arguments", "position_of", "read_classes", "read_task"]
@@ -49,6 +51,12 @@ class Task:
         The class that scores speak for, where the user has one.
     fill : dict, optional
         What was put in the place of missing values, by feature.
+    given : DataFrame, optional
+        The features with their missing values, where these were filled.
+    splitting : Splitting, optional
+        How the rows are split for figures on rows not seen in training.
+    levels : dict, optional
+        The categories of features of texts, where the rows are a part of a table that may have others.
     """
 
     table: Table
@@ -57,6 +65,9 @@ class Task:
     target: str
     positive: Label | None = None
     fill: Mapping[str, Any] | None = None
+    given: pd.DataFrame | None = None
+    splitting: Splitting | None = None
+    levels: Mapping[str, Sequence[str]] | None = None
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -81,6 +92,31 @@ class Task:
             raise DataError(
                 f"{self.target!r} has {len(self.counts)} classes, and {what} is for two; choose one with --positive"
             )
+
+    def part(self, rows: IntArray) -> Task:
+        """Give the task of some rows alone: missing values are filled with what is typical of these."""
+        X = (self.X if self.given is None else self.given).iloc[rows]
+        fill, given = None, None
+        if self.given is not None and self.fill is not None:
+            fill, given = {name: _typical(X[name], self.fill[name]) for name in X.columns}, X
+            X = X.fillna(fill)
+        return replace(
+            self,
+            X=X,
+            y=self.y[rows],
+            fill=fill,
+            given=given,
+            splitting=None
+            if self.splitting is None
+            else self.splitting.within(rows, self.splitting.cv),
+            levels=self.levels or _levels(self.X),
+        )
+
+    def rows_for(self, rows: IntArray, model: PlaneModel) -> pd.DataFrame:
+        """Give some rows as a model takes them, missing values filled with what it was trained with."""
+        if self.given is None or model.fill is None:
+            return self.X.iloc[rows]
+        return self.given.iloc[rows].fillna(dict(model.fill))
 
     def to_dict(self) -> dict[str, Any]:
         """The task as plain data for JSON."""
@@ -135,10 +171,15 @@ def read_task(
     target = find_column(arguments.target, table)
     missing = getattr(arguments, "missing", "keep")
     labelled = _known_labels(table, target, missing, console)
-    features = table.frame.drop(columns=target).loc[labelled]
+    splitting = read_splitting(arguments, table)
+    aside = [
+        name for name in (getattr(arguments, option, None) for option in ("groups", "time")) if name
+    ]
+    features = table.frame.drop(columns=[target, *aside]).loc[labelled]
     if not features.shape[1]:
         raise DataError(
-            f"{table.name} has no column beside {target!r}; is the separator right (--separator)?"
+            f"{table.name} has no column beside {', '.join(map(repr, [target, *aside]))}; is the separator right "
+            "(--separator)?"
         )
     y, positive = read_classes(table, target, labelled, arguments.positive, console)
     if model is None:
@@ -146,13 +187,16 @@ def read_task(
     else:
         X = features[_needed(model, features, table)]
     if missing == "keep":
-        return Task(table, X, y, target, positive)
+        own = None if splitting is None else splitting.within(X.index.to_numpy(), splitting.cv)
+        return Task(table, X, y, target, positive, splitting=own)
     known = None if model is None else model.fill
     rows, filled = _without_gaps(X, missing, table, console, known)
     y = y[X.index.isin(rows.index)]
+    own = None if splitting is None else splitting.within(rows.index.to_numpy(), splitting.cv)
     if len(np.unique(y)) < 2:
         raise DataError(f"without the rows that lack a value, only the class {y[0]!r} is left")
-    return Task(table, rows, y, target, positive, filled)
+    given = X if filled is not None else None
+    return Task(table, rows, y, target, positive, filled, given, own)
 
 
 def _known_labels(table: Table, target: str, missing: str, console: Console) -> BoolArray:
@@ -278,8 +322,18 @@ def _without_gaps(
     return X.fillna(values), values
 
 
-def _typical(column: Any) -> Any:
+def _levels(X: pd.DataFrame) -> dict[str, list[str]]:
+    """The categories of the features that are no numbers."""
+    return {
+        str(name): sorted(X[name].unique()) for name in X.columns if X[name].dtype.kind not in "iuf"
+    }
+
+
+def _typical(column: Any, default: Any = None) -> Any:
+    """The median or the most frequent category; the default for a column without any value."""
     known = column.dropna()
+    if not len(known) and default is not None:
+        return default
     if column.dtype.kind in "iuf":
         return float(known.median())
     return str(known.mode().iloc[0])

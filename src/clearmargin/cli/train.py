@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.cli.task import Task, read_task
+from clearmargin.cli.unseen import Recipe, inner_folds
 from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ __all__ = [
     "whole_number",
 ]
 
+# Options that say how a model is trained and judged; a model that is given was.
+TRAINED_HERE = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
 CRITERIA = ("coverage", "volume", "coverage-lp", "coverage-exact")
 _FOLDS = 10
 # People can hold about so many conditions of a rule in their heads.
@@ -117,17 +121,19 @@ def add_extraction_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def prepare(arguments: argparse.Namespace, console: Console) -> tuple[Task, PlaneModel]:
-    """Read the table, and load the model or train one."""
+def prepare(
+    arguments: argparse.Namespace, console: Console
+) -> tuple[Task, PlaneModel, Recipe | None]:
+    """Read the table, and load the model or train one; then also how it is trained again on part of the rows."""
     task, model = read_inputs(arguments, console)
-    return task, model or train(task, arguments, console)
+    return (task, model, None) if model is not None else (task, *train(task, arguments, console))
 
 
 def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, PlaneModel | None]:
     """Read the table, and the model if there is one."""
     if arguments.model is not None:
-        for option in ("nu", "max_features", "balanced", "positive"):
-            if getattr(arguments, option):
+        for option in TRAINED_HERE:
+            if getattr(arguments, option) not in (None, False):
                 flag = option.replace("_", "-")
                 raise DataError(f"--model is trained already; leave out --{flag}")
         from clearmargin.store import load_model
@@ -147,14 +153,7 @@ def _task_for(model: PlaneModel, task: Task) -> Task:
         if label not in classes:
             known = ", ".join(map(repr, classes))
             raise DataError(f"{task.target!r} has the class {label!r}; the model knows {known}")
-    return Task(
-        task.table,
-        task.X,
-        task.y,
-        task.target,
-        classes[1] if len(classes) == 2 else None,
-        task.fill,
-    )
+    return replace(task, positive=classes[1] if len(classes) == 2 else None)
 
 
 def encoder(task: Task, *, scale: bool) -> Any:
@@ -164,46 +163,62 @@ def encoder(task: Task, *, scale: bool) -> Any:
 
     numbers = [name for name in task.X.columns if task.X[name].dtype.kind in "iuf"]
     others = [name for name in task.X.columns if name not in numbers]
+    # A category that only other rows of the table have gets a column of zeros, and so no weight.
+    levels: Any = "auto" if task.levels is None else [task.levels[name] for name in others]
     return ColumnTransformer(
         [
             ("numbers", StandardScaler() if scale else "passthrough", numbers),
-            ("categories", OneHotEncoder(sparse_output=False), others),
+            ("categories", OneHotEncoder(categories=levels, sparse_output=False), others),
         ],
         verbose_feature_names_out=False,
     )
 
 
-def train(task: Task, arguments: argparse.Namespace, console: Console) -> PlaneModel:
-    """Train a sparse plane, with its cost chosen by cross-validation where the user does not choose it."""
+def train(task: Task, arguments: argparse.Namespace, console: Console) -> tuple[PlaneModel, Recipe]:
+    """Train a sparse plane, and judge it on rows that it was not trained on; also give how it is trained again."""
+    pipeline = _fit(task, arguments, quiet=console.quiet)
+    if _is_constant(pipeline):
+        raise DataError(
+            f"no plane tells the classes of {task.target!r} apart better than always saying the same; the other "
+            "columns may have nothing to do with it. Other things to try: --balanced, a larger --nu"
+        )
+    recipe = Recipe.of_task(task, lambda part: _model(part, _fit(part, arguments, quiet=True)))
+    unseen = recipe.unseen(console, progress=False if console.quiet else "auto")
+    return _model(task, pipeline, {} if unseen is None else unseen.facts()), recipe
+
+
+def _fit(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
+    """Train a pipeline, with its cost chosen by cross-validation where the user does not choose it."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
 
-    from clearmargin.store import PlaneModel
-
-    svm = _machine(task, arguments, console)
+    svm = _machine(task, arguments, quiet=quiet)
     last = OneVsRestClassifier(svm) if len(task.counts) > 2 else svm
     pipeline = make_pipeline(encoder(task, scale=True), last).fit(task.X, task.y)
     if arguments.max_features is None and _is_constant(pipeline):
         # Planes with few features are no better than none here; then with more.
         caps = {name: None for name in pipeline.get_params() if name.endswith("max_features")}
         pipeline.set_params(**caps).fit(task.X, task.y)
-    if _is_constant(pipeline):
-        raise DataError(
-            f"no plane tells the classes of {task.target!r} apart better than always saying the same; the other "
-            "columns may have nothing to do with it. Other things to try: --balanced, a larger --nu"
-        )
+    return pipeline
+
+
+def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
+    from clearmargin.store import PlaneModel
+
+    svm = getattr(pipeline[-1], "estimator", pipeline[-1])
     facts: dict[str, Any] = {
         "trained_by": type(svm).__name__,
         "target": task.target,
         "rows": len(task.X),
-        **_cross_validation(pipeline[-1]),
+        **_chosen(pipeline[-1]),
+        **(more or {}),
     }
     return PlaneModel.from_estimator(
         pipeline, task.X, positive=task.positive, fill=task.fill, facts=facts
     )
 
 
-def _machine(task: Task, arguments: argparse.Namespace, console: Console) -> Any:
+def _machine(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
     from clearmargin.linear import LPSVC, LPSVCCV
 
     weight = "balanced" if arguments.balanced else None
@@ -214,11 +229,11 @@ def _machine(task: Task, arguments: argparse.Namespace, console: Console) -> Any
             raise DataError("--max-features is a choice among values of nu; leave out --nu")
         return LPSVC(arguments.nu or 1.0, class_weight=weight)
     return LPSVCCV(
-        cv=folds,
+        cv=inner_folds(task, folds),
         rule="1se",
         max_features=arguments.max_features or _MOST_FEATURES,
         class_weight=weight,
-        progress=False if console.quiet else "auto",
+        progress=False if quiet else "auto",
     )
 
 
@@ -227,13 +242,9 @@ def _is_constant(pipeline: Any) -> bool:
     return not any(part.coef_.any() for part in parts)
 
 
-def _cross_validation(svm: Any) -> dict[str, Any]:
-    """What the cross-validation of a plane of two classes found."""
-    if not hasattr(svm, "cv_results_"):
-        return {}
-    place = list(svm.cv_results_["nu"]).index(svm.nu_)
-    score = float(svm.cv_results_["mean_test_score"][place])
-    return {"nu": float(svm.nu_), "folds": svm.cv, "accuracy_unseen": score}
+def _chosen(svm: Any) -> dict[str, Any]:
+    """The cost that was chosen for a plane of two classes. The score it was chosen by is no figure for other rows."""
+    return {"nu": float(svm.nu_)} if hasattr(svm, "cv_results_") else {}
 
 
 def extract(task: Task, model: PlaneModel, arguments: argparse.Namespace) -> RuleExtractor:

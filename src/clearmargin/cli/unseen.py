@@ -1,0 +1,265 @@
+"""How a command's model does on rows that it was not trained on: the whole way of training it, repeated in folds."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.cli.console import Console
+from clearmargin.core.progress import Progress, progress_bar
+from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.exceptions import ClearmarginError, DataError
+
+if TYPE_CHECKING:
+    from clearmargin.cli.table import Table
+    from clearmargin.cli.task import Task
+    from clearmargin.linear.splitting import Folds, Splitting
+    from clearmargin.store import PlaneModel
+
+__all__ = ["Recipe", "Unseen", "add_split_arguments", "inner_folds", "read_splitting"]
+
+_FOLDS = 5
+
+
+def add_split_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take how rows are split for figures on rows that a model was not trained on."""
+    group = parser.add_argument_group("rows not seen in training")
+    group.add_argument(
+        "--cv",
+        type=_number_of_folds,
+        metavar="N",
+        help=f"number of folds, in each of which everything is trained anew (default: {_FOLDS}); 'none' for no figure",
+    )
+    group.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="rows with the same value here (a patient, a customer) are never in both parts of a fold",
+    )
+    group.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="train on earlier rows and test on later ones; numbers, or dates as 2024-03-31",
+    )
+
+
+def _number_of_folds(text: str) -> int:
+    if text.lower() == "none":
+        return 0
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor 'none'") from None
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 2, or 'none'")
+    return number
+
+
+def read_splitting(arguments: argparse.Namespace, table: Table) -> Splitting | None:
+    """Read how the rows of a table are split.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        With what `add_split_arguments` adds; without it, nothing is split.
+    table : Table
+        The whole table.
+
+    Returns
+    -------
+    Splitting or None
+        Of all rows of the table; None where no figure is wanted.
+    """
+    if not hasattr(arguments, "cv"):
+        return None
+    from clearmargin.cli.table import find_column
+    from clearmargin.linear.splitting import Splitting
+
+    columns: dict[str, Any] = {}
+    for option, name in (("groups", arguments.groups), ("time", arguments.time)):
+        if name is None:
+            continue
+        if arguments.cv == 0:
+            raise DataError(f"--{option} says how rows are split; leave it out with --cv none")
+        if name == arguments.target:
+            raise DataError(f"--{option}: {name!r} is the column of classes")
+        key = "groups" if option == "groups" else "times"
+        columns[key] = table.frame[find_column(name, table)].to_numpy()
+        try:
+            Splitting(_FOLDS, **{key: columns[key]}).checked(len(table.frame))
+        except DataError as error:
+            raise DataError(f"--{option} {name}: {error}") from None
+    if arguments.cv == 0:
+        return None
+    return Splitting(arguments.cv or _FOLDS, **columns).checked(len(table.frame))
+
+
+def inner_folds(task: Task, number: int) -> Any:
+    """Folds for a search within a task: a number, or training and test rows where groups or times decide.
+
+    Parameters
+    ----------
+    task : Task
+        The rows that are trained on.
+    number : int
+        Most folds.
+
+    Returns
+    -------
+    int or list of (train, test)
+        For the parameter `cv` of a search.
+    """
+    splitting = task.splitting
+    if splitting is None or (splitting.groups is None and splitting.times is None):
+        return number
+    try:
+        folds = splitting.within(np.arange(len(task.y)), number).folds(task.X, task.y)
+    except (
+        DataError
+    ):  # so few groups or times are left in a fold that they cannot be split once more
+        return number
+    return list(folds.pairs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unseen:
+    """The share of rows on which models are right that were trained without these rows.
+
+    Parameters
+    ----------
+    folds : Folds
+        How rows were split.
+    right : ndarray of int of shape (k,)
+        Rows of each fold on which its model is right.
+    constant : tuple of label and int
+        The most frequent class, and how many of the tested rows are of it.
+    """
+
+    folds: Folds
+    right: IntArray
+    constant: tuple[Any, int]
+
+    @property
+    def by_fold(self) -> FloatArray:
+        """The share of each fold."""
+        return np.asarray(self.right / np.array([len(test) for _, test in self.folds.pairs]))
+
+    def facts(self) -> dict[str, Any]:
+        """What a model file keeps, and `print_model` says."""
+        label, count = self.constant
+        total = self.folds.n_tested
+        facts: dict[str, Any] = {"cross_validated_accuracy": float(self.right.sum() / total)}
+        if len(self.folds) > 1:
+            error = self.by_fold.std(ddof=1) / np.sqrt(len(self.folds))
+            facts["cross_validated_error"] = float(error)
+        facts["cross_validation"] = f"{len(self.folds)} {self.folds.how}"
+        facts["most_frequent_class"] = str(label)
+        facts["most_frequent_class_share"] = count / total
+        if self.folds.note:
+            facts["duplicate_rows"] = self.folds.note
+        return facts
+
+
+class Recipe:
+    """A way to train a model on rows of a table, which is repeated in every fold.
+
+    Parameters
+    ----------
+    X, y : table and array
+        All rows, as far as they decide how rows are split.
+    splitting : Splitting or None
+        How rows are split.
+    train : callable
+        Trains a model on the rows at some positions: choices of costs and features, scaling, encoding, imputation.
+    table : callable
+        Gives the rows at some positions as a model takes them.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        splitting: Splitting | None,
+        train: Callable[[IntArray], PlaneModel],
+        table: Callable[[IntArray, PlaneModel], Any],
+    ):
+        self.X, self.y, self.splitting = X, y, splitting
+        self._train, self._table = train, table
+        self._models: dict[bytes, PlaneModel] = {}
+
+    @classmethod
+    def of_task(cls, task: Task, train: Callable[[Task], PlaneModel]) -> Recipe:
+        """Train on parts of a task."""
+        return cls(
+            task.X, task.y, task.splitting, lambda rows: train(task.part(rows)), task.rows_for
+        )
+
+    def model(self, rows: IntArray) -> PlaneModel:
+        """Train on some rows; a second time only if the rows are others."""
+        key = rows.tobytes()
+        if key not in self._models:
+            with warnings.catch_warnings():
+                # They are said of the model of all rows; folds would say them again with other numbers.
+                warnings.simplefilter("ignore")
+                self._models[key] = self._train(rows)
+        return self._models[key]
+
+    def unseen(self, console: Console, progress: Progress) -> Unseen | None:
+        """Judge models on rows that they were not trained on; None, and a note, where that cannot be."""
+        if self.splitting is None:
+            return None
+        try:
+            folds = self.splitting.folds(self.X, self.y)
+            right = []
+            with progress_bar("folds", len(folds), progress) as advance:
+                for train, test in folds.pairs:
+                    model = self.model(train)
+                    predicted = model.predict(self._table(test, model))
+                    right.append(int((predicted == self.y[test]).sum()))
+                    advance()
+        except ClearmarginError as error:
+            console.note(
+                f"how the model does on rows that it was not trained on is not known: {error}"
+            )
+            return None
+        tested = self.y[np.concatenate([test for _, test in folds.pairs])]
+        labels, counts = np.unique(tested, return_counts=True)
+        common = int(counts.argmax())
+        return Unseen(folds, np.array(right), (labels.tolist()[common], int(counts[common])))
+
+    def refit(
+        self, extract: Callable[[IntArray, PlaneModel], Any]
+    ) -> Callable[[IntArray, IntArray], tuple[Any, Any]]:
+        """Give what a report trains its folds with: a model with its rules, and rows as it takes them."""
+
+        def train_again(train: IntArray, test: IntArray) -> tuple[Any, Any]:
+            model = self.model(train)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                # A plane without weights has no rules, but an answer, which counts.
+                fitted = extract(train, model) if model.coef_.any() else model
+            return fitted, self._table(test, model)
+
+        return train_again
+
+
+def unseen_text(facts: dict[str, Any]) -> str:
+    """Say what is known of a model on rows that it was not trained on; empty if nothing is."""
+    if "cross_validated_accuracy" not in facts:
+        return ""
+    share = 100 * float(facts["cross_validated_accuracy"])
+    error = facts.get("cross_validated_error")
+    margin = "" if error is None else f" (standard error {100 * float(error):.1f})"
+    common, most = facts["most_frequent_class"], 100 * float(facts["most_frequent_class_share"])
+    text = (
+        f"Trained in the same way on other rows than it is judged on, it is right on {share:.1f} %{margin}; always "
+        f"saying {common} on {most:.1f} %.\n({facts['cross_validation']}.)"
+    )
+    if "duplicate_rows" in facts:
+        text += f"\n{facts['duplicate_rows']}, which may make this figure too high."
+    return text
