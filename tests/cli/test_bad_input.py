@@ -13,6 +13,8 @@ import pytest
 
 from clearmargin.store import load_model
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 TRAIN = ("rules", "patients.csv", "--target", "outcome")
 HEAD = "age,bmi,outcome\n"
 GOOD = "30,20.5,well\n31,21.5,well\n60,30.5,ill\n61,31.5,ill\n"

@@ -11,6 +11,8 @@ import pytest
 from clearmargin import RuleSet
 from clearmargin.store import load_model
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 TRAIN = ("patients.csv", "--target", "outcome")
 
 

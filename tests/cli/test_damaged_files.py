@@ -13,6 +13,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 TRAIN = ["rules", "patients.csv", "--target", "outcome"]
 AGAIN = "take another copy of the file, or save it again"
 

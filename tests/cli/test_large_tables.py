@@ -20,6 +20,8 @@ from clearmargin.cli.plain_csv import Chunk
 from clearmargin.cli.survey import survey
 from clearmargin.store import PlaneModel, load_model, save_model
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 
 def table_of(rows, labels=("well", "ill"), seed=0):
     rng = np.random.default_rng(seed)

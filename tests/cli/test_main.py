@@ -16,6 +16,8 @@ from clearmargin.cli import check
 from clearmargin.cli.console import Console, number_of, table_lines
 from clearmargin.cli.main import _COMMANDS, main
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 PYTHON = (sys.executable, "-m", "clearmargin")
 TRAIN = ("patients.csv", "--target", "outcome", "--nu", "1")
 

@@ -9,6 +9,8 @@ import pytest
 from clearmargin.cli import large_rules
 from clearmargin.core import progress
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 TRAIN = ["rules", "patients.csv", "--target", "outcome", "--nu", "1"]
 FROM_MODEL = ["rules", "numbers.csv", "--target", "outcome", "--model", "m.json"]
 

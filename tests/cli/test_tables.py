@@ -21,6 +21,8 @@ from clearmargin.cli.task import add_task_arguments, read_task
 from clearmargin.cli.typed_columns import Reading, find_decimal_mark, read_columns
 from clearmargin.exceptions import DataError
 
+pytestmark = pytest.mark.usefixtures("no_folds")
+
 
 def options(add, *words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()

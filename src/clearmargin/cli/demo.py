@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from clearmargin.cli.console import Console
 from clearmargin.cli.datasets import LOADERS, load
 from clearmargin.cli.outputs import add_force, claim, writing
+from clearmargin.cli.unseen import Recipe, Unseen, add_split_arguments, number_of_folds, unseen_text
 from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from clearmargin.cli.unseen import Recipe, Unseen
     from clearmargin.core.progress import Progress
     from clearmargin.core.value import IntArray
     from clearmargin.extract import RuleExtractor
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _BAR = 24
-_FOLDS = 5
 _MOST_FEATURES = 6
 # A reader of the demo wants to see what rules look like, not all of them.
 _SHOWN = 3
@@ -42,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to write the report (default: report.html)",
     )
     parser.add_argument("--no-report", action="store_true", help="write no report")
+    add_split_arguments(parser, columns=False)
     add_force(parser)
     parser.epilog = "example: clearmargin demo cleveland --out heart.html"
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         f"Trained 1-norm support vector machines for 20 values of nu in ten folds{looks}: {seconds:.1f} s.\n"
     )
     _print_plane(svm, data, console)
-    recipe = _recipe(data)
+    recipe = _recipe(data, number_of_folds(arguments))
     _print_quality(svm, X, y, recipe.unseen(console, progress), console)
     start = time.perf_counter()
     extractor = _extract(_named(svm, data), data, X, y, progress)
@@ -124,7 +124,7 @@ def _write_report(
     refit = recipe.refit(lambda rows, model: _extract(model, data, X[rows], y[rows], False))
     try:
         with writing(out):
-            made = report(extractor, X, y, cv=_FOLDS, refit=refit)
+            made = report(extractor, X, y, cv=number_of_folds(arguments) or None, refit=refit)
             made.save(out, overwrite=arguments.force)
     except MissingDependencyError as error:
         console.note(f"no report was written: {error}")
@@ -151,9 +151,8 @@ def _print_plane(svm: LPSVCCV, data: Any, console: Console) -> None:
     console.say(f"A case is {yes} when the weighted sum is above 0, else {no}.")
 
 
-def _recipe(data: Any) -> Recipe:
+def _recipe(data: Any, folds: int) -> Recipe:
     """How the plane is trained again on part of the cases: nu and features are chosen anew."""
-    from clearmargin.cli.unseen import Recipe
     from clearmargin.linear import LPSVCCV
     from clearmargin.linear.splitting import Splitting
 
@@ -163,12 +162,11 @@ def _recipe(data: Any) -> Recipe:
         svm = LPSVCCV(rule="1se", max_features=_MOST_FEATURES, progress=False).fit(X[rows], y[rows])
         return _named(svm, data)
 
-    return Recipe(X, y, Splitting(_FOLDS), train, lambda rows, _: X[rows])
+    splitting = Splitting(folds) if folds else None
+    return Recipe(X, y, splitting, train, lambda rows, _: X[rows])
 
 
 def _print_quality(svm: LPSVCCV, X: Any, y: Any, unseen: Unseen | None, console: Console) -> None:
-    from clearmargin.cli.unseen import unseen_text
-
     which = "over these features " if len(svm.features_) < X.shape[1] else ""
     console.say(f"Right in {100 * svm.score(X, y):.1f} % of the cases it was trained on.")
     if unseen is not None:

@@ -10,9 +10,9 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.cli.task import add_task_arguments
 from clearmargin.cli.train import (
-    TRAINED_HERE,
     add_extraction_arguments,
     add_model_arguments,
+    options_of_training,
     whole_number,
 )
 from clearmargin.cli.unseen import add_split_arguments
@@ -120,8 +120,7 @@ def _extract(arguments: argparse.Namespace, console: Console) -> Found:
 
 def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found | None:
     """Extract from a large table of plain numbers, which is never held; None if it is not one."""
-    given = (getattr(arguments, option) for option in TRAINED_HERE)
-    if arguments.model is None or any(value not in (None, False) for value in given):
+    if arguments.model is None or options_of_training(arguments):
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model

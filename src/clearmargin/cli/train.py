@@ -24,6 +24,7 @@ __all__ = [
     "claim_model",
     "encoder",
     "extract",
+    "options_of_training",
     "positive_number",
     "prepare",
     "read_inputs",
@@ -32,8 +33,7 @@ __all__ = [
     "whole_number",
 ]
 
-# Options that say how a model is trained and judged; a model that is given was.
-TRAINED_HERE = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
+_OF_TRAINING = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
 CRITERIA = ("coverage", "volume", "coverage-lp", "coverage-exact")
 _FOLDS = 10
 # People can hold about so many conditions of a rule in their heads.
@@ -129,13 +129,17 @@ def prepare(
     return (task, model, None) if model is not None else (task, *train(task, arguments, console))
 
 
+def options_of_training(arguments: argparse.Namespace) -> list[str]:
+    """Options that were given and say how a model is trained and judged, which one that is given already was."""
+    given = {name: getattr(arguments, name) for name in _OF_TRAINING}
+    return [name for name, value in given.items() if value is not None and value is not False]
+
+
 def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, PlaneModel | None]:
     """Read the table, and the model if there is one."""
     if arguments.model is not None:
-        for option in TRAINED_HERE:
-            if getattr(arguments, option) not in (None, False):
-                flag = option.replace("_", "-")
-                raise DataError(f"--model is trained already; leave out --{flag}")
+        for option in options_of_training(arguments):
+            raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
         from clearmargin.store import load_model
 
         model = load_model(arguments.model)

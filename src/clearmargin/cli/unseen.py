@@ -20,14 +20,23 @@ if TYPE_CHECKING:
     from clearmargin.cli.table import Table
     from clearmargin.cli.task import Task
     from clearmargin.linear.splitting import Folds, Splitting
+    from clearmargin.report.validation import Refit
     from clearmargin.store import PlaneModel
 
-__all__ = ["Recipe", "Unseen", "add_split_arguments", "inner_folds", "read_splitting"]
+__all__ = [
+    "Recipe",
+    "Unseen",
+    "add_split_arguments",
+    "inner_folds",
+    "number_of_folds",
+    "read_splitting",
+    "unseen_text",
+]
 
 _FOLDS = 5
 
 
-def add_split_arguments(parser: argparse.ArgumentParser) -> None:
+def add_split_arguments(parser: argparse.ArgumentParser, *, columns: bool = True) -> None:
     """Take how rows are split for figures on rows that a model was not trained on."""
     group = parser.add_argument_group("rows not seen in training")
     group.add_argument(
@@ -36,6 +45,8 @@ def add_split_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"number of folds, in each of which everything is trained anew (default: {_FOLDS}); 'none' for no figure",
     )
+    if not columns:
+        return
     group.add_argument(
         "--groups",
         metavar="COLUMN",
@@ -80,23 +91,27 @@ def read_splitting(arguments: argparse.Namespace, table: Table) -> Splitting | N
     from clearmargin.cli.table import find_column
     from clearmargin.linear.splitting import Splitting
 
+    number = number_of_folds(arguments)
     columns: dict[str, Any] = {}
     for option, name in (("groups", arguments.groups), ("time", arguments.time)):
         if name is None:
             continue
-        if arguments.cv == 0:
+        if not number:
             raise DataError(f"--{option} says how rows are split; leave it out with --cv none")
         if name == arguments.target:
             raise DataError(f"--{option}: {name!r} is the column of classes")
         key = "groups" if option == "groups" else "times"
         columns[key] = table.frame[find_column(name, table)].to_numpy()
         try:
-            Splitting(_FOLDS, **{key: columns[key]}).checked(len(table.frame))
+            Splitting(number, **{key: columns[key]}).checked(len(table.frame))
         except DataError as error:
             raise DataError(f"--{option} {name}: {error}") from None
-    if arguments.cv == 0:
-        return None
-    return Splitting(arguments.cv or _FOLDS, **columns).checked(len(table.frame))
+    return Splitting(number, **columns).checked(len(table.frame)) if number else None
+
+
+def number_of_folds(arguments: argparse.Namespace) -> int:
+    """How many folds the user wants; 0 for no figure."""
+    return _FOLDS if arguments.cv is None else int(arguments.cv)
 
 
 def inner_folds(task: Task, number: int) -> Any:
@@ -232,9 +247,7 @@ class Recipe:
         common = int(counts.argmax())
         return Unseen(folds, np.array(right), (labels.tolist()[common], int(counts[common])))
 
-    def refit(
-        self, extract: Callable[[IntArray, PlaneModel], Any]
-    ) -> Callable[[IntArray, IntArray], tuple[Any, Any]]:
+    def refit(self, extract: Callable[[IntArray, PlaneModel], Any]) -> Refit:
         """Give what a report trains its folds with: a model with its rules, and rows as it takes them."""
 
         def train_again(train: IntArray, test: IntArray) -> tuple[Any, Any]:
@@ -257,9 +270,9 @@ def unseen_text(facts: dict[str, Any]) -> str:
     margin = "" if error is None else f" (standard error {100 * float(error):.1f})"
     common, most = facts["most_frequent_class"], 100 * float(facts["most_frequent_class_share"])
     text = (
-        f"Trained in the same way on other rows than it is judged on, it is right on {share:.1f} %{margin}; always "
-        f"saying {common} on {most:.1f} %.\n({facts['cross_validation']}.)"
+        f"Trained in the same way without the rows it is judged on, it is right on {share:.1f} %{margin},\n"
+        f"always saying {common} on {most:.1f} % ({facts['cross_validation']})."
     )
     if "duplicate_rows" in facts:
-        text += f"\n{facts['duplicate_rows']}, which may make this figure too high."
+        text += f"\n{facts['duplicate_rows']},\nwhich may make this figure too high."
     return text
