@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin import AdviceSVC, RankContrast, RuleSet, parse_rules
-from clearmargin.datasets import load_pima, load_wbc, make_votes
-from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rank import ends
+from clearmargin.datasets import load_pima, load_wbc, make_components, make_votes
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.rank.ends import find_ends
 
 
 def votes(seed, labels="true"):
@@ -229,9 +229,9 @@ def test_bad_data_are_named():
     y = np.where(X["age"] > 0, "yes", "no")
     with pytest.raises(DataError, match="the table is empty"):
         RankContrast().fit(X[:0], y[:0])
-    with pytest.raises(DataError, match="19 rows are too few"):
-        RankContrast().fit_ranking(X[:19], np.arange(19.0))
-    with pytest.raises(DataError, match="the score of row 3 is nan"):
+    with pytest.raises(DataError, match="a ranking of n_samples = 1 has no two ends"):
+        find_ends([1.0], 1, 1)
+    with pytest.raises(DataError, match="the score of row 4 is nan"):
         RankContrast().fit_ranking(X, np.where(np.arange(100) == 3, np.nan, np.arange(100.0)))
     with pytest.raises(DataError, match="all rows have the same score"):
         RankContrast().fit_ranking(X, np.ones(100))
@@ -266,10 +266,42 @@ def test_bins_that_have_seen_the_labels_confirm_nothing():
 
 
 @parametrize_with_checks([RankContrast(top=0.3, bottom=0.3, max_size=1)])
-def test_the_contract_of_scikit_learn_is_kept(estimator, check, monkeypatch):
-    # Most checks have some ten rows, which would be too few to mean anything.
-    monkeypatch.setattr(ends, "FEWEST_ROWS", 2)
+# Most checks have some ten rows, which are too few to mean anything.
+@pytest.mark.filterwarnings("ignore:the ends of a ranking of:clearmargin.exceptions.ClearmarginWarning")
+def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
+
+
+def test_the_ten_components_of_the_paper_are_contrasted_with_a_warning():
+    X, rank = make_components(return_X_y=True)
+    bins = {"age": [3, 10, 25], "length": [500, 1000, 2000, 2500]}
+    contrast = RankContrast(top=5, bottom=5, min_leverage=0.1, bins=bins)
+    with pytest.warns(ClearmarginWarning, match="of 10 rows are 5 and 5 cases: .* nothing can be confirmed"):
+        contrast.fit_ranking(X, -rank)
+    found = dict(zip(contrast.properties_["property"], contrast.properties_["leverage"], strict=True))
+    # Table 2 of the paper, and manufacturer = B, which has exactly 0.10 and is lost there by rounding.
+    assert found == pytest.approx(
+        {
+            "2000 <= length < 2500": -0.15,
+            "500 <= length < 1000": 0.15,
+            "manufacturer = A": -0.15,
+            "age >= 25": -0.10,
+            "manufacturer = B": 0.10,
+            "2000 <= length < 2500 and manufacturer = A": -0.15,
+            "500 <= length < 1000 and manufacturer = B": 0.15,
+            "age < 3 and 500 <= length < 1000": 0.10,
+        }
+    )
+    assert not contrast.properties_["confirmed"].any()
+    assert "So few rows describe themselves alone: nothing can be confirmed." in contrast.describe()
+
+
+def test_the_warning_ends_at_twenty_rows():
+    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) % 3})
+    scores = np.arange(20.0) % 7
+    RankContrast(top=5, bottom=5).fit_ranking(X, scores)
+    with pytest.warns(ClearmarginWarning, match="of 19 rows"):
+        RankContrast(top=5, bottom=5).fit_ranking(X[:19], scores[:19])
 
 
 def test_few_rows_are_contrasted_and_nothing_is_confirmed():
@@ -278,6 +310,7 @@ def test_few_rows_are_contrasted_and_nothing_is_confirmed():
     contrast = RankContrast(top=0.3, bottom=0.3).fit(X, np.where(X["a"] > 0, 1, 0))
     assert len(contrast.properties_)
     assert not contrast.properties_["confirmed"].any()
+    assert "Fewer than 40 rows cannot be halved: nothing can be confirmed." in contrast.describe()
 
 
 def test_what_is_excluded_does_not_rank_either():

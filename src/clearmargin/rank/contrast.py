@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from clearmargin.core import RuleSet
 from clearmargin.core.columns import column_keys, table_array
 from clearmargin.core.rule import as_label
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.linear.validation import check_whole
 from clearmargin.programs.leverage_search import (
     Contrast,
@@ -154,7 +155,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows; at least 20.
+            The rows. With fewer than 40 nothing can be confirmed, and with fewer than 20 there is a warning: what is
+            found describes these rows.
         y : array-like of shape (m,)
             Labels of two classes.
 
@@ -181,7 +183,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows; at least 20.
+            The rows. With fewer than 20 there is a warning: what is found describes these rows, and nothing can be
+            concluded about others.
         scores : array-like of shape (m,)
             A score for each row, the highest at the top.
 
@@ -286,6 +289,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             share, self.sizes_ = choose_size(scores, lambda q: self._count(table, scores, q))
             top, bottom, looks = share, share, len(self.sizes_)
         ends = find_ends(scores, top, bottom)
+        if len(scores) < FEWEST_ROWS:
+            warnings.warn(_too_few(len(scores), ends), ClearmarginWarning, stacklevel=3)
         contrast = _packed(table, ends)
         self.min_leverage_ = self._least_leverage(table, ends, rng)
         found = self._search(contrast)
@@ -392,6 +397,13 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         from clearmargin.plot import plot_rank_roc
 
         return plot_rank_roc(self, ax=ax)
+
+
+def _too_few(rows: int, ends: Ends) -> str:
+    return (
+        f"the ends of a ranking of {rows} rows are {len(ends.top)} and {len(ends.bottom)} cases: what is found describes "
+        f"these rows, and nothing can be confirmed from fewer than {FEWEST_ROWS}"
+    )
 
 
 def _packed(table: PropertyTable, ends: Ends) -> Contrast:

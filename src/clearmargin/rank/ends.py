@@ -16,7 +16,7 @@ __all__ = ["FEWEST_ROWS", "Ends", "end_size", "find_ends"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-# With fewer rows the ends of a ranking are one or two cases, and say nothing.
+# With fewer rows the ends of a ranking are a few cases, from which nothing can be concluded about others.
 FEWEST_ROWS = 20
 
 
@@ -74,7 +74,7 @@ def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
     Parameters
     ----------
     scores : array-like of shape (m,)
-        One score a row, at least 20 of them.
+        One score a row.
     top, bottom : float or int
         Size of each end: a share of the rows, or their number.
 
@@ -103,14 +103,12 @@ def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
 def _check_scores(values: FloatArray) -> None:
     if values.ndim != 1:
         raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
-    if len(values) < FEWEST_ROWS:
-        raise DataError(
-            f"{len(values)} rows are too few to contrast the ends of their ranking; at least {FEWEST_ROWS} are needed"
-        )
+    if len(values) < 2:
+        raise DataError(f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows")
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise DataError(
-            f"the score of row {wrong[0]} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
+            f"the score of row {wrong[0] + 1} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
         )
     if values.min() == values.max():
         raise DataError("all rows have the same score: there is no ranking to contrast")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.rank.ends import FEWEST_ROWS
+
 __all__ = ["describe_contrast"]
 
 _MEANING = """\
@@ -45,6 +47,10 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         head.append(
             f"The size was chosen among {len(contrast.sizes_)}; corrections count all of them."
         )
+    if len(contrast.scores_) < FEWEST_ROWS:
+        head.append("So few rows describe themselves alone: nothing can be confirmed.")
+    elif hasattr(contrast, "classes_") and len(contrast.scores_) < 2 * FEWEST_ROWS:
+        head.append(f"Fewer than {2 * FEWEST_ROWS} rows cannot be halved: nothing can be confirmed.")
     if contrast.bins == "supervised":
         head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
     lines = []
