@@ -13,6 +13,7 @@ __all__ = [
     "ClearmarginError",
     "ClearmarginWarning",
     "DataError",
+    "DataTypeError",
     "FileDamagedError",
     "FileInTheWayError",
     "FileTooNewError",
@@ -38,6 +39,10 @@ class InvalidValueError(ClearmarginError, ValueError):
 
 class DataError(ClearmarginError, ValueError):
     """A table that does not fit: wrong columns, values that are no numbers, unknown names."""
+
+
+class DataTypeError(DataError, TypeError):
+    """A table that holds things which are neither numbers nor texts, such as lists."""
 
 
 class RuleSyntaxError(ClearmarginError, ValueError):

@@ -128,9 +128,9 @@ def test_data_that_cannot_be_learned_from():
         AdviceSVC("bmi >= 30 => ill\nbmi <= 20 => well", refine="trust").fit()
     with pytest.raises(InvalidValueError, match="scale='standard' needs data"):
         AdviceSVC("bmi >= 30 => ill\nbmi <= 20 => well", scale="standard").fit()
-    with pytest.raises(DataError, match=r"infinity .* in row 1, column 'bmi'"):
+    with pytest.raises(DataError, match=r"infinity .* in row 2, column 'bmi'"):
         AdviceSVC("bmi >= 30 => ill").fit(X.assign(bmi=[1.0, np.inf, 2.0, 3.0]), Y)
-    with pytest.raises(DataError, match="NaN in row 2, column 'age'"):
+    with pytest.raises(DataError, match="NaN in row 3, column 'age'"):
         AdviceSVC("bmi >= 30 => ill").fit(X.assign(age=[1.0, 4.0, np.nan, 3.0]), Y)
 
 

@@ -142,7 +142,9 @@ def test_a_column_without_rows_counts_as_numbers(empty):
 )
 def test_a_text_among_numbers_is_named_with_its_row(column, row, value):
     source = np.array(column, dtype=object) if isinstance(column, list) else column
-    with pytest.raises(DataError, match=rf"column 'age', row {row}: .*{value}.* is not a number"):
+    with pytest.raises(
+        DataError, match=rf"column 'age', row {row + 1}: .*{value}.* is not a number"
+    ):
         Column("age", source).numbers()
 
 
@@ -167,11 +169,11 @@ def test_dates_are_refused_with_advice(dates):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pl.Series([[1], [2]]), "column 'x', row 0: .* is neither a number nor a text"),
-        (pd.Series([1, {"a": 2}]), r"column 'x', row 1: \{'a': 2\} is neither a number nor a text"),
-        (pd.Series([(1, 2)]), r"row 0: \(1, 2\) is neither a number nor a text"),
+        (pl.Series([[1], [2]]), "column 'x', row 1: .* is neither a number nor a text"),
+        (pd.Series([1, {"a": 2}]), r"column 'x', row 2: \{'a': 2\} is neither a number nor a text"),
+        (pd.Series([(1, 2)]), r"row 1: \(1, 2\) is neither a number nor a text"),
         (np.array([1j]), "column 'x' holds complex128 values, no numbers"),
-        (np.array([1j], dtype=object), "row 0: 1j is neither a number nor a text"),
+        (np.array([1j], dtype=object), "row 1: 1j is neither a number nor a text"),
     ],
 )
 def test_things_are_refused(column, message):

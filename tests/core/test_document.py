@@ -17,8 +17,8 @@ from .document_cases import VALIDATOR
 
 
 def everything(rules):
-    """All that is known about a set of rules, also what does not count for equality."""
-    return rules, [(r.origin, r.proof, r.stats) for r in rules]
+    """All that is known about a set of rules, also what does not count for equality; a file only states proofs."""
+    return rules, [(r.origin, {"proved": "stated"}.get(r.proof, r.proof), r.stats) for r in rules]
 
 
 def test_the_document_looks_like_this(document):

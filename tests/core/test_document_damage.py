@@ -170,7 +170,7 @@ DAMAGE = {
     ),
     "set on numbers": (change(*SET, "feature", to="bmi"), "a second condition on 'bmi'", False),
     "linear a list": (change(*ROW, "linear", to=[1]), "'linear' must give weights by name", True),
-    "linear empty": (change(*ROW, "linear", to={}), "row 0 of a polyhedron has no variable", True),
+    "linear empty": (change(*ROW, "linear", to={}), "row 1 of a polyhedron has no variable", True),
     "linear unknown": (change(*ROW, "linear", "bim", to=1), "feature 'bim'; did you m", False),
     "linear text": (change(*ROW, "linear", "age", to="1"), "'age' must be a number", True),
     "linear categories": (

@@ -160,7 +160,7 @@ def test_sums_that_overflow_or_have_no_value_are_judged_in_silence():
     [
         (([1.0], [1.0]), r"has two dimensions, not shape \(1,\)"),
         (([[1.0]], [1.0, 2.0]), r"the right-hand side of a polyhedron has shape \(2,\)"),
-        (([[0.0, 0.0]], [1.0]), r"row 0 of a polyhedron has no variable \(all zero\)"),
+        (([[0.0, 0.0]], [1.0]), r"row 1 of a polyhedron has no variable \(all zero\)"),
         (([[math.inf]], [1.0]), "the inequalities of a polyhedron must be finite"),
         (([[1.0]], [math.inf]), "the inequalities of a polyhedron must be finite"),
         (([[math.nan]], [1.0]), r"must not be NaN \(at position \(0, 0\)\)"),
@@ -176,7 +176,7 @@ def test_a_bad_polyhedron_is_refused(arguments, message):
 
 def test_a_wide_row_is_no_box():
     wedge = Polyhedron([[1.0, 0.0], [1.0, 1.0]], [1.0, 1.0])
-    with pytest.raises(InvalidValueError, match="row 1 has more than one variable"):
+    with pytest.raises(InvalidValueError, match="row 2 has more than one variable"):
         wedge.to_box()
 
 

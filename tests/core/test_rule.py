@@ -121,7 +121,10 @@ def test_inequalities_that_contradict_each_other_are_found_by_asking():
             {"origin": "guess"},
             "origin must be one of 'expert', 'extracted', 'refined', not 'guess'",
         ),
-        ({"proof": "maybe"}, "proof must be one of 'proved', 'observed', None, not 'maybe'"),
+        (
+            {"proof": "maybe"},
+            "proof must be one of 'proved', 'observed', 'stated', None, not 'maybe'",
+        ),
         ({"stats": {"rows": 1}}, "the stats of a rule are RuleStats or None, not dict"),
     ],
 )

@@ -144,12 +144,12 @@ def test_an_unknown_feature_is_named_with_the_nearest(people):
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_text_in_a_numeric_column_is_named_with_its_row(kind):
     frame = FRAMES[kind]({"age": ["40", "abc"]})
-    with pytest.raises(DataError, match=r"column 'age', row 0: '40' is not a number"):
+    with pytest.raises(DataError, match=r"column 'age', row 1: '40' is not a number"):
         FeatureSpace(["age"]).read(frame)
 
 
 def test_a_text_in_an_array_is_named_with_its_row():
-    with pytest.raises(DataError, match="column 'b', row 1: 'x' is not a number"):
+    with pytest.raises(DataError, match="column 'b', row 2: 'x' is not a number"):
         FeatureSpace(["a", "b"]).read([[1, 2], [3, "x"]])
 
 

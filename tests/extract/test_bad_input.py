@@ -194,7 +194,7 @@ def test_a_gap_in_a_case_is_named(gap):
     cases = X[:4].copy()
     cases[2, 1] = gap
     with pytest.raises(
-        DataError, match="row 2 has a value that is missing or infinite; correct it"
+        DataError, match="row 3 has a value that is missing or infinite; correct it"
     ):
         FITTED.explain_many(cases)
 
@@ -206,7 +206,7 @@ def test_a_category_that_the_model_does_not_know_cannot_be_explained():
         (OneHotEncoder(handle_unknown="ignore"), ["colour"]), (StandardScaler(), ["size"])
     )
     extractor = RuleExtractor(make_pipeline(steps, LogisticRegression())).fit(table, y)
-    with pytest.raises(DataError, match="row 0 has a category that the model does not know"):
+    with pytest.raises(DataError, match="row 1 has a category that the model does not know"):
         extractor.explain(pd.DataFrame({"colour": ["pink"], "size": [0.0]}))
 
 

@@ -192,5 +192,5 @@ def test_a_row_with_a_gap_is_named():
     rules = ScoreRules(random_state=0).fit(X, y)
     broken = X[:3].copy()
     broken[1, 2] = np.nan
-    with pytest.raises(DataError, match="row 1 holds NaN"):
+    with pytest.raises(DataError, match="row 2 holds NaN"):
         rules.predict(broken)

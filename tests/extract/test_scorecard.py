@@ -130,7 +130,7 @@ def test_a_card_without_points_says_one_class():
 
 @pytest.mark.parametrize(
     ("column", "value", "message"),
-    [("age", np.nan, "row 2 has NaN in column 'age'"), ("job", "king", "row 2 has a category")],
+    [("age", np.nan, "row 3 has NaN in column 'age'"), ("job", "king", "row 3 has a category")],
 )
 def test_a_value_without_points_is_named(column, value, message):
     cases = _cases()

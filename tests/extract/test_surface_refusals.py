@@ -218,5 +218,5 @@ def test_a_table_to_encode_must_have_the_columns_of_the_surface():
         surface.encode(TEXTS.drop(columns="ward"))
     with pytest.raises(DataError, match="X has 2 columns, but the model was fitted to 3"):
         surface.encode([["red", 1.0]])
-    with pytest.raises(DataError, match="column 'age', row 0: 'old' is not a number"):
+    with pytest.raises(DataError, match="column 'age', row 1: 'old' is not a number"):
         surface.encode([["red", 1, "old"]])

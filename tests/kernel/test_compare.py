@@ -78,7 +78,7 @@ def count_by_hand(extractor, model, X, y):
     [
         SupportVectorRules(),
         SupportVectorRules(tune=False, fallback="estimator"),
-        SurrogateRules(method="train", min_coverage=5),
+        SurrogateRules(method="train", min_coverage=5, random_state=None),
     ],
     ids=["support", "untuned", "tree"],
 )

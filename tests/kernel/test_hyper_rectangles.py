@@ -194,7 +194,7 @@ def test_a_gap_in_a_case_needs_a_fallback_that_can_abstain():
     rules = HyperRectangleRules().fit(X, y)
     for bad in (np.nan, np.inf):
         with pytest.raises(
-            DataError, match=r"row 0 has a missing value \(NaN\) or infinity in column 'x1'"
+            DataError, match=r"row 1 has a missing value \(NaN\) or infinity in column 'x1'"
         ):
             rules.predict([[0.0, bad]])
     silent = HyperRectangleRules(fallback="abstain").fit(X, y)

@@ -121,7 +121,7 @@ def test_every_point_has_a_cluster_and_the_largest_come_first(seed, m, outliers)
     [
         ([1.0, 2.0], {}, DataError, r"at least one row, not of shape \(2,\)"),
         (np.empty((0, 2)), {}, DataError, "at least one row"),
-        ([[0.0], [np.nan]], {}, DataError, "row 1, column 0 is nan"),
+        ([[0.0], [np.nan]], {}, DataError, "row 2, column 'x0' is nan"),
         ([[0.0], [1.0]], {"outliers": 0.0}, InvalidValueError, "outliers must be a share"),
         ([[0.0], [1.0]], {"max_support": 1.5}, InvalidValueError, "max_support must be a share"),
         ([[0.0], [1.0]], {"q": -1.0}, InvalidValueError, "q must be a positive number"),

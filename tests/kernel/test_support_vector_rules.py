@@ -251,7 +251,7 @@ def test_a_gap_has_no_nearest_rule(two_classes):
     rules = SupportVectorRules(scaled(SVC())).fit(X, y)
     gap = X[:3].copy()
     gap[1, 2] = np.nan
-    with pytest.raises(ValueError, match=r"row 1 has a missing value .* column 'x2'"):
+    with pytest.raises(ValueError, match=r"row 2 has a missing value .* column 'x2'"):
         rules.predict(gap)
     silent = SupportVectorRules(scaled(SVC()), fallback="abstain").fit(X, y)
     assert silent.predict(gap)[1] is None

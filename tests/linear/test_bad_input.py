@@ -33,7 +33,7 @@ def fails(classifier, X, y, message):
 def test_a_missing_value_is_named_by_row_and_column(classifier, table):
     X, y = table
     X.loc[7, "bmi"] = np.nan
-    error = fails(classifier, X, y, r"X contains NaN in row 7, column 'bmi'; fill or drop missing")
+    error = fails(classifier, X, y, r"X contains NaN in row 8, column 'bmi'; fill or drop missing")
     assert isinstance(error, ClearmarginError)
 
 
@@ -42,13 +42,13 @@ def test_an_infinity_is_named_by_row_and_column(classifier, table):
     values = X.to_numpy(copy=True)
     values[3, 2] = -np.inf
     values[5, 0] = np.nan
-    fails(classifier, values, y, r"an infinity \(inf\) in row 3, column 2; 2 such values in all")
+    fails(classifier, values, y, r"an infinity \(inf\) in row 4, column 'x2'; 2 such values in all")
 
 
 def test_a_missing_value_in_a_sparse_table_is_named():
     X = np.zeros((6, 4))
     X[0, 1], X[4, 3] = 1.0, np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 4, column 3"):
+    with pytest.raises(ValueError, match=r"NaN in row 5, column 'x3'"):
         LPSVC().fit(sparse.csr_array(X), [0, 1] * 3)
 
 
@@ -56,7 +56,7 @@ def test_missing_values_are_named_at_prediction_too(classifier, table):
     X, y = table
     fitted = classifier.fit(X, y)
     X.loc[2, "age"] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 2, column 'age'"):
+    with pytest.raises(ValueError, match=r"NaN in row 3, column 'age'"):
         fitted.predict(X)
 
 
@@ -82,14 +82,19 @@ def test_text_in_a_column_of_numbers(classifier, table):
     X, y = table
     X["glucose"] = X["glucose"].astype(object)
     X.loc[5, "glucose"] = "high"
-    fails(classifier, X, y, r"row 5, column 'glucose': 'high' is not a number; encode text")
+    fails(
+        classifier,
+        X,
+        y,
+        r"column 'glucose' holds texts \(row 6: 'high'\), and this estimator takes numbers",
+    )
 
 
 def test_text_in_an_array(classifier, table):
     X, y = table
     values = X.to_numpy().astype(object)
     values[1, 0] = "?"
-    fails(classifier, values, y, r"row 1, column 0: '\?' is not a number")
+    fails(classifier, values, y, r"column 'x0' holds texts \(row 2: '\?'\)")
 
 
 def test_labels_of_another_length(classifier, table):

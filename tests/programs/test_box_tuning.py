@@ -195,5 +195,5 @@ def test_what_tuning_refuses():
         tune(box, [[2.0, 1.0]], [[0.0]], [0], [0])
     with pytest.raises(InvalidValueError, match=r"criterion must be one of 'balance'.*not 'best'"):
         tune(box, None, [[0.0]], [0], [0], criterion="best")
-    with pytest.raises(DataError, match="points must be finite, but row 0, column 0 is inf"):
+    with pytest.raises(DataError, match="points must be finite, but row 1, column 'x0' is inf"):
         tune(box, None, [[INF]], [0], [0])

@@ -215,5 +215,5 @@ def test_no_points_no_boxes_and_bad_scales():
         nearest_box([[1.0]], boxes.take([]), [1.0])
     with pytest.raises(InvalidValueError, match="scale must be finite and not negative"):
         nearest_box([[1.0]], boxes, [-1.0])
-    with pytest.raises(DataError, match="row 1, column 0 is nan; drop or impute"):
+    with pytest.raises(DataError, match="row 2, column 'x0' is nan; drop or impute"):
         distance_to_boxes([[1.0], [math.nan]], boxes, [1.0])

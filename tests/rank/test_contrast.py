@@ -267,7 +267,9 @@ def test_bins_that_have_seen_the_labels_confirm_nothing():
 
 @parametrize_with_checks([RankContrast(top=0.3, bottom=0.3, max_size=1)])
 # Most checks have some ten rows, which are too few to mean anything.
-@pytest.mark.filterwarnings("ignore:the ends of a ranking of:clearmargin.exceptions.ClearmarginWarning")
+@pytest.mark.filterwarnings(
+    "ignore:the ends of a ranking of:clearmargin.exceptions.ClearmarginWarning"
+)
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):
     check(estimator)
 
@@ -276,9 +278,13 @@ def test_the_ten_components_of_the_paper_are_contrasted_with_a_warning():
     X, rank = make_components(return_X_y=True)
     bins = {"age": [3, 10, 25], "length": [500, 1000, 2000, 2500]}
     contrast = RankContrast(top=5, bottom=5, min_leverage=0.1, bins=bins)
-    with pytest.warns(ClearmarginWarning, match="of 10 rows are 5 and 5 cases: .* nothing can be confirmed"):
+    with pytest.warns(
+        ClearmarginWarning, match="of 10 rows are 5 and 5 cases: .* nothing can be confirmed"
+    ):
         contrast.fit_ranking(X, -rank)
-    found = dict(zip(contrast.properties_["property"], contrast.properties_["leverage"], strict=True))
+    found = dict(
+        zip(contrast.properties_["property"], contrast.properties_["leverage"], strict=True)
+    )
     # Table 2 of the paper, and manufacturer = B, which has exactly 0.10 and is lost there by rounding.
     assert found == pytest.approx(
         {

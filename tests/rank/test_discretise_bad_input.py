@@ -96,7 +96,7 @@ TABLE = pd.DataFrame({"age": [30, 41, 52, 63], "kind": ["u", "v", "u", "v"]})
         ({"bins": "supervised", "y": [0.5, 1, 1, 1]}, DataError, "not measured values such as 0.5"),
         ({"y": [1, 0]}, DataError, r"y has shape \(2,\); one label for each of the 4 rows"),
         ({"y": [[1], [0], [1], [0]]}, DataError, r"y has shape \(4, 1\)"),
-        ({"y": [1, 0, None, 1]}, DataError, "y is missing in row 2"),
+        ({"y": [1, 0, None, 1]}, DataError, "y is missing in row 3"),
     ],
 )
 def test_bad_input_is_told_what_to_do(kwargs, error, match):
@@ -111,7 +111,7 @@ def test_bad_input_is_told_what_to_do(kwargs, error, match):
         (np.empty((0, 2)), "X has no rows"),
         (np.empty((3, 0)), "no column of X is left"),
         ([1, 2], "X must be a table"),
-        ([[1.0], [math.inf]], "column 'x0' is infinite in row 1; put a number"),
+        ([[1.0], [math.inf]], "column 'x0' is infinite in row 2; put a number"),
         (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), "'day' holds dates"),
     ],
 )

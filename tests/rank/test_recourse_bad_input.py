@@ -83,7 +83,7 @@ def test_bad_requests_are_refused_with_what_to_do(change, message):
         (ROW.assign(bmi=np.nan), "the value of 'bmi' is nan, .*missing or infinite"),
         (ROW.assign(bmi=np.inf), "the value of 'bmi' is inf"),
         (ROW.assign(colour=None), "the value of 'colour' is .*missing"),
-        (ROW.assign(bmi="high"), "column 'bmi', row 0: 'high' is not a number"),
+        (ROW.assign(bmi="high"), "column 'bmi', row 1: 'high' is not a number"),
         (ROW.drop(columns="bmi"), "the case has no value for 'bmi'"),
         ({"age": 30}, "the case has no value for 'bmi'"),
         ({"age": [30, 40], "bmi": 3.0}, "the value of 'age' must be a single one"),

@@ -57,14 +57,14 @@ def test_bad_tables_are_named():
         search_properties(items, top, bottom)
     with pytest.raises(InvalidValueError, match=r"above 0 and at most 0\.25"):
         search_properties(items, top, bottom, min_leverage=0.5)
-    with pytest.raises(DataError, match="row 0 is at the top and at the bottom"):
+    with pytest.raises(DataError, match="row 1 is at the top and at the bottom"):
         search_properties(items, top, top, k=1)
     with pytest.raises(DataError, match="in_top must be true or false for each of the 3 rows"):
         search_properties(items, [1, 0], bottom, k=1)
     with pytest.raises(DataError, match="in_bottom has no row"):
         search_properties(items, top, [0, 0, 0], k=1)
     with pytest.raises(
-        DataError, match=r"row 1, property 0: np.int64\(5\) is neither true nor false"
+        DataError, match=r"row 2, property 1: np.int64\(5\) is neither true nor false"
     ):
         search_properties(np.array([[1, 0], [5, 1], [1, 1]]), top, bottom, k=1)
     with pytest.raises(DataError, match="there are 2 properties and 1 attributes"):

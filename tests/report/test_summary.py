@@ -152,7 +152,7 @@ def test_uncovered_rows_are_those_that_no_rule_covers(data, fitted, summary):
     bare = ~fitted.rules_.covers(X).any(axis=1)
     facts = summary["uncovered"]
     assert facts["rows"] == bare.sum() > 0
-    assert [e["row"] for e in facts["first"]] == np.flatnonzero(bare)[:20].tolist()
+    assert [e["row"] - 1 for e in facts["first"]] == np.flatnonzero(bare)[:20].tolist()
     assert {e["class"]: e["rows"] for e in facts["classes"]} == {
         label: (bare & (y == label)).sum() for label in ("ill", "well")
     }
@@ -166,19 +166,19 @@ def test_a_right_a_wrong_and_a_close_case_are_explained(data, fitted, summary):
     says, score = fitted.estimator_.predict(X), fitted.estimator_.decision_function(X)
     right, wrong, close = summary["cases"]
     assert [case["kind"] for case in summary["cases"]] == ["right", "wrong", "close"]
-    assert says[right["row"]] == y[right["row"]] == right["true"] == right["says"]
-    assert right["rule"] == fitted.which(X)[right["row"]] + 1
+    assert says[right["row"] - 1] == y[right["row"] - 1] == right["true"] == right["says"]
+    assert right["rule"] == fitted.which(X)[right["row"] - 1] + 1
     errors = np.flatnonzero(says != y)
-    assert wrong["row"] == errors[np.abs(score[errors]).argmax()]
-    assert (wrong["says"], wrong["true"]) == (says[wrong["row"]], y[wrong["row"]])
-    others = [r for r in range(len(y)) if r not in (right["row"], wrong["row"])]
-    assert abs(score[close["row"]]) == np.abs(score[others]).min()
+    assert wrong["row"] - 1 == errors[np.abs(score[errors]).argmax()]
+    assert (wrong["says"], wrong["true"]) == (says[wrong["row"] - 1], y[wrong["row"] - 1])
+    others = [r for r in range(len(y)) if r + 1 not in (right["row"], wrong["row"])]
+    assert abs(score[close["row"] - 1]) == np.abs(score[others]).min()
     for case in summary["cases"]:
-        reason = fitted.explain(X.iloc[[case["row"]]])
+        reason = fitted.explain(X.iloc[[case["row"] - 1]])
         assert case["score"] == pytest.approx(reason.margin)
         assert case["parts"]["confidence"] == pytest.approx(reason.confidence)
         for value in case["values"]:
-            assert value["value"] == X[value["feature"]].iloc[case["row"]]
+            assert value["value"] == X[value["feature"]].iloc[case["row"] - 1]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
@@ -294,7 +294,7 @@ def test_rows_with_missing_values_are_counted_as_left_out(data):
     assert summary["uncovered"]["missing"] == 10
     (age,) = [f for f in summary["features"] if f["name"] == "age"]
     assert age["missing"] == 10
-    assert not {case["row"] for case in summary["cases"]} & set(range(0, 90, 9))
+    assert not {case["row"] for case in summary["cases"]} & set(range(1, 91, 9))
     folds = StratifiedKFold(2, shuffle=True, random_state=1)
     predicted = cross_val_predict(model, X, y, cv=folds)
     assert summary["validation"]["figures"]["accuracy"]["part"] == (predicted == y).sum()

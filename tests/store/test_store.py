@@ -198,11 +198,11 @@ def test_what_the_model_does_not_know_is_an_error(pain):
     plain = PlaneModel.from_estimator(model, table)
     unknown = table.iloc[:3].copy()
     unknown.loc[unknown.index[1], "cp"] = "new"
-    with pytest.raises(DataError, match="row 1: the value of 'cp' is no category that the model"):
+    with pytest.raises(DataError, match="row 2: the value of 'cp' is no category that the model"):
         plain.predict(unknown)
     gap = table.iloc[:3].copy()
     gap.loc[gap.index[2], "age"] = np.nan
-    with pytest.raises(DataError, match="row 2: the value of 'age' is missing"):
+    with pytest.raises(DataError, match="row 3: the value of 'age' is missing"):
         plain.predict(gap)
     with pytest.raises(DataError, match="no column 'age'"):
         plain.predict(table.drop(columns="age"))

@@ -122,10 +122,14 @@ def test_options_that_make_no_sense_are_refused(options, message):
     [
         (X_SMALL, [1, 1, 1, 1], "only one class, .*1.* needs two classes"),
         (X_SMALL, Y_SMALL[:3], "X has 4 rows but y has 3 labels"),
-        ([[0.0], [np.nan]], [0, 1], "X contains NaN in row 1, column 0; fill or drop"),
-        ([[0.0], [np.inf]], [0, 1], "X contains an infinity .* in row 1, column 0"),
-        ([[0.0, "tall"], [1.0, 2.0]], [0, 1], "row 0, column 1: 'tall' is not a number"),
-        ([[-1e308, 0.0], [1e308, 1.0]], [0, 1], "column 0 of X ranges from -1e[+]308 to 1e[+]308"),
+        ([[0.0], [np.nan]], [0, 1], "X contains NaN in row 2, column 'x0'; fill or drop"),
+        ([[0.0], [np.inf]], [0, 1], "X contains an infinity .* in row 2, column 'x0'"),
+        ([[0.0, "tall"], [1.0, 2.0]], [0, 1], "column 'x1' holds texts .row 1: 'tall'"),
+        (
+            [[-1e308, 0.0], [1e308, 1.0]],
+            [0, 1],
+            "column 'x0' of X ranges from -1e[+]308 to 1e[+]308",
+        ),
         (X_SMALL, None, "requires y to be passed"),
         (X_SMALL, [0.5, 0.1, 0.7, 0.9], "Unknown label type: continuous"),
     ],
@@ -145,5 +149,5 @@ def test_prediction_asks_for_a_fit_and_for_the_same_features():
     model = SVMTreeClassifier().fit(X_SMALL, Y_SMALL)
     with pytest.raises(ValueError, match="3 features"):
         model.predict([[1.0, 2.0, 3.0]])
-    with pytest.raises(DataError, match="X contains NaN in row 0, column 1"):
+    with pytest.raises(DataError, match="X contains NaN in row 1, column 'x1'"):
         model.predict([[1.0, np.nan]])

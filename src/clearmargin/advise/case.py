@@ -15,7 +15,7 @@ from clearmargin.advise.reading import read_advice
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import DataError
-from clearmargin.linear.validation import read_training
+from clearmargin.linear.validation import read_points, read_training
 
 __all__ = ["AdviceCase", "read_case"]
 
@@ -144,8 +144,8 @@ def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[An
             + ("no other" if len(both) < 2 else f"{len(both) - 1} others")
             + "; a classifier needs two classes to tell apart"
         )
-    points = validate_data(estimator, X, dtype=np.float64)
-    return points, both, np.where(labels_met == both[1], 1.0, -1.0)
+    validate_data(estimator, X, skip_check_array=True)
+    return read_points(estimator, X), both, np.where(labels_met == both[1], 1.0, -1.0)
 
 
 def _advice_alone(estimator: Any) -> AdviceCase:

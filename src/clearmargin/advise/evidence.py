@@ -12,7 +12,7 @@ from clearmargin.advise.case import AdviceCase
 from clearmargin.advise.encoding import Columns
 from clearmargin.advise.reading import one_hot_columns
 from clearmargin.core import FeatureSpace, RuleSet
-from clearmargin.core.columns import Column, column_keys, table_array
+from clearmargin.core.columns import Column, column_keys, name_row, table_array
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError, InvalidValueError
@@ -90,7 +90,7 @@ class Labels:
             found = [as_label(value) for value in number]
         except InvalidValueError as error:
             row = next(k for k, code in enumerate(codes) if not _is_label(list(number)[code]))
-            raise DataError(f"y, row {row}: {error}") from None
+            raise DataError(f"y, {name_row(row, y)}: {error}") from None
         # In the order in which scikit-learn has them, where they can be compared.
         order = sorted(range(len(found)), key=lambda k: (str(type(found[k])), found[k]))
         place = np.empty(len(found), dtype=np.intp)

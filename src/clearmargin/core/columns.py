@@ -13,9 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.core.value import FloatArray
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import DataError, DataTypeError
 
-__all__ = ["Column", "category_name", "column_keys", "table_array"]
+__all__ = [
+    "Column",
+    "category_name",
+    "column_keys",
+    "name_row",
+    "number_table",
+    "table_array",
+]
+
+# numpy's letters for truth values, whole numbers and floats.
+_NUMBERS = "biuf"
 
 
 class Column:
@@ -40,6 +50,7 @@ class Column:
     def __init__(self, name: str, source: Any):
         self.name = name
         self.declared = _declared_categories(source)
+        self._labelled = source
         # pandas turns whole numbers that are categories into floats where one is missing.
         as_objects = self.declared is not None and hasattr(source, "astype")
         self.values = np.asarray(source.astype(object) if as_objects else source)
@@ -53,7 +64,7 @@ class Column:
     def _check_distinct(self) -> None:
         for value, row in self._first_rows.items():
             if isinstance(value, dt.date | dt.timedelta):
-                raise self._dates(f"row {row}: {value}")
+                raise self._dates(f"{self._row(row)}: {value}")
             if not isinstance(value, _PLAIN):
                 raise self._neither(row, value)
 
@@ -63,10 +74,14 @@ class Column:
             "for example into days since a start, or leave the column out"
         )
 
-    def _neither(self, row: int, value: object) -> DataError:
-        return DataError(
-            f"column {self.name!r}, row {row}: {value!r} is neither a number nor a text"
+    def _neither(self, row: int, value: object) -> DataTypeError:
+        return DataTypeError(
+            f"column {self.name!r}, {self._row(row)}: {value!r} is neither a number nor a text, and this argument must "
+            "be a table of strings or numbers"
         )
+
+    def _row(self, row: int) -> str:
+        return name_row(row, self._labelled)
 
     @cached_property
     def _first_rows(self) -> dict[Hashable, int]:
@@ -106,20 +121,63 @@ class Column:
         if self._first_text is not None:
             row = self._first_text
             raise DataError(
-                f"column {self.name!r}, row {row}: {self.values.item(row)!r} is not a number"
+                f"column {self.name!r}, {self._row(row)}: {self.values.item(row)!r} is not a number"
             )
         if self.values.dtype != object:
             return self.values.astype(np.float64, copy=False)
         known = (np.nan if _is_missing(value) else float(value) for value in self.values)
         return np.fromiter(known, dtype=np.float64, count=len(self.values))
 
+    def read_as_numbers(self, key: object) -> FloatArray:
+        """The values as floats, for an estimator that knows numbers alone: texts are taken where they are numerals.
+
+        Parameters
+        ----------
+        key : object
+            How the caller's table calls the column, for the message.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            NaN where a value is missing. Categories and texts are an error that says how to encode them.
+        """
+        row = self._first_word
+        if row is None:
+            as_they_are = self._first_text is None
+            return (
+                self.numbers()
+                if as_they_are
+                else self._looked_up({value: float(value) for value in self._first_rows})  # type: ignore[arg-type]
+            )
+        what = "texts" if self.declared is None else "categories"
+        raise DataError(
+            f"column {self.name!r} holds {what} ({self._row(row)}: {self.values.item(row)!r}), and this estimator "
+            "takes numbers. Encode them before it in a pipeline, make_pipeline(make_column_transformer("
+            f"(OneHotEncoder(), [{key!r}]), remainder='passthrough'), ...), or leave the column out"
+        )
+
+    @property
+    def _first_word(self) -> int | None:
+        """The first row that holds a text which is no numeral, or a category."""
+        if self.declared is not None:
+            return min(self._first_rows.values(), default=None)
+        if self._first_text is None:
+            return None
+        words = (row for value, row in self._first_rows.items() if not _is_numeral(value))
+        return min(words, default=None)
+
+    def _looked_up(self, found: dict[Hashable, float]) -> FloatArray:
+        values = (found.get(value, np.nan) for value in self.values.tolist())
+        return np.fromiter(values, dtype=np.float64, count=len(self.values))
+
     def codes(self, kinds: tuple[str, ...]) -> FloatArray:
         """The position of each value among the categories: -1 if it is none of them, NaN where missing."""
         position = {kind: float(code) for code, kind in enumerate(kinds)}
         # Each distinct value is named once, however long the column is; the missing ones are not among them.
-        code = {v: position.get(category_name(v), -1.0) for v in self._first_rows}
-        found = (code.get(value, np.nan) for value in self.values.tolist())
-        return np.fromiter(found, dtype=np.float64, count=len(self.values))
+        code: dict[Hashable, float] = {
+            v: position.get(category_name(v), -1.0) for v in self._first_rows
+        }
+        return self._looked_up(code)
 
 
 def _declared_categories(source: Any) -> tuple[str, ...] | None:
@@ -129,6 +187,14 @@ def _declared_categories(source: Any) -> tuple[str, ...] | None:
     if declared is None or not hasattr(declared, "__len__"):
         return None
     return tuple(category_name(kind) for kind in declared)
+
+
+def _is_numeral(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 # A Decimal is no numbers.Real, but float() reads it.
@@ -159,6 +225,77 @@ def column_keys(X: Any) -> dict[str, Hashable] | None:
             raise DataError(f"two columns of the table are called {str(key)!r}; rename one of them")
         found[str(key)] = key
     return found
+
+
+def name_row(row: int, source: Any = None) -> str:
+    """Name a row in a message: counted from 1, with its label where the table has labels of its own.
+
+    Parameters
+    ----------
+    row : int
+        Its position, from 0.
+    source : data frame, series or anything else, optional
+        Where it stands.
+
+    Returns
+    -------
+    str
+        A few words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name_row(1), name_row(1, pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]))
+    ('row 2', "row 2 (index 'bob')")
+    """
+    labels = getattr(source, "index", None)
+    if labels is None or callable(labels):  # a list has a method of that name
+        return f"row {row + 1}"
+    label = labels[row]
+    if isinstance(label, numbers.Integral) and int(label) == row:
+        return f"row {row + 1}"
+    shown = label.item() if isinstance(label, np.generic) else label
+    return f"row {row + 1} (index {shown!r})"
+
+
+def number_table(X: Any) -> Any:
+    """Check that all columns of a table are numbers, for estimators that know nothing else.
+
+    Parameters
+    ----------
+    X : data frame, array-like or sparse matrix of shape (m, n)
+        The table.
+
+    Returns
+    -------
+    data frame, array-like or sparse matrix
+        X itself where its columns are stored as numbers, or where it is no table at all; else an array of floats, with
+        NaN where a value is missing. A column of texts, categories, dates or other things is an error that names it.
+
+    Examples
+    --------
+    >>> number_table(np.array([[1, "2.5"], [None, 3]], dtype=object))
+    array([[1. , 2.5],
+           [nan, 3. ]])
+    """
+    if hasattr(X, "tocsr"):
+        return X
+    keys = column_keys(X)
+    if keys is not None:
+        kinds = getattr(X, "dtypes", None)
+        if kinds is not None and all(getattr(kind, "kind", "O") in _NUMBERS for kind in kinds):
+            return X
+        columns = [(key, Column(name, X[key])) for name, key in keys.items()]
+    else:
+        array = np.asarray(X)
+        if array.ndim != 2 or array.dtype.kind not in "OUSMm":
+            return X  # scikit-learn has the right words for what is no table
+        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            array = np.asarray(X, dtype=object)
+        columns = [(j, Column(f"x{j}", values)) for j, values in enumerate(array.T)]
+    plain = all(c.values.dtype.kind in _NUMBERS and c.declared is None for _, c in columns)
+    numbers = [column.read_as_numbers(key) for key, column in columns]
+    return X if plain else np.stack(numbers, axis=1)
 
 
 def table_array(X: Any) -> NDArray[Any]:

@@ -279,7 +279,8 @@ def _read_rule(entry: object, space: FeatureSpace) -> Rule:
         name=_read_text(rule["name"], "the name") if "name" in rule else None,
         weight=_read_number(rule, "weight") if "weight" in rule else 1.0,
         origin=rule.get("origin", "expert"),
-        proof=rule.get("proof"),
+        # A file can be edited, and there is no model here to prove anything by.
+        proof="stated" if rule.get("proof") == "proved" else rule.get("proof"),
         stats=stats,
     )
 

@@ -67,7 +67,7 @@ class Polyhedron(Value):
             raise InvalidValueError("the inequalities of a polyhedron must be finite")
         void = np.flatnonzero(~np.any(rows != 0, axis=1))
         if len(void):
-            raise InvalidValueError(f"row {void[0]} of a polyhedron has no variable (all zero)")
+            raise InvalidValueError(f"row {void[0] + 1} of a polyhedron has no variable (all zero)")
         allowed = sets if isinstance(sets, CategorySets) else CategorySets(sets or {})
         for feature in allowed:
             if feature >= rows.shape[1]:
@@ -148,7 +148,7 @@ class Polyhedron(Value):
         wide = np.flatnonzero(np.count_nonzero(self.A, axis=1) != 1)
         if len(wide):
             raise InvalidValueError(
-                f"row {wide[0]} has more than one variable: this polyhedron is not a box"
+                f"row {wide[0] + 1} has more than one variable: this polyhedron is not a box"
             )
         box = Box.from_intervals({}, self.n_features, self.sets)
         for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):

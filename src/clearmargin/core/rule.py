@@ -15,15 +15,15 @@ from clearmargin.core.stats import RuleStats
 from clearmargin.core.value import Value, number
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["Label", "Region", "Rule", "as_label"]
+__all__ = ["Label", "Proof", "Region", "Rule", "as_label"]
 
 Label = str | int | float | bool
 Region = Box | Polyhedron
 Origin = Literal["expert", "extracted", "refined"]
-Proof = Literal["proved", "observed"]
+Proof = Literal["proved", "observed", "stated"]
 
 _ORIGINS = ("expert", "extracted", "refined")
-_PROOFS = ("proved", "observed", None)
+_PROOFS = ("proved", "observed", "stated", None)
 # Python prints and reads no integer of more than 4,300 digits, and what cannot be printed is no label.
 _LARGEST_LABEL_BITS = 1000
 
@@ -48,8 +48,10 @@ class Rule(Value):
         How much it counts as advice; positive.
     origin : {"expert", "extracted", "refined"}, default "expert"
         Who made it.
-    proof : {"proved", "observed"}, optional
-        Whether the model was *proved* to give this class everywhere in the region, or *observed* to do so on data.
+    proof : {"proved", "observed", "stated"}, optional
+        Whether the model was *proved* to give this class everywhere in the region, or *observed* to do so on data. In
+        rules that were read from a file without their model, *stated*: the file says that they were proved, which
+        nobody has checked since.
     stats : RuleStats, optional
         How it did on the data it was made from.
 

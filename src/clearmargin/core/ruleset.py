@@ -229,7 +229,7 @@ class RuleSet(Value, Sequence[Rule]):
 
     @classmethod
     def from_dict(cls, data: object) -> RuleSet:
-        """Make rules from what `to_dict` gave."""
+        """Make rules from what `to_dict` gave; a proof becomes "stated", for there is no model to check it by."""
         rules, space, classes = read_document(data)
         try:
             return cls(rules, space, classes)
@@ -260,7 +260,7 @@ class RuleSet(Value, Sequence[Rule]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RuleSet:
-        """Read rules from a .json or .rules file."""
+        """Read rules from a .json or .rules file; a proof in it becomes "stated", for it cannot be checked here."""
         if _form(path) == ".rules":
             text = read_text(path)
             try:

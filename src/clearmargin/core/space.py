@@ -170,8 +170,14 @@ class FeatureSpace(Value):
                 return np.empty((len(X), 0))
         else:
             array = table_array(X)
-            if holds_numbers(array) or array.shape[1] != self.n_features:
+            # Objects are looked at one by one: pandas.NA is a missing value, and numpy does not know it.
+            is_plain = array.dtype != object and holds_numbers(array)
+            if is_plain or array.shape[1] != self.n_features:
                 return as_points(array, self.n_features)
+            if holds_numbers(array):  # also codes of categories
+                return np.stack(
+                    [Column(f"x{j}", v).numbers() for j, v in enumerate(array.T)], axis=1
+                )
             columns = [Column(*pair) for pair in zip(self.names, array.T, strict=True)]
         return np.stack(
             [

@@ -70,7 +70,7 @@ def check_agreement(
         if len(wrong):
             row = int(wrong[0])
             raise InvalidValueError(
-                f"{kind} does not decide as its planes do: on row {row} of the rows tried they say {label!s}, the "
+                f"{kind} does not decide as its planes do: on row {row + 1} of the rows tried they say {label!s}, the "
                 f"model {predicted[row]!s}. Some part of it is not what its class promises; a linear classifier "
                 "after affine steps is what can be read"
             )

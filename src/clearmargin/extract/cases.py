@@ -56,5 +56,5 @@ def check_cases(surface: Surface, table: FloatArray, cases: FloatArray) -> None:
     ):
         if rows.any():
             raise DataError(
-                f"row {int(np.argmax(rows))} has {problem}; correct it before asking for an explanation"
+                f"row {int(np.argmax(rows)) + 1} has {problem}; correct it before asking for an explanation"
             )

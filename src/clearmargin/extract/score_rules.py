@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.core import FeatureSpace
-from clearmargin.core.columns import column_keys, table_array
+from clearmargin.core.columns import column_keys, name_row, table_array
 from clearmargin.core.points import is_point
 from clearmargin.core.rule import as_label
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
@@ -56,8 +56,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         Largest height of a cut where points are to be whole numbers; None for points as they come out.
     n_generated : int, default 2000
         How many rows are drawn. All of them together weigh as much as the training rows.
-    random_state : int, RandomState or None, default None
-        Where drawn rows come from.
+    random_state : int, RandomState or None, default 0
+        Where drawn rows come from; with None other ones in each run.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         max_rules: int = 15,
         integer_points: int | None = 10,
         n_generated: int = 2000,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.estimator = estimator
         self.max_rules = max_rules
@@ -212,7 +212,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         wrong = ~np.isfinite(table).all(axis=1)
         if wrong.any():
             raise DataError(
-                f"row {int(np.argmax(wrong))} holds NaN or infinity; a scorecard needs rows without gaps"
+                f"{name_row(int(np.argmax(wrong)), X)} holds NaN or infinity; a scorecard needs rows without gaps"
             )
         return self.scorecard_.decision_function(X)
 

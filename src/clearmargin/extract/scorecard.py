@@ -209,7 +209,7 @@ class Scorecard(Value):
             if wrong.any():
                 what = "NaN" if np.isnan(values[np.argmax(wrong)]) else "a category that is unknown"
                 raise DataError(
-                    f"row {int(np.argmax(wrong))} has {what} in column {self.space.names[part.feature]!r}, "
+                    f"row {int(np.argmax(wrong)) + 1} has {what} in column {self.space.names[part.feature]!r}, "
                     "for which the scorecard has no points; fill it first"
                 )
             points[:, k] = part.of(values)

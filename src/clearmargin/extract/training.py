@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 from clearmargin.core.space import nearest_name
 from clearmargin.core.value import IntArray
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.linear.validation import naming_columns
 
 __all__ = ["class_codes", "is_fitted", "read_labels", "train"]
 
@@ -67,7 +68,8 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
         )
     if is_fitted(estimator):
         return estimator
-    return clone(estimator).fit(X, y, **params)
+    with naming_columns(X, estimator):
+        return clone(estimator).fit(X, y, **params)
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.core import RuleSet
+from clearmargin.core.columns import name_row
 from clearmargin.core.points import is_point
 from clearmargin.core.rule import as_label
 from clearmargin.core.space import nearest_name
@@ -26,7 +27,7 @@ from clearmargin.extract.training import class_codes, is_fitted, read_labels, tr
 from clearmargin.kernel.rulemaking import RuleBoxes, make_rules
 from clearmargin.kernel.table import TableMaker, plain_encoding
 from clearmargin.kernel.task import ExtractionTask, FoundBoxes
-from clearmargin.linear.validation import check_choice, check_whole
+from clearmargin.linear.validation import check_choice, check_whole, naming_columns
 from clearmargin.programs.box_distance import nearest_box
 
 __all__ = ["KernelRules"]
@@ -107,7 +108,8 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
     def _read_task(self, X: Any, labels: NDArray[Any]) -> ExtractionTask:
         encoding = self._read_encoding(X)
         points = encoding.encode(X)
-        said = class_codes(self.estimator_.predict(X), self.classes_)
+        with naming_columns(X, self.estimator_):
+            said = class_codes(self.estimator_.predict(X), self.classes_)
         true = class_codes(labels, self.classes_)
         known = is_point(points)
         if not known.any():
@@ -199,8 +201,9 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
             row = int(np.flatnonzero(bare)[np.argmax(unknown)])
             column = int(np.argmax(~np.isfinite(points[np.argmax(unknown)])))
             raise DataError(
-                f"row {row} has a missing value (NaN) or infinity in column {self._encoding.columns.names[column]!r}, "
-                "and no rule is nearest to it; fill it, or take fallback='abstain'"
+                f"{name_row(row, X)} has a missing value (NaN) or infinity in column "
+                f"{self._encoding.columns.names[column]!r}, and no rule is nearest to it; fill it, or take "
+                "fallback='abstain'"
             )
         return self._closest(points)
 

@@ -48,7 +48,7 @@ def compare_extractors(
     groups: Any = None,
     times: Any = None,
     extractors: Mapping[str, Any] | None = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress = "auto",
 ) -> ExtractorComparison:
@@ -77,8 +77,8 @@ def compare_extractors(
     extractors : mapping from name to extractor, optional
         What to compare: extractors with a parameter `estimator`, which is filled with the trained model. By default
         all that can read the model, each as it is by default.
-    random_state : int, RandomState or None, default None
-        Shuffles the folds, and seeds extractors whose own `random_state` is None.
+    random_state : int, RandomState or None, default 0
+        Shuffles the folds, and seeds the extractors that are chosen here and those whose own `random_state` is None.
     n_jobs : int, optional
         Folds worked on at a time, as in joblib.
     progress : bool or "auto", default "auto"
@@ -184,7 +184,11 @@ def _seed(random_state: Any) -> int:
 def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
     """The extractors to compare."""
     if extractors is None:
-        return _fitting(fitted, X)
+        own = _fitting(fitted, X)
+        for extractor in own.values():
+            if "random_state" in extractor.get_params(deep=False):
+                extractor.set_params(random_state=None)
+        return own
     if not isinstance(extractors, Mapping) or not extractors:
         raise InvalidValueError(
             f"extractors must be a mapping from names to extractors, such as {{'tree': SurrogateRules()}}, "

@@ -261,6 +261,7 @@ def _compare(estimator: Any, classes: NDArray[Any], machine: KernelMachine, X: A
         if len(wrong):
             row = int(usable[wrong[0]])
             raise InvalidValueError(
-                f"{type(estimator).__name__} does not decide as its support vectors do: on row {row} of the rows tried "
-                f"they say {label!s}, the model {predicted[wrong[0]]!s}. Some part of it is not what its class promises"
+                f"{type(estimator).__name__} does not decide as its support vectors do: on row {row + 1} of those "
+                f"tried they say {label!s}, the model {predicted[wrong[0]]!s}. Some part of it is not what its class "
+                "promises"
             )

@@ -52,8 +52,8 @@ class PrototypeRules(KernelRules):
         Most rounds of a class; what then still reaches into other classes becomes a rule as it is.
     shorten : bool, default True
         Whether bounds that exclude no training point of another class are dropped, and boxes that then add nothing.
-    random_state : int, RandomState or None, default None
-        Where k-means begins.
+    random_state : int, RandomState or None, default 0
+        Where k-means begins; with None elsewhere in each run.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class PrototypeRules(KernelRules):
         k_max: int = 20,
         max_iter: int = 20,
         shorten: bool = True,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.estimator = estimator
         self.by = by

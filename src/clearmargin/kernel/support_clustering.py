@@ -137,7 +137,7 @@ def _checked(points: ArrayLike, outliers: float, max_support: float) -> FloatArr
     if not np.isfinite(P).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(P))[0])
         raise DataError(
-            f"points must be finite, but row {row}, column {column} is {P[row, column]}"
+            f"points must be finite, but row {row + 1}, column 'x{column}' is {P[row, column]}"
         )
     for name, value in (("outliers", outliers), ("max_support", max_support)):
         if not 0 < value < 1:

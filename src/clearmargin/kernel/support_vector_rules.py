@@ -18,7 +18,7 @@ from clearmargin.kernel.certified_boxes import prove_boxes
 from clearmargin.kernel.fitted_svm import innermost
 from clearmargin.kernel.machine import KernelMachine, read_machine
 from clearmargin.kernel.task import ExtractionTask, FoundBoxes
-from clearmargin.linear.validation import check_choice, check_whole
+from clearmargin.linear.validation import check_choice, check_whole, naming_columns
 from clearmargin.programs.axis_crossings import nearest_crossings
 from clearmargin.programs.box_cover import greedy_cover
 from clearmargin.programs.box_pruning import prune_subsets
@@ -145,7 +145,8 @@ class SupportVectorRules(KernelRules):
         if not isinstance(innermost(self.estimator), OneClassSVM):
             return super()._train(X, y, params)
         self._trained_here = not is_fitted(self.estimator)
-        model = clone(self.estimator).fit(X, **params) if self._trained_here else self.estimator
+        with naming_columns(X, self.estimator):
+            model = clone(self.estimator).fit(X, **params) if self._trained_here else self.estimator
         self.estimator_, self.classes_ = model, np.array([-1, 1])
         return np.asarray(model.predict(X))
 

@@ -60,8 +60,8 @@ class SurrogateRules(KernelRules):
         Most rules for each class.
     fallback : "nearest", "estimator", "abstain" or a class, default "nearest"
         What to predict where no rule fires; the leaves of a tree leave no such place as long as none is dropped.
-    random_state : int, RandomState or None, default None
-        Where drawn rows come from.
+    random_state : int, RandomState or None, default 0
+        Where drawn rows come from; with None other ones in each run.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class SurrogateRules(KernelRules):
         min_coverage: int = 1,
         max_rules: int | None = None,
         fallback: Any = "nearest",
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.estimator = estimator
         self.method = method

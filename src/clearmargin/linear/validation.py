@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,16 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_X_y,
+    validate_data,
+)
 
+from clearmargin.core.columns import column_keys, name_row, number_table
 from clearmargin.core.space import nearest_name
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 
 __all__ = [
     "TwoClasses",
     "check_choice",
     "check_positive",
     "check_whole",
+    "naming_columns",
     "point_costs",
     "read_points",
     "read_training",
@@ -80,21 +89,74 @@ def read_training(
         The classes and signs.
     """
     _check_lengths(X, y)
-    points, labels = _locating_text(
-        X,
-        lambda: validate_data(estimator, X, y, **_options(accept_sparse)),
-    )
-    _check_finite(points, estimator)
+    table = number_table(X)
+    if table is X:
+        points, labels = validate_data(estimator, X, y, **_options(accept_sparse))
+    else:  # scikit-learn takes the names from X, and the numbers from what was read
+        validate_data(estimator, X, skip_check_array=True)
+        points, labels = check_X_y(table, y, **_options(accept_sparse))
+    _check_finite(points, estimator, X)
     return points, TwoClasses(labels)
 
 
 def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
     """Read a table with the features the estimator was fitted with."""
-    points = _locating_text(
-        X, lambda: validate_data(estimator, X, reset=False, **_options(accept_sparse))
-    )
-    _check_finite(points, estimator)
+    table = number_table(X)
+    if table is X:
+        points = validate_data(estimator, X, reset=False, **_options(accept_sparse))
+    else:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        points = check_array(table, **_options(accept_sparse))
+    _check_finite(points, estimator, X)
     return points
+
+
+# How estimators say that they cannot read a table as numbers.
+_UNREADABLE = re.compile(
+    r"could not convert|unable to convert|cannot cast|could not be promoted|argument must be a|contains (NaN|infinity)"
+    r"|setting an array element|complex data|cannot convert|invalid (literal|type)",
+    re.IGNORECASE,
+)
+
+
+@contextmanager
+def naming_columns(X: Any, estimator: Any) -> Iterator[None]:
+    """Name the column where another library's estimator refuses a table without saying which one it is.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (m, n)
+        The table that the estimator is given inside the context.
+    estimator : estimator
+        The one, for the message.
+
+    Raises
+    ------
+    DataError
+        Instead of the estimator's own error, which is its cause.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ClearmarginError) or not _UNREADABLE.search(str(error)):
+            raise
+        problem = _table_problem(X)
+        if problem is None:
+            raise
+        kind = type(problem)
+        raise kind(f"{type(estimator).__name__} cannot read the table: {problem}") from error
+
+
+def _table_problem(X: Any) -> DataError | None:
+    """What keeps a table from being read as numbers, all of them known."""
+    try:
+        points = check_array(number_table(X), **_options(False))
+        _check_finite(points, None, X)
+    except DataError as problem:
+        return problem
+    except (TypeError, ValueError):  # no table at all: the estimator's words are the better ones
+        return None
+    return None
 
 
 def _options(accept_sparse: bool) -> dict[str, Any]:
@@ -119,36 +181,7 @@ def _check_lengths(X: Any, y: Any) -> None:
         )
 
 
-def _locating_text(X: Any, read: Any) -> Any:
-    try:
-        return read()
-    except ValueError as error:
-        if "could not convert" not in str(error) and "Unable to convert" not in str(error):
-            raise
-        place = _find_text(X)
-        if place is None:
-            raise
-        row, column, value = place
-        raise DataError(
-            f"row {row}, column {column}: {value!r} is not a number; encode text as numbers first, "
-            "for example with sklearn.preprocessing.OneHotEncoder"
-        ) from None
-
-
-def _find_text(X: Any) -> tuple[int, str, object] | None:
-    """The first cell that is no number: its row, its column by name or number, and what it holds."""
-    table = np.asarray(X, dtype=object)
-    names = list(X.columns) if hasattr(X, "columns") else range(table.shape[1])
-    for j, name in enumerate(names):
-        for row, value in enumerate(table[:, j]):
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return row, repr(name), value
-    return None
-
-
-def _check_finite(points: Any, estimator: Any) -> None:
+def _check_finite(points: Any, estimator: Any, X: Any) -> None:
     is_sparse = sparse.issparse(points)
     values: FloatArray = points.data if is_sparse else points
     # One pass without a temporary array: a sum is finite exactly when all terms are, but for overflow.
@@ -164,11 +197,11 @@ def _check_finite(points: Any, estimator: Any) -> None:
         row, column = (int(i) for i in np.unravel_index(wrong[0], points.shape))
     value = values.ravel()[wrong[0]]
     kind = "NaN" if np.isnan(value) else "an infinity (inf)"
-    names = getattr(estimator, "feature_names_in_", None)
-    place = repr(str(names[column])) if names is not None else str(column)
+    names = getattr(estimator, "feature_names_in_", list(column_keys(X) or ()))
+    place = repr(str(names[column])) if len(names) else f"'x{column}'"
     advice = "fill or drop missing values first" if np.isnan(value) else "replace it by a number"
     more = f"; {len(wrong)} such values in all" if len(wrong) > 1 else ""
-    raise DataError(f"X contains {kind} in row {row}, column {place}{more}; {advice}")
+    raise DataError(f"X contains {kind} in {name_row(row, X)}, column {place}{more}; {advice}")
 
 
 def _sparse_place(points: Any, entry: int) -> tuple[int, int]:

@@ -276,7 +276,7 @@ def as_finite_points(points: ArrayLike, n_features: int) -> FloatArray:
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise DataError(
-            f"points must be finite, but row {row}, column {column} is {P[row, column]}; "
+            f"points must be finite, but row {row + 1}, column 'x{column}' is {P[row, column]}; "
             "drop or impute such rows"
         )
     return P

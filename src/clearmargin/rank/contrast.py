@@ -401,8 +401,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
 
 def _too_few(rows: int, ends: Ends) -> str:
     return (
-        f"the ends of a ranking of {rows} rows are {len(ends.top)} and {len(ends.bottom)} cases: what is found describes "
-        f"these rows, and nothing can be confirmed from fewer than {FEWEST_ROWS}"
+        f"the ends of a ranking of {rows} rows are {len(ends.top)} and {len(ends.bottom)} cases: what is found "
+        f"describes these rows, and nothing can be confirmed from fewer than {FEWEST_ROWS}"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.core.box import Box
-from clearmargin.core.columns import Column, column_keys, table_array
+from clearmargin.core.columns import Column, column_keys, name_row, table_array
 from clearmargin.core.interval import Interval
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.value import BoolArray, FloatArray, IntArray, float_array
@@ -207,7 +207,7 @@ class _Label:
         missing = np.flatnonzero(np.isnan(self.values))
         if len(missing):
             raise DataError(
-                f"y is missing in row {missing[0]}; leave such rows out, or do not pass y"
+                f"y is missing in {name_row(int(missing[0]), y)}; leave such rows out, or do not pass y"
             )
         self.distinct, inverse = np.unique(self.values, return_inverse=True)
         self.classes: IntArray = inverse.astype(np.intp)
@@ -326,7 +326,7 @@ def _divide(
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(column))[0])
         raise DataError(
-            f"column {name!r} is infinite in row {row}; put a number or a missing value there"
+            f"column {name!r} is infinite in row {row + 1}; put a number or a missing value there"
         )
     distinct = np.unique(values)
     if name not in binning.edges and len(distinct) <= max(1, binning.max_values):

@@ -104,7 +104,9 @@ def _check_scores(values: FloatArray) -> None:
     if values.ndim != 1:
         raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
     if len(values) < 2:
-        raise DataError(f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows")
+        raise DataError(
+            f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows"
+        )
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise DataError(

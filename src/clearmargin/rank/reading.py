@@ -50,7 +50,9 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
     if len(contrast.scores_) < FEWEST_ROWS:
         head.append("So few rows describe themselves alone: nothing can be confirmed.")
     elif hasattr(contrast, "classes_") and len(contrast.scores_) < 2 * FEWEST_ROWS:
-        head.append(f"Fewer than {2 * FEWEST_ROWS} rows cannot be halved: nothing can be confirmed.")
+        head.append(
+            f"Fewer than {2 * FEWEST_ROWS} rows cannot be halved: nothing can be confirmed."
+        )
     if contrast.bins == "supervised":
         head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
     lines = []

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from clearmargin.core.columns import Column, column_keys, table_array
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.linear.validation import naming_columns
 from clearmargin.rank.properties import PropertyTable
 
 __all__ = ["default_ranker", "fit_ranker", "rank_scores", "refuse_scores"]
@@ -76,7 +77,8 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
     """
     weight = float((~is_positive).sum() / is_positive.sum())
     model = default_ranker(X, weight) if estimator is None else clone(estimator)
-    return model.fit(X, is_positive.astype(np.intp))
+    with naming_columns(X, model if estimator is None else estimator):
+        return model.fit(X, is_positive.astype(np.intp))
 
 
 def rank_scores(model: Any, X: Any) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.core.columns import column_keys
+from clearmargin.core.columns import column_keys, name_row
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.linear.validation import check_whole
 from clearmargin.programs.leverage_search import (
@@ -78,7 +78,9 @@ def search_properties(
     )
     if (top & bottom).any():
         row = int(np.flatnonzero(top & bottom)[0])
-        raise DataError(f"row {row} is at the top and at the bottom; it can only be at one end")
+        raise DataError(
+            f"{name_row(row, items)} is at the top and at the bottom; it can only be at one end"
+        )
     check_whole("max_size", max_size, 1)
     check_whole("limit", limit, 1)
     groups = (
@@ -130,7 +132,7 @@ def _read_items(items: Any) -> tuple[list[str], BoolArray]:
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise DataError(
-                f"row {row}, property {column}: {array[row, column]!r} is neither true nor false"
+                f"{name_row(int(row), items)}, property {column + 1}: {array[row, column]!r} is neither true nor false"
             )
     names = [f"p{j}" for j in range(array.shape[1])] if keys is None else list(keys)
     return names, array.astype(np.bool_)

@@ -128,7 +128,7 @@ def _explain(
     says = measured.answer if measured.machine_says is None else measured.machine_says
     return {
         "kind": kind,
-        "row": row,
+        "row": row + 1,
         "name": row_name(X, row),
         "true": None if measured.true is None else _label(subject, measured.true[row]),
         "says": _label(subject, says[row]),

@@ -29,6 +29,8 @@ def proof_mark(proof: str | None) -> Mark:
     """
     if proof == "proved":
         return Mark("✓ proved", "proved")
+    if proof == "stated":
+        return Mark("– proved, says its file, not checked here")
     return Mark("○ observed", "observed") if proof == "observed" else Mark("– not checked")
 
 

@@ -63,7 +63,7 @@ def uncovered_facts(
         "model_right": None
         if says is None or measured.true is None
         else int(np.count_nonzero(bare & (says == measured.true))),
-        "first": [{"row": row, "name": row_name(X, row)} for row in rows[:_MOST_ROWS].tolist()],
+        "first": [{"row": row + 1, "name": row_name(X, row)} for row in rows[:_MOST_ROWS].tolist()],
         "typical": _typical(space, measured.table, bare),
     }
 

@@ -26,6 +26,7 @@ from clearmargin.exceptions import (
     InvalidValueError,
 )
 from clearmargin.store.planes import Planes
+from clearmargin.store.proofs import check_proofs
 
 __all__ = ["FORMAT", "VERSION", "is_model_document", "model_schema", "read_model", "write_model"]
 
@@ -156,7 +157,7 @@ def read_model(data: object) -> Planes:
     rules = _read_rules(data["rules"], "rules")
     planes = [_read_plane(entry, k, rules.space) for k, entry in enumerate(_as_list(data))]
     try:
-        return Planes(
+        model = Planes(
             rules,
             [weights for weights, _ in planes],
             [intercept for _, intercept in planes],
@@ -168,6 +169,11 @@ def read_model(data: object) -> Planes:
         if isinstance(error, FileDamagedError | FileTooNewError):
             raise
         raise FileDamagedError(f"the planes are damaged: {error}") from error
+    model.rules = check_proofs(model, model.rules)
+    if model.advice is not None:
+        given, refined = model.advice
+        model.advice = given, check_proofs(model, refined)
+    return model
 
 
 def _read_rules(data: object, key: str) -> RuleSet:

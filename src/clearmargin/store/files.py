@@ -8,6 +8,8 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.files import write_text_atomically
 from clearmargin.core.rule import as_label
@@ -18,6 +20,7 @@ from clearmargin.linear.plane import PlaneClassifier
 from clearmargin.store.document import write_model
 from clearmargin.store.plane_model import PlaneModel
 from clearmargin.store.planes import Planes
+from clearmargin.store.proofs import DECLARED_RANGES
 from clearmargin.store.reading import check_model_name, load_planes
 
 __all__ = ["load_model", "save_model"]
@@ -129,10 +132,16 @@ def _(model: PlaneClassifier) -> PlaneModel:
 def _(model: Any) -> PlaneModel:
     _check_fitted(model)
     inner = model.estimator_
-    facts: dict[str, Any] = {"trained_by": type(inner).__name__, "criterion": str(model.criterion)}
+    facts: dict[str, Any] = {"trained_by": type(inner).__name__}
+    declared = [model.space_.names[j] for j in np.flatnonzero(model._declared)]
+    own = {
+        "criterion": str(model.criterion),
+        DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),
+    }
+    facts.update(own)
     more: dict[str, Any] = {"facts": facts}
     if isinstance(inner, PlaneModel):
-        facts.update(inner.facts or {}, criterion=str(model.criterion))
+        facts.update({**(inner.facts or {}), **own})
         more.update(advice=inner.advice, fill=inner.fill)
     return PlaneModel._of_surface(model.surface_, model.rules_, None, more)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.core import FeatureSpace, Hyperplane, RuleSet
+from clearmargin.core.columns import name_row
 from clearmargin.core.hyperplane import linear_scores
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray, IntArray
@@ -130,7 +131,7 @@ class Planes:
             Signed scores, positive for `classes_[1]`; or leads over the first class.
         """
         table = self.encoding_.read(X)
-        self._check(table)
+        self._check(table, X)
         points = self.encoding_.encode(X)
         scores = [
             linear_scores(points, w, float(b))
@@ -138,7 +139,7 @@ class Planes:
         ]
         return scores[0] if len(self.classes_) == 2 else np.stack(scores, axis=1)
 
-    def _check(self, table: FloatArray) -> None:
+    def _check(self, table: FloatArray, X: Any) -> None:
         named = np.array([kinds is not None for kinds in self.space.categories], dtype=np.bool_)
         for problem, wrong in (
             ("is missing or infinite", ~np.isfinite(table)),
@@ -146,7 +147,8 @@ class Planes:
         ):
             if wrong.any():
                 row, column = (int(place[0]) for place in np.nonzero(wrong))
-                raise DataError(f"row {row}: the value of {self.space.names[column]!r} {problem}")
+                place = name_row(row, X)
+                raise DataError(f"{place}: the value of {self.space.names[column]!r} {problem}")
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of each row; a row on the plane itself gets `classes_[0]`.

@@ -16,8 +16,14 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.text.lexer import escape
 from clearmargin.text.printer import Phrases, check_rules, format_number
 
-__all__ = ["describe_premise", "describe_rules", "percent", "plain"]
+__all__ = ["PROOF_WORDS", "describe_premise", "describe_rules", "percent", "plain"]
 
+# What is said of the proof of a rule.
+PROOF_WORDS = {
+    "proved": "proved",
+    "observed": "observed",
+    "stated": "proved, says its file, not checked here",
+}
 # Beyond it, not every whole number is a float.
 _LAST_SURE_WHOLE = 2.0**53
 
@@ -171,7 +177,7 @@ def _say_set(j: int, codes: Iterable[int], space: FeatureSpace) -> str:
 
 def _remarks(rule: Rule) -> str:
     remarks = [] if rule.weight == 1 else [f"weight {format_number(rule.weight)}"]
-    remarks += [] if rule.proof is None else [rule.proof]
+    remarks += [] if rule.proof is None else [PROOF_WORDS[rule.proof]]
     remarks += [] if rule.stats is None else [_say_stats(rule.stats)]
     return "; ".join(remarks)
 

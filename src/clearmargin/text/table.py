@@ -12,7 +12,7 @@ from clearmargin.core.ruleset import RuleSet
 from clearmargin.core.stats import RuleStats
 from clearmargin.exceptions import MissingDependencyError
 from clearmargin.text.printer import Phrases, check_rules, format_number
-from clearmargin.text.prose import percent, plain
+from clearmargin.text.prose import PROOF_WORDS, percent, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,4 +173,6 @@ def _right(stats: RuleStats | None) -> str:
 
 
 def _proof(proof: str | None) -> str:
-    return {"proved": "&#10003; proved", "observed": "observed"}.get(proof or "", "")
+    if proof == "proved":
+        return "&#10003; proved"
+    return "" if proof is None else PROOF_WORDS[proof]

@@ -56,8 +56,8 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Least number of points of a leaf. With strongly mixed classes small leaves learn noise.
     max_layers : int, optional
         Most layers; what is left then becomes one leaf.
-    random_state : int, RandomState or None, default None
-        Source of random numbers for K-means.
+    random_state : int, RandomState or None, default 0
+        Source of random numbers for K-means: the same tree in each run by default, another one with None.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loss: Literal["all", "minority"] = "all",
         min_leaf: int = 1,
         max_layers: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.order = order
         self.partition = partition
@@ -282,7 +282,7 @@ def _check_ranges(points: FloatArray) -> None:
         wide = np.flatnonzero(np.isinf(np.ptp(points, axis=0)))
     if len(wide):
         raise DataError(
-            f"column {wide[0]} of X ranges from {points[:, wide[0]].min():.3g} to {points[:, wide[0]].max():.3g}, "
+            f"column 'x{wide[0]}' of X ranges from {points[:, wide[0]].min():.3g} to {points[:, wide[0]].max():.3g}, "
             "more than a floating-point number can hold; use a larger unit"
         )
 
