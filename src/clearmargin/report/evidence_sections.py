@@ -257,5 +257,5 @@ def uncovered_section(summary: Summary) -> Section | None:
     ]
     more = facts["rows"] - len(names)
     tail = f" and {more:,} more" if more else ""
-    blocks.append(Para.of(f"Rows, counted from 0: {', '.join(names)}{tail}."))
+    blocks.append(Para.of(f"Rows: {', '.join(names)}{tail}."))
     return Section("uncovered", title, tuple(blocks))
