@@ -8,7 +8,7 @@ import pytest
 
 from clearmargin import FeatureSpace, RuleSet
 from clearmargin.advise import check_advice
-from clearmargin.datasets import load_pima
+from clearmargin.datasets import load_pima, load_wbc
 
 from .check_cases import CLASSES, ROWS, only
 
@@ -157,6 +157,38 @@ def test_no_rules_are_nothing_to_report():
     assert report.vote is None
 
 
+def test_rules_that_share_rows_contradict_each_other_however_thin_what_they_share():
+    X, y = load_wbc(return_X_y=True)
+    advice = """
+    uniformity_of_cell_size <= 3 and bare_nuclei <= 3 => benign
+    uniformity_of_cell_size >= 3 => malignant
+    """
+    report = check_advice(advice, X, y)
+    (found,) = report.errors
+    assert not report.ok
+    assert found.kind == "overlap"
+    assert found.rows == 30
+    # Without rows, or with none there, nothing contradicts anything yet.
+    assert check_advice(advice).ok
+    assert check_advice(advice, X[X["uniformity_of_cell_size"] != 3]).ok
+
+
+def test_rules_that_overlap_where_no_row_is_get_a_warning():
+    X = pd.DataFrame({"age": [20.0, 25.0, 60.0, 70.0]})
+    report = check_advice("age >= 30 => b\nage <= 50 => a", X, list("aabb"))
+    (found,) = report.warnings
+    assert (found.kind, found.rows, report.ok) == ("overlap", 0, True)
+    assert found.message.endswith("(no row is there); a case there would get both classes")
+
+
+def test_rules_do_not_overlap_where_no_case_can_be():
+    declared = "feature n: integer in [0, 9]\n"
+    assert check_advice(f"{declared}n >= 12 => a\nn >= 11 => b").errors == ()
+    assert only(check_advice(f"{declared}n <= 3 => a\nn >= 3 => b"), "overlap").severity == "error"
+    parted = check_advice(f"{declared}feature x\nn + x <= 30 and n >= 10 => a\nn + x >= 0 => b")
+    assert "overlap" not in {f.kind for f in parted.findings}
+
+
 # The rules of the literature
 
 
@@ -165,20 +197,19 @@ def test_the_six_rules_for_pima_are_as_the_design_measured_them():
     report = check_advice(PIMA, X, y)
     precision = [stats.accuracy for stats in report.stats]
     assert np.round(precision, 2).tolist() == [0.80, 0.85, 0.58, 0.69, 0.82, 0.59]
-    assert [f.rules for f in report.findings if f.kind == "overlap"] == [
-        (0, 5),
-        (1, 5),
-        (2, 4),
-        (3, 4),
-    ]
-    # R1 and R4 are apart, as are rules of one class.
-    touching = [f.rules for f in report.findings if f.kind == "touch"]
-    assert touching == [(0, 2), (1, 2), (1, 3), (4, 5)]
+    # R1 and R4 are apart, as are rules of one class. Four pairs share nothing but a boundary, two of them rows on it.
+    overlapping = [f.rules for f in report.findings if f.kind == "overlap"]
+    assert overlapping == [(0, 2), (0, 5), (1, 3), (1, 5), (2, 4), (3, 4)]
+    covers = report.rules.covers(X)
+    assert all(
+        f.rows == (covers[:, f.rules[0]] & covers[:, f.rules[1]]).sum() for f in report.errors
+    )
+    assert [f.rules for f in report.findings if f.kind == "touch"] == [(1, 2), (4, 5)]
     assert len(report.findings) == 8
     assert report.vote.coverage == 1.0
     assert 1 - report.vote.accuracy == pytest.approx(0.2435, abs=5e-5)
     both = (X["glucose"] <= 126) & (X["diabetes_pedigree"] >= 0.5) & (X["age"] >= 31)
     expected = y[both].value_counts()
-    clash = report.findings[0]
+    clash = report.findings[1]
     assert dict(clash.counts) == expected.to_dict()
     assert clash.region == "glucose <= 126 and diabetes_pedigree >= 0.5 and age >= 31"

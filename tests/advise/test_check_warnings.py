@@ -52,8 +52,11 @@ def test_a_fit_warns_once_about_serious_findings_at_the_line_of_the_caller():
     assert message.endswith("check_advice(advice, X, y) tells all")
 
 
-def test_a_fit_does_not_warn_of_rules_that_touch():
-    X = pd.DataFrame({"x": [0.0, 1.0, 2.0]})
+def test_a_fit_warns_of_rules_that_touch_only_if_they_share_rows():
+    X = pd.DataFrame({"x": [0.0, 0.9, 2.0]})
+    on_it = X.assign(x=[0.0, 1.0, 2.0])
+    with pytest.warns(ClearmarginWarning, match="rule 1 says a and rule 2 says b where x = 1"):
+        warn_about(*framed("x <= 1 => a\nx >= 1 => b", on_it, ["a", "a", "b"]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_about(*framed("x <= 1 => a\nx >= 1 => b", X, ["a", "a", "b"]))

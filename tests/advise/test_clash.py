@@ -207,8 +207,11 @@ def test_a_clash_lies_in_both_premises_and_what_is_apart_has_no_common_point(a, 
     region = parse_rules(f"{clash.region} => p", space=SPACE)[0].region
     assert (region.contains(GRID) == inside).all()
     assert clash.rows == inside.sum()
+    assert (clash.severity == "error") == inside.any()
+    assert report.ok != inside.any()
     if has_inside(a) and has_inside(b):
-        assert (clash.kind == "overlap") == (inner_radius(A, limits)[0] > 1e-7)
+        is_wide = inner_radius(A, limits)[0] > 1e-7
+        assert (clash.kind == "overlap") == (is_wide or inside.any())
 
 
 @given(regions(), regions())

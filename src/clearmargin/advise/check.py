@@ -29,10 +29,11 @@ def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
     r"""Look for what is wrong with advice: by itself and, where there are data, on the data.
 
     Errors are rules that nothing can follow: a feature or class that the data do not have, a premise that no case can
-    satisfy, two rules that name different classes for the same cases. Warnings are rules that the data speak against:
-    premises outside their range, rules that are wrong more often than right, or right less often than their class is
-    frequent. Notes are rules that share a boundary with one of another class, cover no row, or say what another one
-    says already.
+    satisfy, two rules that name different classes for the same cases. Where there are data, two rules contradict each
+    other on the rows that both cover; if they overlap where no row is, that is a warning. Further warnings are rules
+    that the data speak against: premises outside their range, rules that are wrong more often than right, or right less
+    often than their class is frequent. Notes are rules that share a boundary with one of another class and no row,
+    cover no row, or say what another one says already.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def advice_warnings(findings: AdviceReport | Iterable[Finding]) -> tuple[Finding
     Returns
     -------
     tuple of Finding
-        Empty premises, rules of different classes that overlap, and premises outside the data.
+        Empty premises, rules of different classes that overlap or share rows, and premises outside the data.
 
     Examples
     --------

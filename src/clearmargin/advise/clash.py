@@ -5,7 +5,8 @@ arithmetic the rest, up to a size at which it would take minutes; beyond that th
 
 Two premises *touch* if they have points in common, but the inner part of one has none in the inner part of the other:
 ``x <= 3`` and ``x >= 3``. The inner part is taken within the plane in which the premise lies, so that ``x = 2``
-overlaps with ``x <= 3``; and a premise that is wholly inside the other always overlaps with it.
+overlaps with ``x <= 3``; and a premise that is wholly inside the other always overlaps with it. Premises that share a
+value of a feature declared to have whole numbers overlap: that value is no boundary, but a set of cases.
 """
 
 from __future__ import annotations
@@ -167,6 +168,7 @@ class PremiseGeometry:
         boxes = [_parts(region)[0] for region in self.regions]
         self._sides = _bounds(boxes, len(rules.space))
         _to_whole_numbers(self._sides, rules.space.integer)
+        self._integer = rules.space.integer
         self._allowed = _allowed_categories(rules)
         self._inner: dict[int, BoolArray] = {}
 
@@ -192,7 +194,8 @@ class PremiseGeometry:
         point_mine, point_theirs = mine[0] == mine[1], theirs[0] == theirs[1]
         in_mine = point_mine | ((mine[0] < low) & (low < mine[1]))
         in_theirs = point_theirs | ((theirs[0] < low) & (low < theirs[1]))
-        inner = ((low < high) | ((low == high) & in_mine & in_theirs)).all(axis=1)
+        # A value that two premises share is no boundary where values are whole numbers, but a set of cases.
+        inner = ((low < high) | ((low == high) & ((in_mine & in_theirs) | self._integer))).all(1)
         answers: list[Relation] = []
         for k, j in enumerate(others.tolist()):
             if not meet[k]:

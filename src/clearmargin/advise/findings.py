@@ -17,7 +17,7 @@ from clearmargin.advise.clash import (
 )
 from clearmargin.advise.evidence import Coverage, Evidence
 from clearmargin.advise.report import Finding, FindingKind, Severity, called, listed
-from clearmargin.core import Box, Polyhedron, RuleSet
+from clearmargin.core import Box, Domain, Polyhedron, RuleSet
 from clearmargin.core.rule import Label, Region
 from clearmargin.core.space import nearest_name
 from clearmargin.text.printer import Phrases, format_label
@@ -56,6 +56,7 @@ class Finder:
         self.evidence = evidence
         self.geometry = PremiseGeometry(rules)
         self.phrases = Phrases(rules.space)
+        self._domain = Domain.from_space(rules.space)
         number = {label: k for k, label in enumerate(rules.classes)}
         self._class = np.array([number[rule.label] for rule in rules], dtype=np.intp)
         self.covered: BoolArray | None = None
@@ -248,7 +249,10 @@ class Finder:
             yield self.overlap(i, j) if relation == "overlap" else self._touch(i, j)
 
     def pairs(self, most_polyhedra: int | None = None) -> Iterator[tuple[int, int, Relation]]:
-        """Pairs of rules of different classes that touch or overlap, without words.
+        """Pairs of rules of different classes that touch or overlap in what can be, without words.
+
+        Two rules that share rows overlap, however thin the part that they share: ``x <= 3`` and ``x >= 3`` contradict
+        each other on every row with a 3.
 
         Parameters
         ----------
@@ -262,17 +266,47 @@ class Finder:
         for i in kept.tolist():
             others = kept[(kept > i) & (self._class[kept] != self._class[i])]
             found = zip(others.tolist(), self.geometry.relations(i, others), strict=True)
-            yield from ((i, j, relation) for j, relation in found if relation != "apart")
+            for j, relation in found:
+                if relation != "apart" and (settled := self._settled(i, j, relation)) != "apart":
+                    yield i, j, settled
+
+    def _settled(self, i: int, j: int, relation: Relation) -> Relation:
+        """How two premises lie to each other once the rows that they share and the declared ranges are known."""
+        if self._shared_rows(i, j):
+            return "overlap"
+        shared = intersection(self.rules[i].region, self.rules[j].region)
+        return relation if self._is_possible(shared) else "apart"
+
+    def _is_possible(self, region: Region) -> bool:
+        """Whether any case within the declared ranges lies in a region."""
+        if isinstance(region, Box):
+            return self._domain.is_possible(region)
+        around = Polyhedron.from_box(self._domain.box())
+        return not has_no_point(
+            np.concatenate([region.A, around.A]),
+            np.concatenate([region.b, around.b]),
+            np.concatenate([region.strict, around.strict]),
+        )
+
+    def _shared_rows(self, i: int, j: int) -> int | None:
+        """How many rows two rules share; None where there are no rows to count."""
+        if self.coverage is None or not (self.usable[i] and self.usable[j]):
+            return None
+        return sum(count for _, count in self.coverage.shared(i, j))
 
     def overlap(self, i: int, j: int) -> Finding:
-        """Say where two rules contradict each other."""
+        """Say where two rules contradict each other: an error on rows, a warning where there may be some one day."""
         region, counts = self._shared(i, j)
+        rows = self._shared_rows(i, j)
+        message = (
+            f"{self._called(i)} says {self._label(i)} and {self._called(j)} says {self._label(j)} "
+            f"where {region}{_counted(counts)}"
+        )
         return self._finding(
             "overlap",
-            "error",
+            "warning" if rows == 0 else "error",
             [i, j],
-            f"{self._called(i)} says {self._label(i)} and {self._called(j)} says {self._label(j)} "
-            f"where {region}{_counted(counts)}",
+            f"{message}; a case there would get both classes" if rows == 0 else message,
             region,
             counts,
         )

@@ -505,7 +505,7 @@ class Domain(Value):
             for j, kinds in enumerate(self.space.categories)
             if kinds is not None
         }
-        free = [j not in sets for j in range(self.n_features)]
+        free = np.array([j not in sets for j in range(self.n_features)], dtype=np.bool_)
         return Box(
             np.where(low & free, self.space.lower, -np.inf),
             np.where(high & free, self.space.upper, np.inf),
