@@ -38,7 +38,7 @@ def section() -> Section:
         table.rows.append([name, *after, *told, f"{100 * model.score(X, y):.1f}"])
         if refine is not None:
             verdicts.append(told)
-    cut = sum(first == "bent" for first, _ in verdicts)
+    cut = sum(first == "refined" for first, _ in verdicts)
     kept = sum(second == "kept" for _, second in verdicts)
     return Section(
         "Toy example of the poster",

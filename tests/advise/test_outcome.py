@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clearmargin import AdviceSVC
 from clearmargin.advise.outcome import AdviceOutcome, RuleOutcome
-from clearmargin.core import Box, Rule
+from clearmargin.core import Box, Rule, RuleStats
 
 KINDS = ("ex", "never", "now")
 ADVICE = """
@@ -64,10 +64,12 @@ def touching(text, mu=100.0):
 @pytest.mark.parametrize("mu", [1.0, 100.0, 1e4])
 def test_a_rule_that_fails_on_the_plane_alone_says_so(mu):
     upper, lower = touching("x >= 1 => p\nx <= 1 => n", mu)
-    assert (upper.verdict, upper.holds, lower.holds) == ("ignored", False, True)
-    assert upper.summary == "unchanged, and contradicted by the model on the plane alone"
+    assert (upper.standing, upper.holds, lower.standing) == ("uncontradicted", False, "proved")
+    assert upper.summary == (
+        "kept as it was, not contradicted by any of the 2 covered cases, but not proved"
+    )
     assert upper.guarantee == (
-        "everywhere but on the plane itself: a case with x = 1 has a score of 0 and does not get p"
+        "not everywhere: a case with x = 1 lies on the plane (score 0) and does not get p; no case is near it"
     )
     assert lower.guarantee == (
         "every case in it gets n, the closest ones just on that side of the plane (score 0)"
@@ -76,35 +78,77 @@ def test_a_rule_that_fails_on_the_plane_alone_says_so(mu):
 
 def test_an_open_edge_on_the_plane_is_no_contradiction():
     upper, lower = touching("x > 1 => p\nx <= 1 => n")
-    assert (upper.verdict, lower.verdict) == ("kept", "kept")
-    assert upper.holds
+    assert upper.standing == lower.standing == "proved"
     # The same rule with its edge has a case on the plane.
     closed, _ = touching("x >= 1 => p\nx <= 1 => n")
     assert not closed.holds
 
 
-def made(margin, holds=False, verdict="ignored", witness=None):
-    rule = Rule(Box.from_intervals({}, 1), "p")
+def made(margin, standing="uncontradicted", verdict="ignored", witness=None, **more):
+    rule = Rule(Box.from_intervals({}, 1), "p", stats=more.pop("stats", None))
     return RuleOutcome(
-        rule, rule, verdict, holds, margin, 0.0, witness, (), None, "x >= 1 => p", "x >= 1 => p"
+        before=rule,
+        after=rule,
+        verdict=verdict,
+        standing=standing,
+        margin=margin,
+        slack=0.0,
+        witness=witness,
+        witness_score=margin,
+        near=more.pop("near", None),
+        is_proved_beyond=True,
+        changes=(),
+        intervals=None,
+        text_before="x >= 1 => p",
+        text_after="x >= 1 => p",
     )
 
 
-@given(margin=st.floats(-1e9, 1e9), holds=st.booleans())
+@given(margin=st.floats(0, 1e9), holds=st.booleans())
 @settings(max_examples=60)
 def test_scores_that_are_zero_up_to_rounding_are_called_zero(margin, holds):
-    text = made(margin, holds, "kept" if holds else "ignored", {"x": 1.0}).guarantee
-    assert ("plane" in text) == (abs(margin) < 1e-6)
+    standing = "proved" if holds else "uncontradicted"
+    text = made(margin if holds else -margin, standing, witness={"x": 1.0}).guarantee
+    assert ("plane" in text) == (margin < 1e-6)
     assert "-0 " not in text
     assert not re.search(r"e-(0[7-9]|[1-9]\d)", text)
     if not holds:
-        assert "a case with x = 1 has a score of" in text
+        assert "a case with x = 1 " in text
+
+
+@given(st.floats(1e-6, 1e9))
+def test_a_guarantee_promises_no_more_than_is_true(margin):
+    promised = float(re.search(r"at least (\S+)$", made(margin, "proved").guarantee).group(1))
+    assert promised <= margin + 1e-6
+    assert promised >= 0.98 * margin - 1e-6
 
 
 def test_a_model_that_looks_at_nothing_fails_any_case():
     assert made(-1.0, witness={}).guarantee == (
         "not everywhere: any case has a score of -1 and does not get p"
     )
+
+
+def test_there_are_three_words_for_how_a_rule_stands():
+    covered, some = RuleStats(9, 7, 6, 7), RuleStats(9, 7, 6, 5)
+    proved = made(0.5, "proved", "kept", stats=covered)
+    assert proved.standing_text == "proved"
+    not_proved = made(-0.5, "uncontradicted", "kept", {"x": 2.0}, stats=covered, near=0)
+    assert not_proved.standing_text == (
+        "not contradicted by any of the 7 covered cases, but not proved"
+    )
+    assert not_proved.guarantee.endswith("a score of -0.5 and does not get p; no case is near it")
+    against = made(-0.5, "contradicted", "ignored", {"x": 2.0}, stats=some, near=3)
+    assert against.summary == "unchanged, contradicted by 2 of the 7 covered cases"
+    assert against.guarantee.startswith(
+        "not everywhere: the model gives another class than p to 2 of the 7 covered cases; a case with x = 2"
+    )
+    assert against.guarantee.endswith("3 cases are near it")
+    one = made(-0.5, "uncontradicted", "kept", {"x": 2.0}, stats=RuleStats(9, 1, 1, 1))
+    assert one.standing_text == "not contradicted by the one covered case, but not proved"
+    none = made(-0.5, "uncontradicted", witness={"x": 2.0}, stats=RuleStats(9, 0, 0, 0))
+    assert none.summary == "unchanged, not proved"
+    assert made(np.nan, None, "rejected").summary.startswith("rejected: ")
 
 
 def test_the_cells_that_head_rows_and_columns_say_so():

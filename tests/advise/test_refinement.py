@@ -32,7 +32,7 @@ def test_contradicted_advice_is_cut_back_and_right_advice_stays(method, shift, t
     covered = model.refined_.covers(X)
     assert not (covered[:, 0] & (y == "minus")).any()
     assert (covered[:, 0] & (y == "plus")).sum() > 10
-    assert (first.verdict, second.verdict) == ("bent", "kept")
+    assert (first.verdict, second.verdict) == ("refined", "kept")
     assert second.after.region == second.before.region
     assert first.holds
     assert first.margin >= 1 - 1e-5
@@ -96,7 +96,7 @@ def test_the_table_of_the_outcome_has_both_texts_and_the_counts(toy):
     X, y = toy
     model = fit("trust", toy_advice(0.0), X, y)
     frame = model.outcome_.to_frame()
-    assert frame["verdict"].tolist() == ["bent", "kept"]
+    assert frame["verdict"].tolist() == ["refined", "kept"]
     inside = (X["x1"] >= 0) & (X["x2"] >= 0)
     assert frame["covered_before"][0] == inside.sum()
     assert frame["right_before"][0] == pytest.approx((y[inside] == "plus").mean())

@@ -130,7 +130,7 @@ def test_before_and_after_are_the_rule_before_and_after(toy):
     for tree, rule in ((trees.before, model.advice_[0]), (trees.after, model.refined_[0])):
         expected = rule.region.contains(points.to_numpy())
         np.testing.assert_array_equal(tree.covers(points), expected)
-    assert (trees.name, trees.label, trees.verdict) == ("S1", "plus", "bent")
+    assert (trees.name, trees.label, trees.verdict) == ("S1", "plus", "refined")
     kept = rule_trees(model, 1, X)
     assert kept.verdict == "kept"
     assert kept.before == kept.after

@@ -77,7 +77,7 @@ def test_polygons_are_the_premises_before_and_after_cut_at_the_frame(toy, transl
     assert corners(first.given) == {(0, 0), (right, 0), (right, top), (0, top)}
     after = {(0, moved), (right, moved), (right, top), (0, top)}
     assert corners(first.refined) == after
-    assert (first.name, first.label, first.verdict) == ("S1", "plus", "bent")
+    assert (first.name, first.label, first.verdict) == ("S1", "plus", "refined")
     assert corners(second.given) == {(left, bottom), (0, bottom), (0, 0), (left, 0)}
     assert corners(second.refined) == corners(second.given)
     assert second.verdict == "kept"
@@ -158,8 +158,8 @@ def test_the_heading_says_in_words_what_is_shown_and_the_verdicts(toy, method, c
         words.get(method, "Advice before and after: bounds shifted and turned\n")
     )
     assert "SVM" not in title
-    first, second = model.outcome_.verdicts
-    assert f"S1 {first}, S2 {second}" in title
+    first, second = model.outcome_
+    assert f"S1 {first.verdict} ({first.standing}), S2 {second.verdict}" in title
     check_legible(display.figure_)
 
 

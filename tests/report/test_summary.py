@@ -236,7 +236,9 @@ def test_conditions_of_advice_are_drawn_before_and_after_over_the_range_of_their
         first, *moved = fact["conditions"]
         assert (first["when"], first["feature"], first["low"]) == ("before", column, middle)
         assert first["range"] == [X[column].min(), X[column].max()]
-        assert [c["when"] for c in moved] == (["after"] if outcome.verdict == "bent" else []), name
+        assert [c["when"] for c in moved] == (["after"] if outcome.verdict == "refined" else []), (
+            name
+        )
         for condition in moved:
             assert condition["low"] == outcome.after.region.interval(0).low
             assert condition["range"][1] >= condition["low"]

@@ -74,6 +74,8 @@ class AdviceBlendSVC(PlaneClassifier):
     worth : float, default 50.0
         How many cases the advice is worth: with `m` cases, the vote's plane starts with a share of
         ``1 / (1 + (m / worth)**2)``; what is left goes to the planes between vote and data and to the plain ones.
+    groups : sequence of str, mapping, or None
+        Categorical features that stand in X as 0/1 columns, as for `AdviceSVC`; for worst cases and proofs.
     cv : int, splitter or iterable, default 5
         Cross-validation; an int means stratified folds.
     repeats : int, default 4
@@ -127,6 +129,7 @@ class AdviceBlendSVC(PlaneClassifier):
         advice: Advice | None = None,
         *,
         worth: float = 50.0,
+        groups: Any = None,
         cv: Any = 5,
         repeats: int = 4,
         random_state: Any = 0,
@@ -134,6 +137,7 @@ class AdviceBlendSVC(PlaneClassifier):
     ):
         self.advice = advice
         self.worth = worth
+        self.groups = groups
         self.cv = cv
         self.repeats = repeats
         self.random_state = random_state

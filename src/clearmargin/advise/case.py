@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from clearmargin.advise.encoding import Columns, Premise, column_names, encode_rule
+from clearmargin.advise.groups import check_groups, read_groups
 from clearmargin.advise.reading import read_advice
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.rule import as_label
@@ -112,7 +113,9 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
         known = None if by_position else names
         rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
     binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
-    columns = Columns.match(rules.space, names, binary, by_position)
+    declared = read_groups(getattr(estimator, "groups", None), names, binary)
+    check_groups(declared, points)
+    columns = Columns.match(rules.space, names, binary, by_position, declared)
     weight = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
     return AdviceCase(
         points,
@@ -161,7 +164,9 @@ def _advice_alone(estimator: Any) -> AdviceCase:
     names = column_names(rules.space)
     estimator.n_features_in_ = len(names)
     estimator.feature_names_in_ = np.array(names, dtype=object)
-    columns = Columns.match(rules.space, names)
+    columns = Columns.match(
+        rules.space, names, declared=read_groups(getattr(estimator, "groups", None), names)
+    )
     classes = np.unique(np.array(list(labels)))
     nothing = np.zeros(0)
     return AdviceCase(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.advise.reading import column_of, one_hot_columns
-from clearmargin.core import Box, FeatureSpace, Polyhedron, Rule
+from clearmargin.core import Box, FeatureSpace, OneHot, Polyhedron, Rule
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError
 
@@ -38,6 +38,8 @@ class Columns:
         Feature to column, for features that are columns.
     groups : dict from int to dict from str to int
         Feature to its 0/1 columns by category.
+    declared : tuple of OneHot, default ()
+        Further categorical features that the data have as 0/1 columns, as the user declares them.
 
     Examples
     --------
@@ -51,6 +53,17 @@ class Columns:
     space: FeatureSpace
     numbers: dict[int, int]
     groups: dict[int, dict[str, int]]
+    declared: tuple[OneHot, ...] = ()
+
+    @property
+    def one_hot(self) -> tuple[OneHot, ...]:
+        """The groups of columns of which exactly one is 1: those of the advice, and those that are declared."""
+        of_advice = [
+            OneHot(self.space.names[feature], group.values(), group)
+            for feature, group in self.groups.items()
+        ]
+        taken = {j for group in of_advice for j in group.columns}
+        return (*of_advice, *(g for g in self.declared if taken.isdisjoint(g.columns)))
 
     @classmethod
     def match(
@@ -59,6 +72,7 @@ class Columns:
         names: Sequence[str],
         binary: BoolArray | None = None,
         by_position: bool = False,
+        declared: tuple[OneHot, ...] = (),
     ) -> Columns:
         """Find the columns of each feature, by name.
 
@@ -72,6 +86,8 @@ class Columns:
             Which columns hold nothing but 0 and 1; only those stand for categories.
         by_position : bool, default False
             Whether the features are the columns in their order, whatever they are called.
+        declared : tuple of OneHot, default ()
+            Categorical features that are declared beside those of the advice.
 
         Returns
         -------
@@ -92,7 +108,7 @@ class Columns:
                 numbers[j] = column
             else:
                 groups[j] = _group(name, kinds, names, binary)
-        return cls(tuple(names), space, numbers, groups)
+        return cls(tuple(names), space, numbers, groups, declared)
 
 
 def _group(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clearmargin.advise.encoding import Columns, Premise
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["Frame"]
+__all__ = ["Frame", "declared_ranges"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -74,7 +74,7 @@ class Frame:
         Frame
             The frame.
         """
-        declared = _declared(columns)
+        declared = declared_ranges(columns)
         lower, upper = _hull(declared, premises, X)
         n = len(lower)
         center, unit = np.zeros(n), np.ones(n)
@@ -92,7 +92,7 @@ class Frame:
         elif X is None:
             # Bounds that rules name are no ranges: between them there would be nothing left to say.
             lower, upper = declared
-        groups = tuple(tuple(group.values()) for group in columns.groups.values())
+        groups = tuple(group.columns for group in columns.one_hot)
         return cls(lower, upper, center, unit, groups)
 
     @property
@@ -137,15 +137,26 @@ class Frame:
         return np.concatenate(rows), np.concatenate(limits)
 
 
-def _declared(columns: Columns) -> tuple[FloatArray, FloatArray]:
-    """The range of each column as the advice declares it, infinite where it does not."""
+def declared_ranges(columns: Columns) -> tuple[FloatArray, FloatArray]:
+    """The range of each column as the advice declares it, infinite where it does not.
+
+    Parameters
+    ----------
+    columns : Columns
+        The columns of each feature.
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n,)
+        The ranges; 0 to 1 for columns of categories.
+    """
     n = len(columns.names)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     for feature, column in columns.numbers.items():
         lower[column] = columns.space.lower[feature]
         upper[column] = columns.space.upper[feature]
-    for group in columns.groups.values():
-        lower[list(group.values())], upper[list(group.values())] = 0.0, 1.0
+    for group in columns.one_hot:
+        lower[list(group.columns)], upper[list(group.columns)] = 0.0, 1.0
     return lower, upper
 
 

@@ -1,4 +1,13 @@
-"""What became of each piece of advice: kept, bent or ignored; before and after; and what holds now."""
+"""What became of each piece of advice: the rule before and after, and how it stands now.
+
+Two words for each rule. The *verdict* is what became of it: kept, refined, extended, ignored, rejected or empty. The
+*standing* is what may be said of it now, of which there are three, and no more is ever claimed:
+
+- *proved*: the model gives its class to every possible case of the premise;
+- *uncontradicted*: it does so for all covered cases of the data, but a possible case is known that would get another
+  class, or at least no proof;
+- *contradicted*: the model gives another class to some covered cases.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
 from clearmargin.core import FeatureSpace, Rule, RuleSet
+from clearmargin.core.rounding import round_down
 from clearmargin.text import format_rules
 from clearmargin.text.lexer import quote
 from clearmargin.text.printer import format_label, format_number
@@ -14,15 +24,16 @@ from clearmargin.text.printer import format_label, format_number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AdviceOutcome", "ConditionChange", "RuleOutcome", "Verdict", "rule_text"]
+__all__ = ["AdviceOutcome", "ConditionChange", "RuleOutcome", "Standing", "Verdict", "rule_text"]
 
-Verdict = Literal["kept", "bent", "extended", "ignored", "rejected", "empty"]
+Verdict = Literal["kept", "refined", "extended", "ignored", "rejected", "empty"]
+Standing = Literal["proved", "uncontradicted", "contradicted"]
 
 _WORDS: dict[str, str] = {
     "kept": "kept as it was",
-    "bent": "refined from the data",
+    "refined": "refined from the data",
     "extended": "extended as far as the model agrees",
-    "ignored": "unchanged, and contradicted by the model",
+    "ignored": "unchanged",
     "rejected": "rejected: fitting it to the data left nothing of it",
     "empty": "set aside: no case can satisfy it",
 }
@@ -76,18 +87,28 @@ class RuleOutcome:
     before, after : Rule
         The rule as it was given and as it counts now, each with its statistics on the training data. For a rejected
         rule, `after` is the last form in which it still had points.
-    verdict : {"kept", "bent", "extended", "ignored", "rejected", "empty"}
-        Kept: unchanged, and the model gives its class everywhere in its premise. Bent: refined. Extended: made wider.
-        Ignored: unchanged, and the model contradicts it somewhere.
-    holds : bool
-        Whether the model gives the class of the rule everywhere in its premise (after), within the domain.
+    verdict : {"kept", "refined", "extended", "ignored", "rejected", "empty"}
+        Kept: unchanged, and proved, or contradicted by none of the cases that it covers. Refined: changed to fit the
+        data. Extended: made wider. Ignored: unchanged, and neither. Rejected: refined until nothing was left. Empty: no
+        case can satisfy it.
+    standing : {"proved", "uncontradicted", "contradicted"} or None
+        How the rule (after) stands. Proved: the model gives its class to every possible case of the premise.
+        Uncontradicted: to all covered cases, but not provably to all possible ones. Contradicted: not to all covered
+        cases. None for rules that were rejected or are empty.
     margin : float
-        The lowest score on the side of the class over the premise, within the domain; 1 is what advice asks for.
+        The lowest score on the side of the class over the possible cases of the premise, with ranges and whole numbers
+        as in the data; 1 is what advice asks for.
     slack : float
         The error that the training program paid for, zero where the advice is satisfied.
     witness : mapping from str to float or str, optional
-        Where the lowest score is taken: the values of the columns that premise or model look at, and the categories of
-        the features that the advice has categories for.
+        The possible case with the lowest score or, next to a strict bound, one with nearly that score: the values of
+        the columns that premise or model look at, and the categories of features that are declared to have them.
+    witness_score : float
+        Its score on the side of the class.
+    near : int or None
+        How many training cases are near it: no value differs by more than a tenth of the range, and no category does.
+    is_proved_beyond : bool
+        Whether the proof holds beyond the ranges and whole numbers that the data only happen to have.
     changes : tuple of ConditionChange
         The conditions that changed.
     intervals : Rule, optional
@@ -102,7 +123,7 @@ class RuleOutcome:
     >>> from clearmargin import AdviceSVC
     >>> outcome = AdviceSVC("low: a <= 1 => n\nhigh: a >= 3 => p", mu=10.0).fit().outcome_[0]
     >>> print(outcome)
-    low: kept as it was
+    low: kept as it was, proved
       before  low: a <= 1 => n
       holds   every case in it gets n, with a score of at least 1
     """
@@ -110,10 +131,13 @@ class RuleOutcome:
     before: Rule
     after: Rule
     verdict: Verdict
-    holds: bool
+    standing: Standing | None
     margin: float
     slack: float
     witness: Mapping[str, float | str] | None
+    witness_score: float
+    near: int | None
+    is_proved_beyond: bool
     changes: tuple[ConditionChange, ...]
     intervals: Rule | None
     text_before: str
@@ -121,32 +145,88 @@ class RuleOutcome:
     text_intervals: str = ""
 
     @property
+    def holds(self) -> bool:
+        """Whether it is proved that the model gives the class of the rule everywhere in its premise."""
+        return self.standing == "proved"
+
+    @property
+    def covered(self) -> int:
+        """Number of training cases that the rule covers now."""
+        return 0 if self.after.stats is None else self.after.stats.covered
+
+    @property
+    def contradicting(self) -> int:
+        """Number of covered training cases to which the model gives another class."""
+        stats = self.after.stats
+        return 0 if stats is None or stats.agreed is None else stats.covered - stats.agreed
+
+    @property
+    def standing_text(self) -> str:
+        """How the rule stands, in words; empty where it was set aside."""
+        if self.standing == "contradicted":
+            return f"contradicted by {self.contradicting:,} of the {self.covered:,} covered cases"
+        if self.standing == "uncontradicted":
+            if not self.covered:
+                return "not proved"
+            cases = f"any of the {self.covered:,} covered cases"
+            if self.covered == 1:
+                cases = "the one covered case"
+            return f"not contradicted by {cases}, but not proved"
+        return "proved" if self.standing == "proved" else ""
+
+    @property
     def guarantee(self) -> str:
-        """What the model promises in the premise after training."""
-        label = format_label(self.after.label)
+        """What the model promises in the premise after training, and where it fails."""
         if self.verdict in ("rejected", "empty"):
             return f"nothing: {_WORDS[self.verdict]}"
-        if self.holds:
-            if self._is_close:
-                return f"every case in it gets {label}, the closest ones just on that side of the plane (score 0)"
-            return f"every case in it gets {label}, with a score of at least {self.margin:.3g}"
-        if self.margin == float("-inf"):
-            return f"none: far enough out, cases in it get another class than {label}"
-        values = [
-            f"{quote(name)} = {_value(value)}" for name, value in (self.witness or {}).items()
-        ]
-        case = f"a case with {' and '.join(values)}" if values else "any case"
-        where, score = "not everywhere", f"{self.margin:.3g}"
+        if self.standing == "proved":
+            return self._promise()
+        return f"not everywhere: {self._failure()}"
+
+    def _promise(self) -> str:
+        label = format_label(self.after.label)
+        if self.margin == float("inf"):
+            return "no case can be in it"
         if self._is_close:
-            where, score = "everywhere but on the plane itself", "0"
-        return f"{where}: {case} has a score of {score} and does not get {label}"
+            words = f"every case in it gets {label}, the closest ones just on that side of the plane (score 0)"
+        else:
+            lowest = float(f"{self.margin:.3g}")
+            if (
+                lowest > self.margin + _ON_THE_PLANE
+            ):  # never more than is true, up to what solvers leave
+                lowest = round_down(self.margin, 3)
+            words = f"every case in it gets {label}, with a score of at least {lowest:.3g}"
+        is_local = self.after.stats is not None and not self.is_proved_beyond
+        return f"{words} (with ranges and whole numbers as in the data)" if is_local else words
+
+    def _failure(self) -> str:
+        """Where the class is not given: covered cases first, then the worst possible one."""
+        label = format_label(self.after.label)
+        counted = ""
+        if self.standing == "contradicted":
+            of_covered = f"{self.contradicting:,} of the {self.covered:,} covered cases"
+            counted = f"the model gives another class than {label} to {of_covered}"
+        if self.margin == float("-inf") and self.witness is None:
+            far = f"far enough out, cases in it get another class than {label}"
+            return f"{counted}, and {far}" if counted else far
+        if self.witness is None or self.witness_score > 0:
+            return (
+                counted
+                or f"the lowest score is {self.margin:.3g}, and no possible case with it was found"
+            )
+        values = [f"{quote(name)} = {_value(value)}" for name, value in self.witness.items()]
+        case = f"a case with {' and '.join(values)}" if values else "any case"
+        score = (
+            "on the plane (score 0)" if self._is_close else f"a score of {self.witness_score:.3g}"
+        )
+        worst = f"{case} {'lies' if self._is_close else 'has'} {score} and does not get {label}"
+        nearby = "" if self.near is None or not values else f"; {_cases_near(self.near)}"
+        return f"{counted}; {worst}{nearby}" if counted else f"{worst}{nearby}"
 
     @property
     def summary(self) -> str:
-        """What became of the rule, in words."""
-        if self.verdict == "ignored" and self._is_close:
-            return f"{_WORDS[self.verdict]} on the plane alone"
-        return _WORDS[self.verdict]
+        """What became of the rule, and how it stands, in words."""
+        return ", ".join(filter(None, (_WORDS[self.verdict], self.standing_text)))
 
     @property
     def _is_close(self) -> bool:
@@ -204,6 +284,11 @@ class AdviceOutcome(Sequence[RuleOutcome]):
         """The verdict on each rule."""
         return tuple(rule.verdict for rule in self.rules)
 
+    @property
+    def standings(self) -> tuple[Standing | None, ...]:
+        """How each rule stands: proved, uncontradicted or contradicted; None where it was set aside."""
+        return tuple(rule.standing for rule in self.rules)
+
     def __str__(self) -> str:
         return "\n".join(str(rule) for rule in self.rules) or "no advice was given"
 
@@ -215,6 +300,7 @@ class AdviceOutcome(Sequence[RuleOutcome]):
             {
                 "rule": [r.before.name or f"rule {k + 1}" for k, r in enumerate(self.rules)],
                 "verdict": self.verdicts,
+                "standing": self.standings,
                 "before": [r.text_before for r in self.rules],
                 "after": [r.text_after for r in self.rules],
                 "holds": [r.holds for r in self.rules],
@@ -224,6 +310,7 @@ class AdviceOutcome(Sequence[RuleOutcome]):
                 "right_before": [_right(r.before) for r in self.rules],
                 "covered_after": [_covered(r.after) for r in self.rules],
                 "right_after": [_right(r.after) for r in self.rules],
+                "agreed_after": [_agreed(r.after) for r in self.rules],
             }
         )
 
@@ -252,17 +339,29 @@ class AdviceOutcome(Sequence[RuleOutcome]):
 
 
 def _value(value: float | str) -> str:
-    """A number with the digits that people read, or a category."""
-    return quote(value) if isinstance(value, str) else format_number(float(f"{value:.4g}") + 0.0)
+    """A number or a category, as the rule language writes it."""
+    return quote(value) if isinstance(value, str) else format_number(value)
+
+
+def _cases_near(count: int) -> str:
+    if not count:
+        return "no case is near it"
+    return "1 case is near it" if count == 1 else f"{count:,} cases are near it"
 
 
 def _count(rule: Rule) -> str:
-    assert rule.stats is not None
-    return f"{rule.stats.covered} ({rule.stats.correct} right)"
+    stats = rule.stats
+    assert stats is not None
+    agreed = "" if stats.agreed is None else f", {stats.agreed} predicted so"
+    return f"{stats.covered} ({stats.correct} right{agreed})"
 
 
 def _covered(rule: Rule) -> int | None:
     return None if rule.stats is None else rule.stats.covered
+
+
+def _agreed(rule: Rule) -> float:
+    return float("nan") if rule.stats is None else rule.stats.fidelity
 
 
 def _right(rule: Rule) -> float:

@@ -53,6 +53,11 @@ class AdviceSVC(PlaneClassifier):
     bounds : {"data"} or None, default "data"
         Premises count within the range of the data, of declared ranges and of the bounds that rules name; or, with
         None, without any bounds, to the letter of the papers.
+    groups : sequence of str, mapping, or None
+        Categorical features that stand in X as 0/1 columns, of which exactly one is 1: their names, where the columns
+        are called ``feature_category``; or a mapping from feature to a mapping from category to column. Worst cases and
+        proofs are then about cases with one category of each. Features with categories in the advice need no mention,
+        and columns are never taken for categories because they hold 0 and 1.
     sparse : bool, default False
         Whether refined conditions may only speak of the features that their rule already has.
     extend : bool, default False
@@ -81,7 +86,8 @@ class AdviceSVC(PlaneClassifier):
         The rules that the model was trained with in the end, in the units of the data. Rules whose class the model
         gives everywhere, beyond the range of the data too, are marked as proved.
     outcome_ : AdviceOutcome
-        What became of each rule; print it.
+        What became of each rule (its verdict) and how it stands: proved, not contradicted by any case but not proved,
+        or contradicted by some; print it.
     classes_ : ndarray of shape (2,)
         The classes; `classes_[1]` is the positive side.
     n_features_in_ : int
@@ -114,6 +120,7 @@ class AdviceSVC(PlaneClassifier):
         refine: str | None = None,
         scale: str | None = "range",
         bounds: str | None = "data",
+        groups: Any = None,
         sparse: bool = False,
         extend: bool = False,
         max_iter: int = 50,
@@ -126,6 +133,7 @@ class AdviceSVC(PlaneClassifier):
         self.refine = refine
         self.scale = scale
         self.bounds = bounds
+        self.groups = groups
         self.sparse = sparse
         self.extend = extend
         self.max_iter = max_iter

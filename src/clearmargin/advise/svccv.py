@@ -45,7 +45,7 @@ class AdviceSVCCV(PlaneClassifier):
         As for `AdviceSVC`.
     lams, mus, nus : array-like of float, optional
         Values of `lam`, `mu` and (with `refine`) `nu` to try; by default logarithmic grids, coarser with `refine`.
-    refine, scale, bounds, sparse
+    refine, scale, bounds, groups, sparse
         As for `AdviceSVC`.
     cv : int, splitter or iterable, default 5
         Folds by which the costs are chosen; an int means stratified folds, at most as many as the rarer class has
@@ -95,6 +95,7 @@ class AdviceSVCCV(PlaneClassifier):
         refine: str | None = None,
         scale: str | None = "range",
         bounds: str | None = "data",
+        groups: Any = None,
         sparse: bool = False,
         cv: Any = 5,
         n_jobs: int | None = None,
@@ -107,6 +108,7 @@ class AdviceSVCCV(PlaneClassifier):
         self.refine = refine
         self.scale = scale
         self.bounds = bounds
+        self.groups = groups
         self.sparse = sparse
         self.cv = cv
         self.n_jobs = n_jobs
@@ -164,6 +166,7 @@ class AdviceSVCCV(PlaneClassifier):
             refine=self.refine,
             scale=self.scale,
             bounds=self.bounds,
+            groups=self.groups,
             sparse=self.sparse,
         )
 

@@ -71,7 +71,7 @@ class Training:
         The error of each rule.
     rejected : ndarray of bool of shape (r,)
         Which rules refinement left without points.
-    bent : ndarray of bool of shape (r,)
+    refined : ndarray of bool of shape (r,)
         Which rules refinement changed.
     """
 
@@ -87,7 +87,7 @@ class Training:
     dropped: list[BoolArray]
     slack: FloatArray
     rejected: BoolArray
-    bent: BoolArray
+    refined: BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +345,7 @@ def _collect(
         rejected[general] = refined.rejected
     slack[general] = np.where(rejected[general], 0.0, eta.sum(axis=1) + zeta)
     dropped = [np.zeros(k, dtype=np.bool_) for k in numeric]
-    bent = np.array(
+    was_refined = np.array(
         [is_changed(*change).any() for change in zip(F, f, strict=True)], dtype=np.bool_
     )
     if settings.extend:
@@ -367,5 +367,5 @@ def _collect(
         dropped,
         slack,
         rejected,
-        bent,
+        was_refined,
     )

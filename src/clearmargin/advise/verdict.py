@@ -15,9 +15,11 @@ from clearmargin.advise.outcome import (
     AdviceOutcome,
     ConditionChange,
     RuleOutcome,
+    Standing,
     Verdict,
     rule_text,
 )
+from clearmargin.advise.possible import Possible
 from clearmargin.advise.readback import (
     ReadRows,
     extended_space,
@@ -26,16 +28,17 @@ from clearmargin.advise.readback import (
     refined_rule,
 )
 from clearmargin.advise.train import Training
-from clearmargin.core import Box, Interval, Rule, RuleSet, RuleStats
+from clearmargin.core import Box, Hyperplane, Interval, Rule, RuleSet, RuleStats
 from clearmargin.core.polyhedron import Polyhedron
 from clearmargin.text.printer import Phrases
 
 __all__ = ["judge"]
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
-# What solvers leave on a 0/1 column.
-_ROUNDING = 1e-6
+# A case is near another one if no value differs by more than this share of the range, and no category does.
+_NEAR = 0.1
 
 
 def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]:
@@ -68,22 +71,32 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
     space = case.columns.space if case.by_position else extended_space(case.columns, touched)
     columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
     medians = np.median(case.points, axis=0) if len(case.points) else frame.center
+    possible = Possible.of(case, frame)
+    predicted = _predicted(case, training)
     outcomes = []
     for i, before in enumerate(case.rules):
         after = refined_rule(before, read[i], columns)
         premise = encode_rule(after, columns)
-        found = assess(premise, frame, training.w, training.b, case.sign[i])
-        verdict = _verdict(training, i, bool(read[i].changed.any()), found)
+        found = assess(premise, frame, possible, training.w, training.b, case.sign[i])
+        is_out = bool(training.framed.empty[i] or training.rejected[i])
+        now = _stats(case, premise, i, predicted)
+        standing = None if is_out else _standing(found, now)
         intervals = _intervals(case, i, read[i], premise, training, after)
+        seen = (training.w != 0) | (premise.D != 0).any(axis=0)
         outcomes.append(
             RuleOutcome(
-                before=_with_stats(before, case, case.premises[i], i),
-                after=_with_stats(after, case, premise, i, found, verdict),
-                verdict=verdict,
-                holds=found.holds and verdict != "empty",
+                before=_with(before, _stats(case, case.premises[i], i, predicted)),
+                after=_with(after, now, proved=found.is_proved and standing == "proved"),
+                verdict=_verdict(training, i, bool(read[i].changed.any()), standing, now),
+                standing=standing,
                 margin=found.margin,
                 slack=float(training.slack[i]),
-                witness=_named(case, training, premise, found),
+                witness=None
+                if found.witness is None
+                else possible.seen.name_values(found.witness, np.flatnonzero(seen).tolist()),
+                witness_score=found.score,
+                near=_count_near(case, found.witness, seen, frame),
+                is_proved_beyond=found.is_proved,
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
@@ -103,31 +116,47 @@ def _without(rows: ReadRows, dropped: NDArray[np.bool_]) -> ReadRows:
     return ReadRows(A, rows.b, rows.strict, rows.changed | dropped, rows.turned)
 
 
-def _verdict(training: Training, i: int, changed: bool, found: Assessment) -> Verdict:
+def _predicted(case: AdviceCase, training: Training) -> FloatArray:
+    """The sign of the class that the model gives to each training point; the plane belongs to the negative one."""
+    if not len(case.points):
+        return np.zeros(0)
+    return np.where(Hyperplane(training.w, training.b).decision(case.points) > 0, 1.0, -1.0)
+
+
+def _standing(found: Assessment, stats: RuleStats | None) -> Standing:
+    # A case within rounding of the plane may get another class than the proof gives it: what happens counts.
+    if stats is not None and stats.agreed is not None and stats.agreed < stats.covered:
+        return "contradicted"
+    return "proved" if found.holds else "uncontradicted"
+
+
+def _verdict(
+    training: Training, i: int, changed: bool, standing: Standing | None, stats: RuleStats | None
+) -> Verdict:
     if training.framed.empty[i]:
         return "empty"
     if training.rejected[i]:
         return "rejected"
     if changed:
-        return "bent" if training.bent[i] else "extended"
-    return "kept" if found.holds else "ignored"
+        return "refined" if training.refined[i] else "extended"
+    is_supported = stats is not None and stats.covered > 0 and standing == "uncontradicted"
+    return "kept" if standing == "proved" or is_supported else "ignored"
 
 
-def _with_stats(
-    rule: Rule,
-    case: AdviceCase,
-    premise: Premise,
-    i: int,
-    found: Assessment | None = None,
-    verdict: Verdict | None = None,
-) -> Rule:
-    stats = None
-    if len(case.points):
-        covered = premise.covers(case.points)
-        stats = RuleStats(
-            len(covered), int(covered.sum()), int((covered & (case.y == case.sign[i])).sum())
-        )
-    proved = found is not None and found.is_proved and verdict not in ("rejected", "empty")
+def _stats(case: AdviceCase, premise: Premise, i: int, predicted: FloatArray) -> RuleStats | None:
+    """How a premise does on the training points: covered, right, and given its class by the model."""
+    if not len(case.points):
+        return None
+    covered = premise.covers(case.points)
+    return RuleStats(
+        len(covered),
+        int(covered.sum()),
+        int((covered & (case.y == case.sign[i])).sum()),
+        int((covered & (predicted == case.sign[i])).sum()),
+    )
+
+
+def _with(rule: Rule, stats: RuleStats | None, *, proved: bool = False) -> Rule:
     return Rule(
         rule.region,
         rule.label,
@@ -139,27 +168,17 @@ def _with_stats(
     )
 
 
-def _named(
-    case: AdviceCase, training: Training, premise: Premise, found: Assessment
-) -> dict[str, float | str] | None:
-    """The worst case, as far as the premise or the model look at it; 0/1 columns of a feature read as its category."""
-    if found.witness is None:
+def _count_near(
+    case: AdviceCase, witness: FloatArray | None, seen: BoolArray, frame: Frame
+) -> int | None:
+    """How many training points are like the worst case in all columns that premise or model look at."""
+    if witness is None or not len(case.points):
         return None
-    seen = (training.w != 0) | (premise.D != 0).any(axis=0)
-    kinds: dict[int, tuple[str, str]] = {}
-    for feature, group in case.columns.groups.items():
-        kind = _category(found.witness, group)
-        if kind is not None:
-            kinds |= dict.fromkeys(group.values(), (case.columns.space.names[feature], kind))
-    values = {j: (case.columns.names[j], float(found.witness[j])) for j in range(len(seen))}
-    return dict((values | kinds)[j] for j in np.flatnonzero(seen).tolist())
-
-
-def _category(x: FloatArray, group: dict[str, int]) -> str | None:
-    """The category whose column is 1 where all others are 0; none for a point between categories."""
-    on = [kind for kind, j in group.items() if abs(x[j] - 1.0) <= _ROUNDING]
-    off = [kind for kind, j in group.items() if abs(x[j]) <= _ROUNDING]
-    return on[0] if len(on) == 1 and len(on) + len(off) == len(group) else None
+    width = frame.upper - frame.lower
+    reach = _NEAR * np.where(np.isfinite(width), width, 2.0 * frame.unit)
+    reach[[j for group in frame.groups for j in group]] = 0.0
+    apart = np.abs(case.points - witness) > reach
+    return int((~apart[:, seen].any(axis=1)).sum())
 
 
 def _changes(

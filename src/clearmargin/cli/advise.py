@@ -98,6 +98,7 @@ def _train(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> tuple[P
 
     svm = _machine(arguments, task, quiet=quiet)
     encode = encoder(task, scale=False).set_output(transform="pandas")
+    svm.groups = _category_columns(encode.fit(task.X))
     pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
     fitted: Any = pipeline[-1]
     model = PlaneModel.from_estimator(
@@ -138,17 +139,30 @@ def _machine(arguments: argparse.Namespace, task: Task, *, quiet: bool) -> Any:
     return AdviceSVCCV(arguments.advice, refine=arguments.refine, cv=cv, progress=progress)
 
 
+def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
+    """For each categorical feature, the 0/1 column of each category: worst cases have one category of each."""
+    onehot = encode.named_transformers_["categories"]
+    features = getattr(onehot, "feature_names_in_", ())  # none where the table has numbers alone
+    return {
+        str(feature): {str(kind): f"{feature}_{kind}" for kind in kinds}
+        for feature, kinds in zip(features, getattr(onehot, "categories_", ()), strict=True)
+    }
+
+
 def _outcome(rule: Any) -> dict[str, Any]:
     return {
         "name": rule.before.name,
         "verdict": rule.verdict,
         "before": rule.text_before,
         "after": rule.text_after,
+        "standing": rule.standing,
+        "standing_text": rule.standing_text,
         "holds": rule.holds,
         "margin": rule.margin if math.isfinite(rule.margin) else None,
         "slack": rule.slack,
         "guarantee": rule.guarantee,
         "covered_before": None if rule.before.stats is None else rule.before.stats.covered,
         "covered_after": None if rule.after.stats is None else rule.after.stats.covered,
+        "agreed_after": None if rule.after.stats is None else rule.after.stats.agreed,
         "text": str(rule),
     }

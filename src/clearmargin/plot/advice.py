@@ -187,7 +187,7 @@ class AdviceDisplay:
     @property
     def heading(self) -> str:
         """What is shown, verdicts and, if other features are fixed, where."""
-        verdicts = ", ".join(f"{plain(r.name)} {r.verdict}" for r in self.regions)
+        verdicts = ", ".join(f"{plain(r.name)} {r.words}" for r in self.regions)
         lines = [self.method, verdicts or "no advice"]
         if self.others:
             fixed = ", ".join(f"{plain(name)} {x:.4g}" for name, x in self.others.items())
@@ -265,7 +265,7 @@ def plot_advice(
     >>> X, y = [[0, 0], [1, 1], [3, 3], [4, 4]], ["no", "no", "yes", "yes"]
     >>> model = AdviceSVC("x0 >= 1 => yes", refine="slp", nu=0.1).fit(X, y)
     >>> plot_advice(model, X, y).regions[0].verdict
-    'bent'
+    'refined'
     """
     return AdviceDisplay.from_estimator(model, X, y, features=features, rules=rules, ax=ax)
 
@@ -359,6 +359,7 @@ def _region(
         name=advice.name_of(k),
         label=outcome.after.label,
         verdict=outcome.verdict,
+        standing=outcome.standing,
         given=_polygon(advice.before[k], pair, fixed, extent),
         refined=_polygon(advice.after[k], pair, fixed, extent) if counts else None,
     )

@@ -45,6 +45,8 @@ class AdviceRegion:
         Its class.
     verdict : str
         What became of it.
+    standing : str or None
+        How it stands: proved, uncontradicted or contradicted; None where it counts no more.
     given : ndarray of shape (k, 2)
         Corners of its premise before training, cut at the frame; none where no part is in it.
     refined : ndarray of shape (l, 2) or None
@@ -54,8 +56,14 @@ class AdviceRegion:
     name: str
     label: Label
     verdict: str
+    standing: str | None
     given: FloatArray
     refined: FloatArray | None
+
+    @property
+    def words(self) -> str:
+        """What became of it, and how it stands."""
+        return self.verdict if self.standing is None else f"{self.verdict} ({self.standing})"
 
     @property
     def note(self) -> str:

@@ -5,6 +5,7 @@ Two small linear programs over the points x of a premise D x <= d::
     maximise  t            subject to  D_r x + t ||D_r|| <= d_r,  t <= 1     (inner radius; negative when empty)
     minimise  z (w'x + b)  subject to  D x <= d                              (worst margin)
 
+A third one is the second over cases whose values in some columns are whole numbers, a mixed-integer linear program.
 The second is the primal of the duality behind the knowledge-based SVM: its value is at least 1 exactly when the advice
 is satisfied without error.
 """
@@ -14,13 +15,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import InfeasibleError, UnboundedError
+from clearmargin.exceptions import (
+    InfeasibleError,
+    NumericalError,
+    TimeLimitError,
+    UnboundedError,
+)
 from clearmargin.optim import Linear, Program, Variables, solve
 
-__all__ = ["inner_radius", "is_void", "worst_margin"]
+__all__ = ["inner_radius", "is_void", "worst_case", "worst_margin"]
 
 FloatArray = NDArray[np.float64]
 
+# Seconds for a worst case among whole numbers; a rule has few of them that matter.
+_TIME_LIMIT = 10.0
 # HiGHS satisfies rows to 1e-7; a premise that misses its rows by less is not called empty.
 _TOUCHING = 1e-7
 
@@ -109,3 +117,62 @@ def worst_margin(
     except InfeasibleError:
         return np.inf, None
     return solution.objective + sign * b, solution.values["x"]
+
+
+def worst_case(
+    D: FloatArray, d: FloatArray, w: FloatArray, b: float, sign: float, whole: NDArray[np.bool_]
+) -> tuple[float, FloatArray | None]:
+    """Minimise z (w'x + b) over the cases of a premise that have whole numbers in some columns.
+
+    Parameters
+    ----------
+    D, d : ndarray
+        Rows of the premise.
+    w : ndarray of shape (n,)
+        Weights.
+    b : float
+        Intercept.
+    sign : float
+        z, 1.0 or -1.0.
+    whole : ndarray of bool of shape (n,)
+        Which columns have whole numbers.
+
+    Returns
+    -------
+    margin : float
+        The minimum; -inf when there is none, inf when no case is left.
+    x : ndarray of shape (n,) or None
+        Where it is taken, with exact whole numbers. None where the solver gives up within its time.
+
+    Examples
+    --------
+    >>> rows = np.array([[-2.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])     # 2 x1 >= 5 and x1 + x2 = 4
+    >>> limits, whole = np.array([-5.0, 4.0, -4.0]), np.array([True, True])
+    >>> margin, x = worst_case(rows, limits, np.array([1.0, 0.0]), 0.0, 1.0, whole)
+    >>> margin, x.tolist()
+    (3.0, [3.0, 1.0])
+    """
+    n, k = len(w), int(whole.sum())
+    blocks: list[Variables | Linear] = []
+    terms = {}
+    if k:
+        blocks.append(Variables("whole", k, cost=sign * w[whole], integer=True))
+        terms["whole"] = D[:, whole]
+    if k < n:
+        blocks.append(Variables("real", n - k, cost=sign * w[~whole]))
+        terms["real"] = D[:, ~whole]
+    program = Program([*blocks, Linear("rows", terms, upper=d)])
+    try:
+        solution = solve(program, explain=False, time_limit=_TIME_LIMIT)
+    except UnboundedError:
+        return -np.inf, None
+    except InfeasibleError:
+        return np.inf, None
+    except (TimeLimitError, NumericalError):
+        return -np.inf, None
+    x = np.empty(n)
+    if k:
+        x[whole] = np.rint(solution.values["whole"])
+    if k < n:
+        x[~whole] = solution.values["real"]
+    return float(sign * (x @ w + b)), x

@@ -18,15 +18,6 @@ __all__ = ["advice_facts"]
 
 Facts = dict[str, Any]
 
-VERDICTS = {
-    "kept": "kept as it was",
-    "bent": "refined from the data",
-    "extended": "extended as far as the model agrees",
-    "ignored": "unchanged, and contradicted by the model",
-    "rejected": "rejected: fitting it to the data left nothing of it",
-    "empty": "set aside: no case can satisfy it",
-}
-
 
 def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
     """Say what became of advice.
@@ -77,7 +68,9 @@ def _outcome(k: int, rule: RuleOutcome) -> Facts:
         "name": rule.before.name or f"rule {k + 1}",
         "class": rule.before.label,
         "verdict": rule.verdict,
-        "verdict_text": VERDICTS[rule.verdict],
+        "standing": rule.standing,
+        "standing_text": rule.standing_text,
+        "verdict_text": rule.summary,
         "before": rule.text_before,
         "after": None if rule.text_after == rule.text_before else rule.text_after,
         "within": rule.text_intervals or None,
@@ -95,7 +88,12 @@ def _stats(rule: Rule) -> Facts | None:
     stats = rule.stats
     if stats is None:
         return None
-    return {"rows": stats.rows, "covered": stats.covered, "correct": stats.correct}
+    return {
+        "rows": stats.rows,
+        "covered": stats.covered,
+        "correct": stats.correct,
+        "agreed": stats.agreed,
+    }
 
 
 def _conditions(outcome: RuleOutcome, space: FeatureSpace | None, X: Any) -> list[Facts]:

@@ -24,6 +24,12 @@ __all__ = ["advice_section", "contrast_section"]
 
 Summary = dict[str, Any]
 
+_STANDINGS = {
+    "proved": Mark("✓ proved", "proved"),
+    "uncontradicted": Mark("○ not contradicted, not proved", "observed"),
+    "contradicted": Mark("✗ contradicted by cases", "wrong"),
+}
+
 
 def contrast_section(summary: Summary) -> Section | None:
     """What sets the ends of a ranking apart."""
@@ -132,6 +138,9 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
         if stats is not None and (when == "before" or rule["after"]):
             right = share_text(stats["correct"], stats["covered"])
             covers = f"{stats['covered']:,} of {stats['rows']:,} cases, right on {right}"
+            if stats["agreed"] is not None:
+                agreed = share_text(stats["agreed"], stats["covered"])
+                covers += f"; the model agrees on {agreed}"
             facts.append((f"covers {when}", covers))
     facts.append(("rule before", Code(rule["before"])))
     if rule["after"]:
@@ -147,7 +156,7 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
         for condition in rule["conditions"]
     )
     guarantee = rule["guarantee"]
-    mark = Mark("✓ holds", "proved") if rule["holds"] else Mark("✗ does not hold", "wrong")
+    mark = _STANDINGS.get(rule["standing"], Mark("set aside"))
     return Card(
         title=f"{plain(rule['name'])}: {rule['verdict_text']}",
         anchor=f"advice-{k + 1}",

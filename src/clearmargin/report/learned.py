@@ -10,6 +10,12 @@ __all__ = ["about", "default_title", "learned"]
 
 Summary = dict[str, Any]
 
+_STANDINGS = {
+    "proved": "proved",
+    "uncontradicted": "not contradicted by any covered case, but not proved",
+    "contradicted": "contradicted by covered cases",
+}
+
 
 def default_title(summary: Summary) -> str:
     """A title that says what the report is about."""
@@ -142,8 +148,9 @@ def _advice(facts: Summary) -> str:
         errors = sum(finding["severity"] == "error" for finding in facts["findings"])
         state = counted(errors, "error") if errors else "no errors"
         return f"Of {counted(len(rules), 'piece', 'pieces')} of advice, the check found {state}."
-    verdicts: dict[str, int] = {}
+    standings: dict[str, int] = {}
     for rule in rules:
-        verdicts[rule["verdict_text"]] = verdicts.get(rule["verdict_text"], 0) + 1
-    parts = [f"{count:,} {words}" for words, count in verdicts.items()]
+        words = _STANDINGS.get(rule["standing"], "set aside")
+        standings[words] = standings.get(words, 0) + 1
+    parts = [f"{count:,} {words}" for words, count in standings.items()]
     return f"Of {counted(len(rules), 'piece', 'pieces')} of advice: {'; '.join(parts) or 'none'}."
