@@ -96,7 +96,7 @@ def made(margin, standing="uncontradicted", verdict="ignored", witness=None, **m
         witness=witness,
         witness_score=margin,
         near=more.pop("near", None),
-        is_proved_beyond=True,
+        floor=more.pop("floor", margin),
         changes=(),
         intervals=None,
         text_before="x >= 1 => p",
@@ -149,6 +149,17 @@ def test_there_are_three_words_for_how_a_rule_stands():
     none = made(-0.5, "uncontradicted", witness={"x": 2.0}, stats=RuleStats(9, 0, 0, 0))
     assert none.summary == "unchanged, not proved"
     assert made(np.nan, None, "rejected").summary.startswith("rejected: ")
+
+
+def test_a_promise_says_how_far_it_reaches():
+    stats = RuleStats(9, 7, 6, 7)
+    assert made(0.5, "proved", floor=None).guarantee.endswith(
+        "at least 0.5"
+    )  # no data, nothing seen
+    local = made(0.5, "proved", stats=stats, floor=None).guarantee
+    assert local.endswith("at least 0.5 (with ranges and whole numbers as in the data)")
+    both = made(0.5, "proved", stats=stats, floor=0.1299).guarantee
+    assert both.endswith("as in the data; beyond them, of at least 0.129)")
 
 
 def test_the_cells_that_head_rows_and_columns_say_so():

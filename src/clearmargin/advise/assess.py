@@ -26,8 +26,9 @@ BoolArray = NDArray[np.bool_]
 
 # Values with more significant digits than this are shortened for people, to as few as leave the case in its place.
 _READABLE, _FEW_DIGITS = 6, (4, 6)
-# How far inside a strict row a case lies, in the scale of the frame; ten times the tolerance of the solver.
-_INSIDE = 1e-6
+# What a solver leaves of a whole number, and how far inside a strict row a case lies, in the scale of the frame: far
+# more, so that the one is never taken for the other.
+_WHOLE, _INSIDE = 1e-7, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Assessment:
         Whether the plane gives the class to all possible cases of the premise, as the data show them.
     is_proved : bool
         Whether it gives the class to all cases that the declarations allow, beyond what the data show.
+    floor : float
+        The lowest score on the side of the class over those; -inf where there is none.
     """
 
     margin: float
@@ -54,6 +57,7 @@ class Assessment:
     score: float
     holds: bool
     is_proved: bool
+    floor: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def _assess_box(box: Box, possible: Possible, side: _Side) -> Assessment:
         side.w * side.sign, side.b * side.sign, within=box, seen=seen, near=near
     )
     if found is None:
-        return Assessment(np.inf, None, np.nan, True, True)
+        return Assessment(np.inf, None, np.nan, True, True, np.inf)
     beyond = possible.declared.minimum(side.w * side.sign, side.b * side.sign, within=box)
     is_proved = beyond is None or _is_on_side(beyond.value, beyond.is_attained, side)
     witness = None if found.point is None else _few_digits(found.point, box, possible, side, seen)
@@ -123,6 +127,7 @@ def _assess_box(box: Box, possible: Possible, side: _Side) -> Assessment:
         np.nan if witness is None else side.score(witness),
         _is_on_side(found.value, found.is_attained, side),
         is_proved,
+        np.inf if beyond is None else float(beyond.value),
     )
 
 
@@ -178,12 +183,15 @@ def _assess_rows(premise: Premise, frame: Frame, possible: Possible, side: _Side
     if witness is not None:
         witness = _few_digits(witness, premise, possible, side, seen)
     holds = _holds(rows, side)
+    beyond = _around(premise, possible.declared, seen=False)
+    is_proved = holds and _holds(beyond, side)
     return Assessment(
         float(margin),
         witness,
         np.nan if witness is None else side.score(witness),
         holds,
-        holds and _holds(_around(premise, possible.declared, seen=False), side),
+        is_proved,
+        float(_worst(beyond, frame, possible.declared, side)[0]) if is_proved else -np.inf,
     )
 
 
@@ -215,7 +223,7 @@ def _worst(
         return margin, None
     x = z * frame.unit + frame.center
     whole = domain.space.integer
-    if (np.abs(x[whole] - np.rint(x[whole])) <= _INSIDE).all():
+    if (np.abs(x[whole] - np.rint(x[whole])) <= _WHOLE).all():
         x[whole] = np.rint(x[whole])
         return margin, x
     better = worst_case(rows.D, rows.d, side.w, side.b, side.sign, whole)

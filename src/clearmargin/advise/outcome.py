@@ -107,8 +107,9 @@ class RuleOutcome:
         Its score on the side of the class.
     near : int or None
         How many training cases are near it: no value differs by more than a tenth of the range, and no category does.
-    is_proved_beyond : bool
-        Whether the proof holds beyond the ranges and whole numbers that the data only happen to have.
+    floor : float or None
+        The lowest score beyond the ranges and whole numbers that the data happen to have, with the declared ranges
+        alone, where the rule is proved there as well; None where it is not.
     changes : tuple of ConditionChange
         The conditions that changed.
     intervals : Rule, optional
@@ -137,7 +138,7 @@ class RuleOutcome:
     witness: Mapping[str, float | str] | None
     witness_score: float
     near: int | None
-    is_proved_beyond: bool
+    floor: float | None
     changes: tuple[ConditionChange, ...]
     intervals: Rule | None
     text_before: str
@@ -187,17 +188,14 @@ class RuleOutcome:
         label = format_label(self.after.label)
         if self.margin == float("inf"):
             return "no case can be in it"
+        words = f"every case in it gets {label}, with a score of at least {_lowest(self.margin)}"
         if self._is_close:
             words = f"every case in it gets {label}, the closest ones just on that side of the plane (score 0)"
-        else:
-            lowest = float(f"{self.margin:.3g}")
-            if (
-                lowest > self.margin + _ON_THE_PLANE
-            ):  # never more than is true, up to what solvers leave
-                lowest = round_down(self.margin, 3)
-            words = f"every case in it gets {label}, with a score of at least {lowest:.3g}"
-        is_local = self.after.stats is not None and not self.is_proved_beyond
-        return f"{words} (with ranges and whole numbers as in the data)" if is_local else words
+        is_far = self.floor is not None and self.floor >= self.margin - _ON_THE_PLANE
+        if self.after.stats is None or is_far:
+            return words
+        beyond = "" if self.floor is None else f"; beyond them, of at least {_lowest(self.floor)}"
+        return f"{words} (with ranges and whole numbers as in the data{beyond})"
 
     def _failure(self) -> str:
         """Where the class is not given: covered cases first, then the worst possible one."""
@@ -336,6 +334,12 @@ class AdviceOutcome(Sequence[RuleOutcome]):
             for name, *row in rows
         )
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _lowest(score: float) -> str:
+    """A lowest score in three digits, never more than is true, up to what solvers leave."""
+    short = float(f"{score:.3g}")
+    return f"{round_down(score, 3) if short > score + _ON_THE_PLANE else short:.3g}"
 
 
 def _value(value: float | str) -> str:

@@ -96,7 +96,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 else possible.seen.name_values(found.witness, np.flatnonzero(seen).tolist()),
                 witness_score=found.score,
                 near=_count_near(case, found.witness, seen, frame),
-                is_proved_beyond=found.is_proved,
+                floor=found.floor if found.is_proved else None,
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
