@@ -172,7 +172,9 @@ def test_before_the_fit_there_is_nothing_to_ask():
 
 
 def test_explain_takes_one_case():
-    with pytest.raises(DataError, match="explain takes one case, not 2; use explain_many"):
+    with pytest.raises(
+        DataError, match=r"one case is needed.* of shape \(2, \d+\); explain_many takes several"
+    ):
         FITTED.explain(X[:2])
 
 

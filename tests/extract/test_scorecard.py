@@ -81,7 +81,7 @@ def test_an_explanation_adds_up():
 def test_a_plain_list_of_numbers_can_be_explained():
     card = Scorecard([ScoredFeature(0, [0, 1], [2])], 0.5, FeatureSpace(["a", "b"]), [0, 1])
     assert card.explain([3.0, 0.0]).parts == (("a >= 2", 1.0, 1.0),)
-    with pytest.raises(DataError, match="one case, not 2"):
+    with pytest.raises(DataError, match="one case is needed"):
         card.explain([[3.0, 0.0], [1.0, 0.0]])
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from clearmargin.exceptions import DataError, DataTypeError
 
 __all__ = [
     "Column",
+    "case_table",
     "category_name",
     "column_keys",
     "name_row",
@@ -225,6 +227,83 @@ def column_keys(X: Any) -> dict[str, Hashable] | None:
             raise DataError(f"two columns of the table are called {str(key)!r}; rename one of them")
         found[str(key)] = key
     return found
+
+
+def case_table(x: Any, names: Sequence[str] | None = None, *, many: str | None = None) -> Any:
+    """Read one case, in whatever form it is written, as a table of one row.
+
+    Parameters
+    ----------
+    x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+        The case. With names, the order does not matter, and there may be more of them than needed.
+    names : sequence of str, optional
+        The features of the model, in the order of its table; the values of a series or a mapping are put in it.
+    many : str, optional
+        What takes several cases, for the message.
+
+    Returns
+    -------
+    data frame or ndarray of shape (1, n)
+        A data frame where the case has names.
+
+    Examples
+    --------
+    >>> case_table({"smoker": "no", "age": 40}, ["age", "smoker"]).columns.tolist()
+    ['age', 'smoker']
+    >>> case_table([40.0, 1.0])
+    array([[40.,  1.]])
+    """
+    if column_keys(x) is None:
+        values = _named_values(x)
+        if values is not None:
+            return _row_frame(values if names is None else _chosen(values, names))
+        # numpy turns numbers beside texts into texts.
+        x = np.asarray(x, dtype=None if isinstance(x, np.ndarray) else _case_type(x))
+        x = x[None] if x.ndim == 1 else x
+    if len(x) != 1 or (isinstance(x, np.ndarray) and x.ndim != 2):
+        hint = "" if many is None else f"; {many} takes several"
+        raise DataError(
+            f"one case is needed, such as X.iloc[0] or X[0], not an array or table of shape {np.shape(x)}{hint}"
+        )
+    return x
+
+
+def _chosen(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    for name in names:
+        if name not in values:
+            raise DataError(
+                f"the case has no value for {name!r}; it has {', '.join(values) or 'none'}"
+            )
+    return {name: values[name] for name in names}
+
+
+def _named_values(x: Any) -> dict[str, Any] | None:
+    """The values of a series or a mapping by the names of features; None where there are none."""
+    # The keys of a series are its labels, but it runs over its values.
+    labels = list(x.keys()) if hasattr(x, "keys") else []
+    if not labels or not all(isinstance(label, str) for label in labels) or len(labels) != len(x):
+        return None
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise DataError(f"the case has two values for {twice!r}; leave one of them out")
+    return {label: x[label] for label in labels}
+
+
+def _row_frame(values: dict[str, Any]) -> Any:
+    for name, value in values.items():
+        if np.ndim(value):
+            raise DataError(f"the value of {name!r} must be a single one, not {value!r}")
+    for library in ("pandas", "polars"):
+        try:
+            return import_module(library).DataFrame({name: [v] for name, v in values.items()})
+        except ImportError:
+            continue
+    return table_array([list(values.values())])
+
+
+def _case_type(x: Any) -> type | None:
+    array = np.asarray(x)
+    return object if array.dtype.kind in "US" else None
 
 
 def name_row(row: int, source: Any = None) -> str:

@@ -12,11 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.core import Box, Hyperplane
+from clearmargin.core.columns import case_table
 from clearmargin.core.points import is_point
 from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray, IntArray
-from clearmargin.exceptions import DataError
 from clearmargin.extract.cases import check_cases, check_table, has_unknown_category
 from clearmargin.extract.domain import read_bounds
 from clearmargin.extract.explain import Explainer, Explanations, Reference
@@ -301,8 +301,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
 
         Parameters
         ----------
-        x : data frame of one row, or array-like of shape (n,) or (1, n)
-            The case.
+        x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+            The case, for example ``X.iloc[0]``; by name in any order.
         kind : {"rule", "on_demand", "largest", "central"}, default "rule"
             The rule that covers it (or, where none does, one made on demand); the largest box with the case in it; a
             box with the case well inside.
@@ -314,9 +314,11 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Explanation
             It reads as a sentence.
         """
-        rows = x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x))
-        if len(rows) != 1:
-            raise DataError(f"explain takes one case, not {len(rows)}; use explain_many")
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        rows = case_table(
+            x, None if names is None else [str(name) for name in names], many="explain_many"
+        )
         return self.explain_many(rows, kind, metric=metric)[0]
 
     def explain_many(self, X: Any, kind: str = "rule", *, metric: str = "volume") -> Explanations:

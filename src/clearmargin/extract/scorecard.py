@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.core import Box, FeatureSpace, Interval, Rule
+from clearmargin.core.columns import case_table
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.value import FloatArray, IntArray, Value, float_array, number
 from clearmargin.exceptions import DataError, InvalidValueError
@@ -220,18 +221,15 @@ class Scorecard(Value):
 
         Parameters
         ----------
-        row : data frame or array-like of shape (1, n) or (n,)
-            The case.
+        row : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+            The case, for example ``X.iloc[0]``; by name in any order.
 
         Returns
         -------
         ScoreExplanation
             Points by feature.
         """
-        single = not hasattr(row, "columns") and np.ndim(row) == 1
-        table = self.space.read([row] if single else row)
-        if len(table) != 1:
-            raise DataError(f"explain takes one case, not {len(table)}")
+        table = self.space.read(case_table(row, self.space.names))
         points = self._parts(table)[0]
         parts = []
         for part, own in zip(self.features, points.tolist(), strict=True):

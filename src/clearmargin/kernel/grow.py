@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.core import Box, FeatureSpace
-from clearmargin.core.columns import column_keys
+from clearmargin.core.columns import case_table
 from clearmargin.core.value import BoolArray, FloatArray
 from clearmargin.exceptions import DataError
 from clearmargin.extract.simplify import shorten_bounds
@@ -31,8 +31,8 @@ def grow_box(
     ----------
     estimator : fitted estimator
         A kernel machine, as for `certify`.
-    x : data frame of one row, or array-like of shape (n,) or (1, n)
-        The case.
+    x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+        The case, for example ``X.iloc[0]``; by name in any order.
     space : FeatureSpace, optional
         Where features live; the box ends there. By default where the support vectors do.
     budget : int, default 500
@@ -52,9 +52,8 @@ def grow_box(
     Interval(0, 1.98, closed='both')
     """
     check_whole("budget", budget, 1)
-    rows = x if column_keys(x) is not None else np.atleast_2d(np.asarray(x))
-    if len(rows) != 1:
-        raise DataError(f"grow_box takes one case, not {len(rows)}")
+    names = getattr(estimator, "feature_names_in_", None)
+    rows = case_table(x, None if names is None else [str(name) for name in names])
     machine = read_machine(estimator, rows)
     point = machine.encoding.encode(rows)[0]
     if not np.isfinite(point).all():
