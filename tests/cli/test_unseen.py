@@ -252,3 +252,25 @@ def test_a_table_that_cannot_be_split_is_told_and_the_rest_goes_on(clearmargin, 
     said = clearmargin(*words, "--groups", "clinic")
     assert "not trained on is not known: fold 1 has training rows of the class" in said.err
     assert "rule for" in said.out
+
+
+def test_a_ranking_of_noise_is_not_praised(clearmargin, noise):
+    words = (
+        "rank",
+        "noise.csv",
+        "--target",
+        "y",
+        "--top",
+        "0.2",
+        "--bottom",
+        "0.2",
+        "--max-size",
+        "1",
+    )
+    said = clearmargin(*words, "--drop", "day", "--groups", "patient", "--json")
+    found = json.loads(said.out)
+    assert found["features"] == [f"a{j}" for j in range(12)]
+    assert found["auc"] > 0.6 > found["held_out_auc"]
+    by_time = clearmargin(*words, "--drop", "patient", "--time", "day", "--cv", "3")
+    assert "on the others (mean of 3 folds by time, each tested after" in by_time.out
+    assert "Nothing is confirmed" in clearmargin(*words, "--cv", "none").out

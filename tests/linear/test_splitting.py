@@ -133,6 +133,7 @@ _Y = [0, 1] * 4
         ({"cv": "five"}, InvalidValueError, "cv must be a whole number from 2, .* not 'five'"),
         ({"cv": True}, InvalidValueError, "not True"),
         ({"cv": []}, InvalidValueError, "cv gives no folds"),
+        ({"cv": "halves", "groups": range(8)}, InvalidValueError, "knows no groups and no times"),
         ({"groups": ["a"] * 8}, DataError, "the same value in all 8 rows, .* at least 2 groups"),
         ({"groups": [1, 2]}, DataError, r"groups has shape \(2,\), and there are 8 rows"),
         ({"groups": [*"abcdefg", None]}, DataError, "groups is missing in 1 of 8 rows, .* row 8"),

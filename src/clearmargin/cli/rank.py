@@ -9,6 +9,7 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import add_force, claim, writing
 from clearmargin.cli.task import add_task_arguments
 from clearmargin.cli.train import positive_number, whole_number
+from clearmargin.cli.unseen import add_split_arguments
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--most", type=whole_number, default=20, metavar="N", help="most to print (default: 20)"
     )
+    add_split_arguments(parser)
     parser.add_argument(
         "--out",
         metavar="FILE",
@@ -56,18 +58,19 @@ def run(arguments: argparse.Namespace) -> None:
     out = claim(arguments.out, arguments, [".csv", ".rules", ".json"])
     task = read_task(arguments, console)
     task.insist_on_two_classes("a ranking")
+    columns = {}
+    if task.splitting is not None:
+        columns = {"groups": task.splitting.groups, "times": task.splitting.times}
     contrast = RankContrast(
         top=_size(arguments.top),
         bottom=_size(arguments.bottom),
         min_leverage=arguments.min_leverage,
         max_size=arguments.max_size,
         positive=task.positive,
-    ).fit(task.X, task.y)
+        cv="halves" if arguments.cv is None else arguments.cv or None,
+    ).fit(task.X, task.y, **columns)
     console.say(task.summary)
-    first = contrast.classes_.tolist()[1]
-    console.say(
-        f"Ranked by a linear SVM, {first} at the top (area under the curve {contrast.auc_:.3f}).\n"
-    )
+    _print_ranking(contrast, console)
     frame = contrast.properties_.drop(columns="items")
     if out is not None:
         with writing(out):
@@ -80,6 +83,7 @@ def run(arguments: argparse.Namespace) -> None:
     data: dict[str, Any] = {
         **task.to_dict(),
         "auc": contrast.auc_,
+        "held_out_auc": getattr(contrast, "held_out_auc_", None),
         "top_rows": [int(task.X.index[k]) + 1 for k in contrast.top_index_],
         "bottom_rows": [int(task.X.index[k]) + 1 for k in contrast.bottom_index_],
         "properties": frame.to_dict(orient="records"),
@@ -87,6 +91,24 @@ def run(arguments: argparse.Namespace) -> None:
     if out is not None:
         console.wrote(f"All {len(frame)} properties are in {out}.")
     console.result(contrast.describe(arguments.most), data)
+
+
+def _print_ranking(contrast: Any, console: Console) -> None:
+    """Say how well the ranking tells the classes apart, on rows it was trained on and on others."""
+    first = contrast.classes_.tolist()[1]
+    console.say(
+        f"Ranked by a linear SVM, {first} at the top: area under the curve {contrast.auc_:.3f} on the rows that it was "
+        "trained on."
+    )
+    if hasattr(contrast, "held_out_auc_"):
+        folds = contrast.folds_
+        console.say(
+            f"Trained in the same way on part of the rows, {contrast.held_out_auc_:.3f} on the others "
+            f"(mean of {len(folds)} {folds.how})."
+        )
+        if folds.note:
+            console.say(f"{folds.note},\nwhich may make this figure too high.")
+    console.say()
 
 
 def _size(given: float) -> float | int:

@@ -24,9 +24,11 @@ from clearmargin.core.rule import as_label
 from clearmargin.core.value import IntArray
 from clearmargin.exceptions import DataError, InvalidValueError
 
-__all__ = ["Folds", "Splitting", "count_duplicates"]
+__all__ = ["HALVES", "Folds", "Splitting", "count_duplicates"]
 
 Pair = tuple[IntArray, IntArray]
+
+HALVES = "halves"
 
 # Values that are equal when their keys are; others are told apart by how they are written.
 _HASHED = frozenset({str, bytes, bool, int, float, tuple, dt.date, dt.datetime})
@@ -89,14 +91,15 @@ class Splitting:
     cv : int, splitter or iterable of (train, test), default 5
         A number of folds means stratified ones, fewer where a class has fewer rows; with groups, stratified ones of
         whole groups; with times, as many later parts of about the same size, each tested after training on all
-        earlier rows. A splitter is asked with the groups, and on rows in the order of time.
+        earlier rows. A splitter is asked with the groups, and on rows in the order of time. "halves" are two random
+        halves with the same share of each class, of which each is tested after training on the other.
     groups : array-like of shape (m,), optional
         A value for each row; rows with the same value are never in both parts of a fold.
     times : array-like of shape (m,), optional
         A number, a date or an ISO text for each row. With groups as well, earlier rows of groups that a fold is tested
         on are left out of its training part.
-    seed : int, optional
-        Shuffles rows before they are put into folds; without it they keep their order.
+    seed : int or Generator, optional
+        Shuffles rows before they are put into folds; without it they keep their order. A Generator is for halves.
     params : mapping, optional
         More arguments of the splitter's `split`.
 
@@ -110,7 +113,7 @@ class Splitting:
     cv: Any = 5
     groups: Any = None
     times: Any = None
-    seed: int | None = None
+    seed: Any = None
     params: Mapping[str, Any] | None = None
 
     def checked(self, rows: int) -> Splitting:
@@ -164,7 +167,9 @@ class Splitting:
         labels = np.asarray(y)
         own = self.checked(len(labels))
         is_number = isinstance(own.cv, int | np.integer)
-        if not is_number:
+        if isinstance(own.cv, str):
+            pairs, how = own._halves(labels)
+        elif not is_number:
             pairs, how = own._by_splitter(X, labels)
         elif own.times is not None:
             pairs, how = own._by_time(labels)
@@ -185,6 +190,19 @@ class Splitting:
         splitter = StratifiedKFold(number, **self._shuffle())
         how = f"stratified folds, {self._order()}{self._fewer(number, 'the rarest class has {} rows')}"
         return list(splitter.split(np.zeros(len(labels)), labels)), how
+
+    def _halves(self, labels: NDArray[Any]) -> tuple[list[Pair], str]:
+        if self.groups is not None or self.times is not None:
+            raise InvalidValueError(
+                "cv='halves' knows no groups and no times; pass a number of folds"
+            )
+        random = np.random.default_rng(self.seed)
+        side = np.empty(len(labels), dtype=np.bool_)
+        for k, label in enumerate(np.unique(labels)):
+            places = random.permutation(np.flatnonzero(labels == label))
+            side[places] = np.arange(len(places)) % 2 == k % 2
+        first, second = np.flatnonzero(side), np.flatnonzero(~side)
+        return [(first, second), (second, first)], "random halves"
 
     def _by_group(self, labels: NDArray[Any]) -> tuple[list[Pair], str]:
         count = len(np.unique(self.groups))
@@ -366,6 +384,8 @@ def _is_missing(value: Any) -> bool:
 
 def _check_cv(cv: Any) -> None:
     # A text has a split of its own.
+    if isinstance(cv, str) and cv == HALVES:
+        return
     if hasattr(cv, "get_n_splits") or (isinstance(cv, Iterable) and not isinstance(cv, str)):
         return
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ from clearmargin.core import RuleSet
 from clearmargin.core.columns import column_keys, table_array
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.extract.retraining import find_trained_part
+from clearmargin.linear.splitting import HALVES, Splitting
 from clearmargin.linear.validation import check_whole
 from clearmargin.programs.leverage_search import (
     Contrast,
@@ -29,7 +32,7 @@ from clearmargin.programs.leverage_search import (
 from clearmargin.rank.discretise import make_properties
 from clearmargin.rank.ends import FEWEST_ROWS, Ends, find_ends
 from clearmargin.rank.evidence import shuffled_threshold
-from clearmargin.rank.held_out import held_out_p
+from clearmargin.rank.held_out import Items, held_out_p
 from clearmargin.rank.histograms import make_histograms
 from clearmargin.rank.listing import LEVEL, list_properties, n_tests
 from clearmargin.rank.properties import PropertyTable
@@ -79,6 +82,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         The class that belongs at the top; by default the second one.
     limit : int, default 1,000,000
         Most properties to find; more are an error.
+    cv : "halves", int, splitter, iterable of (train, test) or None, default "halves"
+        Folds for `confirmed` and `held_out_auc_`: two random halves, each tested after training on the other, or as
+        many folds, stratified and shuffled. With None nothing is confirmed. For groups and times, see `fit`.
     random_state : int, RandomState or None, default 0
         For halves and shuffles.
 
@@ -101,7 +107,12 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     sizes_ : DataFrame
         With ``top="auto"``, what was found at each size.
     auc_ : float
-        Area under the ROC curve of the ranking, where there are labels.
+        Area under the ROC curve of the ranking, where there are labels: on the rows that it was trained on.
+    held_out_auc_ : float
+        The mean over the folds of the area on rows that the ranking of a fold was not trained on, where there are
+        labels and rows enough; an `estimator` that cannot be trained again has none, and confirms nothing.
+    folds_ : Folds
+        Training and test rows of these folds, and how many rows occur in both parts of one.
     roc_ : tuple of ndarrays
         False and true positive rates, where there are labels.
     model_ : classifier
@@ -134,6 +145,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         exclude: Any = (),
         positive: Any = None,
         limit: int = 1_000_000,
+        cv: Any = HALVES,
         random_state: Any = 0,
     ):
         self.estimator = estimator
@@ -147,9 +159,10 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.exclude = exclude
         self.positive = positive
         self.limit = limit
+        self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, times: Any = None) -> Self:
         """Rank the rows by their labels, and contrast the ends.
 
         Parameters
@@ -159,6 +172,10 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             found describes these rows.
         y : array-like of shape (m,)
             Labels of two classes.
+        groups : array-like of shape (m,), optional
+            A value for each row; rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            A number, date or ISO text for each row; folds are tested on rows later than those they were trained on.
 
         Returns
         -------
@@ -171,8 +188,10 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         X = self._without_excluded(X, table)
         self.model_ = fit_ranker(self.estimator, X, is_positive)
         scores = rank_scores(self.model_, X)
-        rng = self._rng()
-        self._contrast(table, scores, rng, held_out=(X, is_positive))
+        whole = groups is None and times is None and self.cv is not None
+        cv = self.cv if whole or self.cv not in (HALVES, None) else 2
+        splitting = Splitting(cv, groups, times).checked(len(scores))
+        self._contrast(table, scores, self._rng(), held_out=(X, is_positive, splitting))
         self.auc_ = float(roc_auc_score(is_positive, scores))
         self.roc_ = roc_curve(is_positive, scores)[:2]
         return self
@@ -203,7 +222,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
-        for name in ("auc_", "roc_", "model_", "classes_", "sizes_"):  # of an earlier fit
+        for name in ("auc_", "roc_", "model_", "classes_", "sizes_", "held_out_auc_", "folds_"):
+            # of an earlier fit
             self.__dict__.pop(name, None)
         if sparse.issparse(X):
             raise DataError(
@@ -282,7 +302,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         table: PropertyTable,
         scores: FloatArray,
         rng: np.random.Generator,
-        held_out: tuple[Any, BoolArray] | None,
+        held_out: tuple[Any, BoolArray, Splitting] | None,
     ) -> None:
         top, bottom, looks = self.top, self.bottom, 1
         if self.top == "auto" or self.bottom == "auto":
@@ -295,15 +315,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.min_leverage_ = self._least_leverage(table, ends, rng)
         found = self._search(contrast)
         labels = None
-        # Supervised bins have seen all labels: none is left that could confirm anything. Nor can few rows be halved.
-        can_halve = len(scores) >= 2 * FEWEST_ROWS and self.bins != "supervised"
-        if held_out is not None and can_halve:
-            X, is_positive = held_out
-
-            def explore(rows: IntArray) -> tuple[Found, BoolArray]:
-                return self._explore(X, is_positive, table, rows, (top, bottom))
-
-            labels = held_out_p(table, is_positive, explore, rng)
+        if held_out is not None:
+            labels = self._confirm(table, held_out, (top, bottom), rng)
         tests = n_tests(table, int(self.max_size), looks)
         self.properties_ = list_properties(
             table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
@@ -317,6 +330,33 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             for items, side in zip(self.properties_["items"], self.properties_["side"], strict=True)
         )
         self.rules_ = RuleSet([r for r in rules if r is not None], table.space, ["top", "bottom"])
+
+    def _confirm(
+        self,
+        table: PropertyTable,
+        held_out: tuple[Any, BoolArray, Splitting],
+        sizes: tuple[Any, Any],
+        rng: np.random.Generator,
+    ) -> dict[tuple[Items, bool], float] | None:
+        """Find properties on part of the rows, and ask the labels of the others; None where there is none to ask."""
+        X, is_positive, splitting = held_out
+        # A ranking that is not trained anew has seen all labels. Nor can few rows be halved.
+        is_trained = self.estimator is not None and find_trained_part(self.estimator)
+        if self.cv is None or is_trained or len(is_positive) < 2 * FEWEST_ROWS:
+            return None
+        seed = rng if splitting.cv == HALVES else int(rng.integers(np.iinfo(np.int32).max))
+        folds = replace(splitting, seed=seed).folds(X, is_positive)
+        usable = tuple(pair for pair in folds.pairs if len(pair[0]) >= FEWEST_ROWS)
+        self.folds_ = replace(folds, pairs=usable)
+
+        def explore(train: IntArray, test: IntArray) -> tuple[Found, BoolArray, float]:
+            return self._explore(X, is_positive, table, (train, test), sizes)
+
+        labels, areas = held_out_p(table, is_positive, explore, self.folds_)
+        known = areas[np.isfinite(areas)]
+        self.held_out_auc_ = float(known.mean()) if len(known) else float("nan")
+        # Supervised bins have seen all labels: none is left that could confirm anything.
+        return None if self.bins == "supervised" else labels
 
     def _least_leverage(self, table: PropertyTable, ends: Ends, rng: np.random.Generator) -> float:
         given = self.min_leverage
@@ -352,18 +392,30 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return len(found), int((holm(p, tests) <= LEVEL).sum())
 
     def _explore(
-        self, X: Any, is_positive: BoolArray, table: PropertyTable, rows: IntArray, sizes: Any
-    ) -> tuple[Found, BoolArray]:
-        """Rank some of the rows by themselves, and find the properties that set their ends apart."""
+        self,
+        X: Any,
+        is_positive: BoolArray,
+        table: PropertyTable,
+        split: tuple[IntArray, IntArray],
+        sizes: Any,
+    ) -> tuple[Found, BoolArray, float]:
+        """Rank some of the rows by themselves, find the properties that set their ends apart, and rank the others."""
+        rows, others = split
         part = _safe_indexing(X, rows)
         model = fit_ranker(self.estimator, part, is_positive[rows])
         # A count of rows is one of all rows; half of them have half of it.
-        sizes = [size if isinstance(size, float) else max(1, size // 2) for size in sizes]
+        share = len(rows) / len(is_positive)
+        sizes = [size if isinstance(size, float) else max(1, int(size * share)) for size in sizes]
         ends = find_ends(rank_scores(model, part), *sizes)
         inner = Ends(rows[ends.top], rows[ends.bottom], 0, 0)
         contrast = _packed(table, inner)
         found = self._search(contrast)
-        return found, np.asarray(contrast.product(found.top, found.bottom) > 0)
+        auc = float("nan")
+        if len(np.unique(is_positive[others])) == 2:
+            auc = float(
+                roc_auc_score(is_positive[others], rank_scores(model, _safe_indexing(X, others)))
+            )
+        return found, np.asarray(contrast.product(found.top, found.bottom) > 0), auc
 
     def describe(self, most: int = 20) -> str:
         """Say what was found, and what the columns mean and do not mean.

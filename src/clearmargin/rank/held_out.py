@@ -5,22 +5,23 @@ whatever the labels are: on labels that are pure noise, a quarter of fifty attri
 bottom, and ranks of held-out rows are no better. Only labels can tell. So one half of the rows is ranked and searched
 for candidates, and each candidate is tested on the labels of the other half, in the direction that it announced; then
 the halves change places. Holm's correction counts all candidates of a half, and a factor of two that there are two
-halves.
+halves. Other folds than halves are treated in the same way, with a factor of their number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.linear.splitting import Folds
 from clearmargin.programs.leverage_search import Found
 from clearmargin.rank.evidence import held_out_test
 from clearmargin.rank.properties import PropertyTable
 from clearmargin.rank.significance import holm
 
-__all__ = ["Items", "cover", "halves", "held_out_p"]
+__all__ = ["Explore", "Items", "cover", "held_out_p"]
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
@@ -28,22 +29,20 @@ FloatArray = NDArray[np.float64]
 Items = tuple[int, ...]
 
 
-def halves(is_positive: BoolArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Split rows into two halves with the same share of positive ones."""
-    side = np.empty(len(is_positive), dtype=np.bool_)
-    for value in (False, True):
-        places = rng.permutation(np.flatnonzero(is_positive == value))
-        side[places] = np.arange(len(places)) % 2 == int(value)
-    return np.flatnonzero(side), np.flatnonzero(~side)
+class Explore(Protocol):
+    """Ranks some rows by their labels, and judges the ranking by other rows."""
+
+    def __call__(self, train: IntArray, test: IntArray) -> tuple[Found, BoolArray, float]:
+        """Give candidates that set the ends of the training rows apart, which end each speaks of, and an area.
+
+        The area is that under the ROC curve of the ranking on the test rows; NaN where these have one label only.
+        """
 
 
 def held_out_p(
-    table: PropertyTable,
-    is_positive: BoolArray,
-    explore: Callable[[IntArray], tuple[Found, BoolArray]],
-    rng: np.random.Generator,
-) -> dict[tuple[Items, bool], float]:
-    """Test the candidates of each half on the labels of the other.
+    table: PropertyTable, is_positive: BoolArray, explore: Explore, folds: Folds
+) -> tuple[dict[tuple[Items, bool], float], FloatArray]:
+    """Test the candidates of the training part of each fold on the labels of its test part.
 
     Parameters
     ----------
@@ -53,18 +52,21 @@ def held_out_p(
         The labels.
     explore : callable
         Ranks some rows and gives the candidates that set their ends apart, and which end each speaks of.
-    rng : Generator
-        For the halves.
+    folds : Folds
+        Training and test parts.
 
     Returns
     -------
-    dict
+    p : dict
         For each candidate, as its items and whether it speaks of the top, its corrected p-value.
+    auc : ndarray of shape (k,)
+        For each fold, the area under the ROC curve on its test part.
     """
-    first, second = halves(is_positive, rng)
     best: dict[tuple[Items, bool], float] = {}
-    for train, test in ((first, second), (second, first)):
-        found, is_top = explore(train)
+    areas = []
+    for train, test in folds.pairs:
+        found, is_top, auc = explore(train, test)
+        areas.append(auc)
         if not len(found):
             continue
         covered = cover(table, found, test)
@@ -73,8 +75,8 @@ def held_out_p(
             found.items.tolist(), is_top.tolist(), p.tolist(), strict=True
         ):
             key = tuple(i for i in items if i >= 0), side
-            best[key] = min(best.get(key, 1.0), 2.0 * value)
-    return best
+            best[key] = min(best.get(key, 1.0), len(folds) * value)
+    return best, np.array(areas)
 
 
 def cover(table: PropertyTable, found: Found, rows: IntArray) -> BoolArray:

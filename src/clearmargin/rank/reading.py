@@ -13,8 +13,12 @@ leverage   share of the rows at both ends that have the property and are at the 
            -{most:.3g} (all of the bottom, none of the top) to {most:.3g}. In brackets a 95 % interval.
 holm       whether the ends of this ranking differ in it by more than chance, all possible properties counted. It says
            nothing about the label: a ranking of noise has such properties, too.
-confirmed  found on one half of the rows, and the labels of the other half agree. It says that property and label go
+confirmed  found on {found}, and the labels of the {others} agree. It says that property and label go
            together, not that one brings about the other."""
+_UNCONFIRMED = (
+    "Nothing is confirmed: there are no folds or too few rows, or the ranking was trained before and may have seen all "
+    "labels."
+)
 
 
 def describe_contrast(contrast: Any, most: int = 20) -> str:
@@ -55,6 +59,8 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         )
     if contrast.bins == "supervised":
         head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
+    elif hasattr(contrast, "model_") and not hasattr(contrast, "folds_"):
+        head.append(_UNCONFIRMED)
     lines = []
     width = max((len(text) for text in shown["property"][:most]), default=8)
     for row in shown[:most].itertuples():
@@ -64,4 +70,13 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
             f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
         )
     largest = n_top * n_bottom / (n_top + n_bottom) ** 2
-    return "\n".join([*head, *lines, _MEANING.format(most=largest)])
+    folds = getattr(contrast, "folds_", None)
+    halves = folds is None or folds.how == "random halves"
+    words = (
+        ("one half of the rows", "other half")
+        if halves
+        else ("the training rows of a fold", "others")
+    )
+    return "\n".join(
+        [*head, *lines, _MEANING.format(most=largest, found=words[0], others=words[1])]
+    )

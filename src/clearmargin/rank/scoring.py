@@ -16,6 +16,8 @@ from sklearn.svm import LinearSVC
 
 from clearmargin.core.columns import Column, column_keys, table_array
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.extract.retraining import find_trained_part
+from clearmargin.extract.training import is_fitted
 from clearmargin.linear.validation import naming_columns
 from clearmargin.rank.properties import PropertyTable
 
@@ -64,7 +66,7 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
     Parameters
     ----------
     estimator : classifier or None
-        Cloned before it is fitted.
+        Cloned before it is fitted; one that stays trained, such as a model read from a file, ranks as it is.
     X : data frame or array-like of shape (m, n)
         The table.
     is_positive : ndarray of bool of shape (m,)
@@ -76,6 +78,8 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
         Fitted to the labels 0 and 1.
     """
     weight = float((~is_positive).sum() / is_positive.sum())
+    if estimator is not None and find_trained_part(estimator) and is_fitted(estimator):
+        return estimator
     model = default_ranker(X, weight) if estimator is None else clone(estimator)
     with naming_columns(X, model if estimator is None else estimator):
         return model.fit(X, is_positive.astype(np.intp))

@@ -123,7 +123,7 @@ def report(
         if advice is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
-    found = None if contrast is None else read_contrast(contrast, X, labels)
+    found = None if contrast is None else read_contrast(contrast, X, labels, groups, times)
     summary["contrast"] = None if found is None else contrast_facts(found)
     summary["advice"] = advice_facts(advice, X, labels)
     summary["reproduce"] = origin_facts(model, X, labels, options)

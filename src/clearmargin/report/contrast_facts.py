@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from clearmargin.core.rule import as_label
 from clearmargin.rank import RankContrast
 from clearmargin.report.words import finite
@@ -42,11 +44,16 @@ def contrast_facts(contrast: RankContrast) -> Facts:
         "bottom_ties": int(contrast.bottom_ties_),
         "positive": None if classes is None else as_label(classes[-1]),
         "auc": finite(contrast.auc_) if hasattr(contrast, "auc_") else None,
+        "held_out_auc": finite(getattr(contrast, "held_out_auc_", np.nan)),
+        "held_out_how": f"{len(contrast.folds_)} {contrast.folds_.how}"
+        if hasattr(contrast, "folds_")
+        else "",
+        "held_out_note": contrast.folds_.note if hasattr(contrast, "folds_") else "",
         "min_leverage": float(contrast.min_leverage_),
         "largest_leverage": n_top * n_bottom / (n_top + n_bottom) ** 2,
         "found": len(frame),
         "worth_showing": len(shown),
-        "has_labels": classes is not None and contrast.bins != "supervised",
+        "has_labels": hasattr(contrast, "folds_") and contrast.bins != "supervised",
         "properties": [
             {
                 "property": row["property"],

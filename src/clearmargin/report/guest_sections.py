@@ -42,7 +42,7 @@ def contrast_section(summary: Summary) -> Section | None:
         f"{facts['min_leverage']:.3g}; {facts['worth_showing']:,} of them are worth showing."
     )
     if facts["auc"] is not None:
-        text += f" Area under the ROC curve of the ranking, with {plain(facts['positive'])} on top: {facts['auc']:.3f}."
+        text += f" {_areas(facts)}"
     ties = facts["top_ties"] + facts["bottom_ties"]
     if ties:
         text += f" {counted(ties, 'more case has', 'more cases have')} the same score as the last one of an end."
@@ -63,6 +63,19 @@ def contrast_section(summary: Summary) -> Section | None:
     if tables:
         blocks.append(Fold(f"Values at both ends of {counted(len(tables), 'attribute')}", tables))
     return Section("contrast", "What sets the ends of the ranking apart", tuple(blocks))
+
+
+def _areas(facts: Summary) -> str:
+    """The area under the ROC curve, on cases that the ranking was trained on and on others."""
+    text = (
+        f"Area under the ROC curve of the ranking, with {plain(facts['positive'])} on top: {facts['auc']:.3f} on the "
+        "cases that it was trained on"
+    )
+    if facts["held_out_auc"] is None:
+        return f"{text}."
+    text += f"; trained on part of the cases, {facts['held_out_auc']:.3f} on the others"
+    text += f" (mean of {facts['held_out_how']})."
+    return f"{text} {facts['held_out_note']}." if facts["held_out_note"] else text
 
 
 def _properties(facts: Summary) -> Block:

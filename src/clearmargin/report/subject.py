@@ -125,7 +125,9 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     return _subject(model, extractor, extractor.rules_)
 
 
-def read_contrast(contrast: Any, X: Any, y: Any) -> RankContrast:
+def read_contrast(
+    contrast: Any, X: Any, y: Any, groups: Any = None, times: Any = None
+) -> RankContrast:
     """A fitted contrast: the one given, or a fitted copy of it.
 
     Parameters
@@ -134,6 +136,8 @@ def read_contrast(contrast: Any, X: Any, y: Any) -> RankContrast:
         Fitted or not.
     X, y
         The data, for one that is not fitted.
+    groups, times
+        How its folds are made, for one that is not fitted.
 
     Returns
     -------
@@ -151,7 +155,7 @@ def read_contrast(contrast: Any, X: Any, y: Any) -> RankContrast:
         return contrast
     if y is None:
         raise DataError("the contrast is not fitted and there is no y; pass y, or fit it first")
-    fitted: RankContrast = clone(contrast).fit(X, y)
+    fitted: RankContrast = clone(contrast).fit(X, y, groups=groups, times=times)
     return fitted
 
 
