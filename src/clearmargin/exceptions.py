@@ -20,6 +20,7 @@ __all__ = [
     "InfeasibleError",
     "InvalidValueError",
     "MissingDependencyError",
+    "NotLinearError",
     "NumericalError",
     "RuleSyntaxError",
     "SolverError",
@@ -35,6 +36,27 @@ class ClearmarginError(Exception):
 
 class InvalidValueError(ClearmarginError, ValueError):
     """A value (interval, box, rule, program ...) that cannot exist as described."""
+
+
+class NotLinearError(InvalidValueError):
+    """A model that no hyperplanes can be read from; whoever asked for them knows what to use instead.
+
+    Parameters
+    ----------
+    problem : str
+        What is not linear.
+    hint : str, optional
+        What to do, as the rest of the sentence.
+
+    Examples
+    --------
+    >>> str(NotLinearError("SVC with kernel 'rbf' is not linear", "use another one"))
+    "SVC with kernel 'rbf' is not linear; use another one"
+    """
+
+    def __init__(self, problem: str, hint: str = ""):
+        super().__init__(f"{problem}; {hint}" if hint else problem)
+        self.problem = problem
 
 
 class DataError(ClearmarginError, ValueError):

@@ -67,10 +67,10 @@ def test_bounds_that_cut_off_points_name_the_feature_and_an_example():
 
 
 MODELS = {
-    "RandomForestClassifier is not linear: .*SupportVectorRules": RandomForestClassifier(
+    "RandomForestClassifier is not linear: .*SurrogateRules.method='train'": RandomForestClassifier(
         n_estimators=2
     ),
-    "KNeighborsClassifier is not linear: .*SupportVectorRules": KNeighborsClassifier(),
+    "KNeighborsClassifier is not linear: .*SurrogateRules.method='train'": KNeighborsClassifier(),
     "SVC with kernel 'rbf' is not linear; use SupportVectorRules": SVC(),
     r"step 'polynomialfeatures' \(PolynomialFeatures\) is not affine": make_pipeline(
         PolynomialFeatures(), LogisticRegression()

@@ -12,13 +12,18 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from clearmargin.advise.encoding import Columns, Premise, column_names, encode_rule
 from clearmargin.advise.groups import check_groups, read_groups
-from clearmargin.advise.reading import read_advice
+from clearmargin.advise.reading import read_advice, saying_how_to_keep_names
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.rule import as_label
 from clearmargin.exceptions import DataError
 from clearmargin.linear.validation import read_points, read_training
 
 __all__ = ["AdviceCase", "read_case"]
+
+_ONE_MODEL_A_CLASS = (
+    "advice is for one class against the others. Train a model for each class, with labels y == c and "
+    "the rules for it"
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -98,7 +103,7 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
     if X is None and y is None:
         return _advice_alone(estimator)
     if estimator.advice is None:
-        points, labels = read_training(estimator, X, y)
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
         classes, signs = labels.classes, labels.signs
     else:
         points, classes, signs = _read_points(estimator, X, y)
@@ -111,7 +116,8 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
         is_array = given is None and isinstance(estimator.advice, RuleSet)
         by_position = is_array and len(estimator.advice.space) == len(names)
         known = None if by_position else names
-        rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
+        with saying_how_to_keep_names(estimator, has_names=given is not None):
+            rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
     binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
     declared = read_groups(getattr(estimator, "groups", None), names, binary)
     check_groups(declared, points)
@@ -136,7 +142,7 @@ def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[An
     labels_met = np.asarray(y)
     only = np.unique(labels_met) if labels_met.ndim == 1 else np.zeros(0)
     if len(only) != 1 or (only.dtype.kind == "f" and not np.isfinite(only).all()):
-        points, labels = read_training(estimator, X, y)
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
         return points, labels.classes, labels.signs
     check_classification_targets(y)
     rules = read_advice(estimator.advice)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.reading import read_text
@@ -12,8 +14,10 @@ from clearmargin.core.rule import Label
 from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.text import parse_rules
+from clearmargin.text.sentences import is_sentence
+from clearmargin.text.source import Source
 
-__all__ = ["Advice", "column_of", "one_hot_columns", "read_advice"]
+__all__ = ["Advice", "column_of", "one_hot_columns", "read_advice", "saying_how_to_keep_names"]
 
 Advice = RuleSet | str | os.PathLike[str]
 
@@ -28,7 +32,8 @@ def read_advice(
     Parameters
     ----------
     advice : RuleSet, str or path
-        Rules; or their text; or a .rules or .json file. A text has an arrow ``=>`` or more than one line.
+        Rules; or their text; or a .rules or .json file. A text has an arrow ``=>``, is a sentence with
+        *if* and *then*, or has more than one line.
     names : sequence of str, optional
         The columns of the data. A feature that is no column must be there as 0/1 columns ``feature_category``.
     classes : sequence of labels, optional
@@ -53,7 +58,7 @@ def read_advice(
     """
     if isinstance(advice, RuleSet):
         rules = advice
-    elif isinstance(advice, str) and ("=>" in advice or "\n" in advice.strip()):
+    elif isinstance(advice, str) and _is_text(advice):
         rules = _parse(advice, names, classes)
     elif isinstance(advice, str | os.PathLike):
         rules = _load(Path(advice), names, classes)
@@ -71,6 +76,42 @@ def read_advice(
     if classes is not None:
         _check_classes(rules, classes)
     return rules
+
+
+def _is_text(advice: str) -> bool:
+    """Whether a text is rules rather than the name of a file with rules."""
+    line = advice.strip()
+    return "=>" in line or "\n" in line or is_sentence(Source(line), 0, len(line))
+
+
+@contextmanager
+def saying_how_to_keep_names(estimator: Any, *, has_names: bool) -> Iterator[None]:
+    """Add, where advice names columns and the table that arrives has no names, how to keep them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Which is given the table.
+    has_names : bool
+        Whether the table has names.
+    """
+    try:
+        yield
+    except (RuleSyntaxError, DataError) as error:
+        about_names = "unknown feature" in str(error) or "no such column" in str(error)
+        if has_names or not about_names:
+            raise
+        hint = (
+            f". The table that reaches {type(estimator).__name__} has no column names, so that they are x0, x1, ...; "
+            "behind a transformer in a pipeline, keep them with set_output(transform='pandas') of the pipeline (and "
+            "OneHotEncoder(sparse_output=False))"
+        )
+        if isinstance(error, RuleSyntaxError):
+            place = {"line": error.line, "column": error.column, "length": error.length}
+            raise RuleSyntaxError(
+                f"{error.problem}{hint}", source=error.source, file=error.file, **place
+            ) from None
+        raise DataError(f"{error}{hint}") from None
 
 
 def _load(path: Path, names: Sequence[str] | None, classes: Sequence[Label] | None) -> RuleSet:

@@ -379,6 +379,8 @@ def number_table(X: Any) -> Any:
 
 def table_array(X: Any) -> NDArray[Any]:
     """Read X as an array of two dimensions in which numbers beside texts stay numbers."""
+    if hasattr(X, "tocsr"):
+        raise DataError("X is a sparse matrix, and rules need tables; pass X.toarray()")
     array = np.asarray(X)
     if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
         array = np.asarray(X, dtype=object)

@@ -27,7 +27,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.core.columns import Column, category_name
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import NotLinearError
 from clearmargin.extract.affine import AffineMap
 from clearmargin.extract.flow import Flow
 
@@ -94,10 +94,11 @@ def _pass(step: Any, flow: Flow, name: str) -> Flow:
     raise _refusal(step, name, "is not affine")
 
 
-def _refusal(step: Any, name: str, why: str) -> InvalidValueError:
-    return InvalidValueError(
-        f"step {name!r} ({type(step).__name__}) {why}; hyperplanes in the user's units need steps that scale, select, "
-        "encode categories or map linearly. Leave the step out, or use SurrogateRules, which takes any classifier"
+def _refusal(step: Any, name: str, why: str) -> NotLinearError:
+    return NotLinearError(
+        f"step {name!r} ({type(step).__name__}) {why}",
+        "hyperplanes in the user's units need steps that scale, select, encode categories or map linearly. Leave the "
+        "step out, or use SurrogateRules(method='train'), which takes any classifier",
     )
 
 

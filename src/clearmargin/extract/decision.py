@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import RFE
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.core import Hyperplane
 from clearmargin.core.value import FloatArray
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.extract.affine_steps import pass_steps
 from clearmargin.extract.duel import Duel, highest_wins
 from clearmargin.extract.flow import Flow
@@ -119,9 +120,9 @@ def _read(estimator: Any, flow: Flow) -> Decision:
     if not hasattr(estimator, "classes_"):
         raise InvalidValueError(f"{kind} is no classifier (it has no classes_); rules need classes")
     if not (hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")):
-        raise InvalidValueError(
-            f"{kind} is not linear: it has no coef_ and intercept_ to read hyperplanes from; use a linear classifier, "
-            "or SupportVectorRules for a kernel machine"
+        raise NotLinearError(
+            f"{kind} is not linear: it has no coef_ and intercept_ to read hyperplanes from",
+            "use a linear classifier such as LPSVC, or SurrogateRules(method='train'), which takes any classifier",
         )
     classes = np.asarray(estimator.classes_)
     scores = _own_planes(estimator, flow)
@@ -185,9 +186,9 @@ def _(estimator: Any, flow: Flow) -> Decision:
 def _(estimator: Any, flow: Flow) -> Decision:
     if estimator.kernel != "linear":
         label = f"kernel {estimator.kernel!r}"
-        raise InvalidValueError(
-            f"{type(estimator).__name__} with {label} is not linear; use SupportVectorRules, which reads rules out of "
-            "kernel machines"
+        raise NotLinearError(
+            f"{type(estimator).__name__} with {label} is not linear",
+            "use SupportVectorRules, which reads rules out of kernel machines",
         )
     classes = estimator.classes_
     scores = _own_planes(estimator, flow)
@@ -201,6 +202,15 @@ def _(estimator: Any, flow: Flow) -> Decision:
         for (first, second), f in zip(combinations(range(len(classes)), 2), scores, strict=True)
     )
     return Decision(classes, scores, duels, is_vote=True)
+
+
+@_read.register(CalibratedClassifierCV)
+def _(estimator: Any, flow: Flow) -> Decision:
+    raise NotLinearError(
+        "CalibratedClassifierCV decides by calibrated probabilities, not by a hyperplane",
+        "pass the linear classifier itself (its predictions may differ where the two disagree), or use "
+        "SurrogateRules(method='train') or ScoreRules, which take any classifier",
+    )
 
 
 @_read.register(OneVsRestClassifier)

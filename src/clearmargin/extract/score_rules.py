@@ -30,6 +30,11 @@ from clearmargin.programs.stumps import Stumps, candidate_cuts, round_points
 
 __all__ = ["ScoreRules"]
 
+_ONE_CARD_A_CLASS = (
+    "a card tells two apart. Make one for each class, ScoreRules().fit(X, y == c), or all of them at once with "
+    "sklearn.multiclass.OneVsRestClassifier(ScoreRules())"
+)
+
 # Around a training row points are drawn with this share of each column's standard deviation.
 _SPREAD = 0.5
 # Cuts that a column offers; twice as many brought nothing on held-out rows (see `candidate_cuts`).
@@ -123,7 +128,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         if self.integer_points is not None:
             check_whole("integer_points", self.integer_points, 1)
         labels = read_labels(X, y)
-        TwoClasses(labels)
+        TwoClasses(labels, _ONE_CARD_A_CLASS)
         model = make_pipeline(StandardScaler(), SVC()) if self.estimator is None else self.estimator
         self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
         validate_data(self, X, skip_check_array=True)

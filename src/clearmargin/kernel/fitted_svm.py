@@ -136,7 +136,7 @@ def _read(estimator: Any, flow: Flow) -> FittedSVM:
         )
     raise InvalidValueError(
         f"{kind} is no support vector machine that can be read; SVC, NuSVC and OneClassSVM can, bare or at the end of "
-        "a pipeline. SurrogateRules takes any classifier"
+        "a pipeline. SurrogateRules(method='train') takes any classifier"
     )
 
 
@@ -168,7 +168,8 @@ def _(estimator: Any, flow: Flow) -> FittedSVM:
     raise InvalidValueError(
         "CalibratedClassifierCV decides by probabilities averaged over several machines, not by one decision function; "
         "pass the support vector machine itself (its predictions may differ where the calibrated probability and the "
-        "decision function disagree), or use SurrogateRules, which takes any classifier"
+        "decision function disagree), or use SurrogateRules(method='train') or ScoreRules, which take any "
+        "classifier"
     )
 
 

@@ -207,13 +207,14 @@ def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> Ke
         mixed = int(np.argmax(entries != 1))
         raise InvalidValueError(
             f"column {mixed} that reaches the kernel machine is not one column of the table scaled by itself; rules "
-            "about the table need steps that scale, select or one-hot encode. SurrogateRules takes any model"
+            "about the table need steps that scale, select or one-hot encode. SurrogateRules(method='train') takes any "
+            "model"
         )
     if (times > 1).any():
         first, second = np.flatnonzero(origin == taken[times > 1][0])[:2]
         raise InvalidValueError(
             f"columns {first} and {second} that reach the kernel machine are the same column of the table; leave one "
-            "of them out. SurrogateRules takes any model"
+            "of them out. SurrogateRules(method='train') takes any model"
         )
     counted = np.zeros(len(sources), dtype=np.bool_)
     counted[origin] = True

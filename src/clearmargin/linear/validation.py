@@ -36,6 +36,11 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+_WRAP = (
+    "for more than two wrap the classifier in sklearn.multiclass.OneVsRestClassifier or "
+    "OneVsOneClassifier"
+)
+
 
 class TwoClasses:
     """Labels of exactly two classes, and the sign of each: 1.0 for the second class in their order.
@@ -44,9 +49,11 @@ class TwoClasses:
     ----------
     y : array-like of shape (m,)
         The labels.
+    several : str, optional
+        What to do with more classes, where wrapping the classifier is not it.
     """
 
-    def __init__(self, y: Any):
+    def __init__(self, y: Any, several: str | None = None):
         check_classification_targets(y)
         self.classes, codes = np.unique(y, return_inverse=True)
         if len(self.classes) == 1:
@@ -58,15 +65,14 @@ class TwoClasses:
             more = ", ..." if len(self.classes) > 5 else ""
             raise DataError(
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
-                f"It has {len(self.classes)} classes ({shown}{more}); for more than two wrap the classifier in "
-                "sklearn.multiclass.OneVsRestClassifier or OneVsOneClassifier"
+                f"It has {len(self.classes)} classes ({shown}{more}); {several or _WRAP}"
             )
         self.codes = codes.ravel()
         self.signs: FloatArray = np.where(self.codes == 1, 1.0, -1.0)
 
 
 def read_training(
-    estimator: Any, X: Any, y: Any, *, accept_sparse: bool = False
+    estimator: Any, X: Any, y: Any, *, accept_sparse: bool = False, several: str | None = None
 ) -> tuple[Any, TwoClasses]:
     """Read a training table and its labels, and note the features on the estimator.
 
@@ -80,6 +86,8 @@ def read_training(
         The labels.
     accept_sparse : bool, default False
         Whether sparse tables are taken (as CSR).
+    several : str, optional
+        What to do with more than two classes, for the message.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def read_training(
         validate_data(estimator, X, skip_check_array=True)
         points, labels = check_X_y(table, y, **_options(accept_sparse))
     _check_finite(points, estimator, X)
-    return points, TwoClasses(labels)
+    return points, TwoClasses(labels, several)
 
 
 def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:

@@ -15,7 +15,7 @@ from clearmargin.core import FeatureSpace
 from clearmargin.core.columns import Column, category_name, column_keys
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.value import FloatArray
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.extract.model_table import ModelTable, read_columns
 from clearmargin.extract.surface import Surface, read_surface
 
@@ -124,7 +124,13 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     base = _as_table(values, frame) if X is None else X
     if X is None and names is None:
         _check_width(model, values)
-    surface = read_surface(model, base)
+    try:
+        surface = read_surface(model, base)
+    except NotLinearError as error:
+        raise InvalidValueError(
+            f"{error.problem}; recourse needs a linear model, such as LPSVC or SVC(kernel='linear'), alone or after "
+            "steps that scale, select or one-hot encode"
+        ) from None
     values = {name: _value(values, name) for name in surface.space.names}
     case = Case(model, surface, surface.space, values, {}, frame)
     _check_known(case)

@@ -13,7 +13,7 @@ import numpy as np
 from clearmargin.core import FeatureSpace, RuleSet
 from clearmargin.core.files import write_text_atomically
 from clearmargin.core.rule import as_label
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.extract import RuleExtractor
 from clearmargin.extract.training import is_fitted
 from clearmargin.linear.plane import PlaneClassifier
@@ -90,9 +90,15 @@ def _with_table(model: Any, X: Any) -> PlaneModel:
     if isinstance(model, RuleExtractor):
         return _as_plane_model(model)
     last = model[-1] if hasattr(model, "steps") else model
-    return PlaneModel.from_estimator(
-        model, X, advice=_advice_of(last), facts={"trained_by": type(last).__name__}
-    )
+    try:
+        return PlaneModel.from_estimator(
+            model, X, advice=_advice_of(last), facts={"trained_by": type(last).__name__}
+        )
+    except NotLinearError as error:
+        raise InvalidValueError(
+            f"{error.problem}; a model file holds planes, so that only linear models can be saved. joblib.dump keeps "
+            "others, and the rules of any can be saved with rules_.save"
+        ) from None
 
 
 def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
