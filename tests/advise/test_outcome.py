@@ -97,6 +97,7 @@ def made(margin, standing="uncontradicted", verdict="ignored", witness=None, **m
         witness_score=margin,
         near=more.pop("near", None),
         floor=more.pop("floor", margin),
+        stuck=False,
         changes=(),
         intervals=None,
         text_before="x >= 1 => p",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 
 from clearmargin import AdviceSVC, Box, parse_rules
+from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning
 
 # The advice of these tests clashes on purpose.
@@ -182,3 +186,110 @@ def test_premises_that_no_case_can_satisfy_are_set_aside():
     assert model.outcome_.verdicts == ("empty", "kept")
     assert model.coef_ == pytest.approx(alone.coef_, abs=1e-8)
     assert len(model.refined_) == 1
+
+
+def published_svm(X, y, rules, lam, mu):
+    """The knowledge-based SVM as Kunapuli, Maclin and Shavlik print it (their eq. 1), by another solver."""
+    m, n = X.shape
+    rules = [
+        (D / np.linalg.norm(D, axis=1)[:, None], d / np.linalg.norm(D, axis=1), z)
+        for D, d, z in rules
+    ]
+    sizes = [len(d) for _, d, _ in rules]
+    # Unknowns: w+, w-, b, xi, then u, eta and zeta of each rule.
+    total = 2 * n + 1 + m + sum(k + n + 1 for k in sizes)
+    cost, A, limit = np.zeros(total), [], []
+    cost[: 2 * n], cost[2 * n + 1 : 2 * n + 1 + m] = 1.0, lam
+    for j in range(m):
+        row = np.zeros(total)
+        row[:n], row[n : 2 * n], row[2 * n] = -y[j] * X[j], y[j] * X[j], y[j]
+        row[2 * n + 1 + j] = -1.0
+        A.append(row)
+        limit.append(-1.0)
+    at = 2 * n + 1 + m
+    for (D, d, z), k in zip(rules, sizes, strict=True):
+        u, eta, zeta = slice(at, at + k), slice(at + k, at + k + n), at + k + n
+        cost[eta], cost[zeta] = mu, mu
+        for sign in (1.0, -1.0):
+            rows = np.zeros((n, total))
+            rows[:, u], rows[:, :n], rows[:, n : 2 * n] = (
+                sign * D.T,
+                sign * z * np.eye(n),
+                -sign * z * np.eye(n),
+            )
+            rows[:, eta] = -np.eye(n)
+            A.extend(rows)
+            limit.extend(np.zeros(n))
+        row = np.zeros(total)
+        row[u], row[2 * n], row[zeta] = d, z, -1.0
+        A.append(row)
+        limit.append(-1.0)
+        at += k + n + 1
+    bounds = [(0, None)] * total
+    bounds[2 * n] = (None, None)
+    return linprog(cost, np.array(A), np.array(limit), bounds=bounds).fun
+
+
+@pytest.mark.parametrize("method", ["translate", "slp", "sqp"])
+def test_as_published_refinement_starts_from_the_advice_and_gives_up_what_is_wrong_by_far(
+    method, toy
+):
+    X, y = toy
+    letter = {"published": True, "bounds": None, "scale": None, "mu": 1.0, "lam": 1.0}
+    signs = np.where(y == "plus", 1.0, -1.0)
+    for shift in (0.5, 3.0):
+        S1, S2 = (-np.eye(2), np.full(2, shift), 1.0), (np.eye(2), np.zeros(2), -1.0)
+        start = published_svm(X.to_numpy(), signs, [S1, S2], 1.0, 1.0)
+        model = fit(method, toy_advice(shift), X, y, **letter)
+        assert model.objectives_[0] == pytest.approx(start, rel=1e-6)
+        assert model.objective_ <= start * (1 + 1e-9)
+        ours = fit(method, toy_advice(shift), X, y, **letter | {"published": False})
+        # What is wrong by more than a unit has no multipliers there, and no product with them moves it.
+        is_far = shift > 1.0
+        assert (model.outcome_[0].verdict == "ignored") == is_far
+        assert ours.outcome_[0].verdict == "refined"
+        if is_far:
+            assert model.objective_ > ours.objective_ + 1.0
+
+
+def test_bounds_that_moved_are_values_that_a_feature_can_have():
+    X, y = load_wbc(return_X_y=True)
+    advice = """
+    uniformity_of_cell_size <= 6 => benign
+    uniformity_of_cell_size >= 2 and clump_thickness >= 3 => malignant
+    """
+    for method, extend in (("translate", False), ("slp", False), ("translate", True)):
+        model = AdviceSVC(advice, refine=method, mu=10, nu=0.1, sparse=True, extend=extend)
+        moved = [rule for rule in model.fit(X, y).outcome_ if rule.changes]
+        assert moved
+        for rule in moved:
+            single = [
+                change for change in rule.changes if re.fullmatch(r"\w+ [<>]= \S+", change.after)
+            ]
+            assert all(change.bound_after.is_integer() for change in single)
+            inside = X[model.refined_.covers(X)[:, list(model.outcome_).index(rule)]]
+            assert rule.after.stats.covered == len(inside)
+            agreed = (model.predict(inside) == rule.after.label).sum()
+            assert rule.after.stats.agreed == agreed
+            assert (rule.standing == "contradicted") == (agreed < len(inside))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_rule_that_refinement_cannot_move_says_why(method):
+    """Four bad rules on a table of credits that one column decides: the plane gives their features no weight."""
+    rng = np.random.default_rng(1)
+    paid = rng.integers(0, 2, 200).astype(float)
+    X = pd.DataFrame({"age": rng.integers(19, 75, 200), "amount": rng.integers(2, 180, 200) * 100})
+    X = X.assign(months=rng.integers(4, 72, 200), credits=rng.integers(1, 5, 200), paid=paid)
+    y = np.where(rng.random(200) < 0.07, 1 - paid, paid) > 0
+    advice = (
+        "age <= 30 => true\namount >= 4000 => false\nmonths >= 20 => false\ncredits >= 2 => false"
+    )
+    outcome = AdviceSVC(advice, refine=method, nu=0.1).fit(X, y).outcome_
+    assert {rule.verdict for rule in outcome} == {"ignored"}
+    assert all(rule.stuck for rule in outcome)
+    assert (
+        str(outcome).count("  refine  nothing to move: no bound of the rule decides its lowest")
+        == 4
+    )
+    assert not any(rule.stuck for rule in AdviceSVC(advice).fit(X, y).outcome_)

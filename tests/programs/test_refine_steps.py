@@ -29,12 +29,13 @@ def pattern_of(kind, premises, rng):
     return rng.uniform(size=(k, n)) < 0.6
 
 
-def setting(seed, advice, kind, *, context=True):
+def setting(seed, advice, kind, *, context=True, published=False):
     """Small random advice, what may move of it, and points of the refinement."""
     problem = advice(seed, n=(2, 4), m=(0, 15), rules=(1, 2), decades=1.0, context=context)
     rng = np.random.default_rng(seed)
     premises = problem.premises
-    movable = Movable(premises, float(rng.choice([0.05, 0.3])), pattern_of(kind, premises, rng))
+    nu, pattern = float(rng.choice([0.05, 0.3])), pattern_of(kind, premises, rng)
+    movable = Movable(premises, nu, pattern, turn_only=not published)
     free = movable.pattern & premises.own[:, None]
     points = [random_point(problem, movable, free, rng) for _ in range(6)]
     return problem, movable, free, points
@@ -80,8 +81,9 @@ class Statement:
             self.zeta >= 0,
             cp.multiply(1.0 - free, self.F) == 0,
             cp.multiply(1.0 - premises.own[:, None], self.f) == 0,
-            cp.sum(cp.multiply(premises.D, self.F), axis=1) == 0,
         ]
+        if movable.turn_only:  # not in the published program
+            self.constraints.append(cp.sum(cp.multiply(premises.D, self.F), axis=1) == 0)
         if m:
             xi = cp.Variable(m, nonneg=True)
             self.objective += problem.cost @ xi
@@ -171,6 +173,23 @@ def test_what_a_convexified_step_promises_is_kept_by_the_true_objective(seed, ad
     value = solve(convexified_program(problem, movable, at)).objective
     found = next(convex_steps(problem, movable, at), at)
     assert found.objective <= value * (1 + 1e-6) + 1e-6
+
+
+def test_without_the_limits_of_ours_steps_are_those_of_the_published_program(advice):
+    drifts = []
+    for seed in range(12):
+        problem, movable, free, (at, *_) = setting(seed, advice, "full", published=True)
+        promised = solve(convexified_program(problem, movable, at)).objective
+        expected = convexified_by_cvxpy(problem, movable, free, at)
+        assert promised == pytest.approx(expected, rel=REL, abs=1e-7)
+        found = next(convex_steps(problem, movable, at), at)
+        assert found.objective <= promised * (1 + 1e-6) + 1e-6
+        refined, value = step(problem, movable, at, u_radius=0.0)
+        assert value == pytest.approx(
+            refined_by_cvxpy(problem, movable, free, at.u), rel=REL, abs=1e-9
+        )
+        drifts.append(float(np.abs((refined.F * problem.premises.D).sum(axis=1)).max(initial=0.0)))
+    assert max(drifts) > 1e-3  # rows change by a factor, which ours may not
 
 
 # The joint linear program.

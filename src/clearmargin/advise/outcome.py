@@ -37,6 +37,10 @@ _WORDS: dict[str, str] = {
     "rejected": "rejected: fitting it to the data left nothing of it",
     "empty": "set aside: no case can satisfy it",
 }
+_STUCK = (
+    "nothing to move: no bound of the rule decides its lowest score, since the model gives the features of the rule no "
+    "weight, or one that speaks for the rule; other conditions would be needed"
+)
 # Scores closer to zero are zero up to what solvers leave behind.
 _ON_THE_PLANE = 1e-6
 
@@ -110,6 +114,8 @@ class RuleOutcome:
     floor : float or None
         The lowest score beyond the ranges and whole numbers that the data happen to have, with the declared ranges
         alone, where the rule is proved there as well; None where it is not.
+    stuck : bool
+        Whether refinement was asked for and could not move the rule, because no bound of it decides the lowest score.
     changes : tuple of ConditionChange
         The conditions that changed.
     intervals : Rule, optional
@@ -139,6 +145,7 @@ class RuleOutcome:
     witness_score: float
     near: int | None
     floor: float | None
+    stuck: bool
     changes: tuple[ConditionChange, ...]
     intervals: Rule | None
     text_before: str
@@ -241,7 +248,10 @@ class RuleOutcome:
         if self.before.stats is not None and self.after.stats is not None:
             now = f", now {_count(self.after)}" if self.text_after != self.text_before else ""
             lines.append(f"  covers  {_count(self.before)}{now}, of {self.before.stats.rows} cases")
-        return "\n".join([*lines, f"  holds   {self.guarantee}"])
+        lines.append(f"  holds   {self.guarantee}")
+        if self.stuck and not self.holds:
+            lines.append(f"  refine  {_STUCK}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

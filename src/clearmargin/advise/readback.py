@@ -131,8 +131,9 @@ def _few_digits(
     short = np.where(reach > 10.0 ** (1 - digits) * reach[expert], row, 0.0)
     short[others] = [float(f"{x:.{digits}g}") for x in short[others]]
     dropped = row - short
-    highest = np.where((dropped > 0) == inwards, dropped * frame.upper, dropped * frame.lower)
-    lost = float(highest[dropped != 0].sum())
+    gone = dropped != 0  # elsewhere nothing is lost, whether there are bounds or not
+    ends = np.where((dropped > 0) == inwards, frame.upper, frame.lower)[gone]
+    lost = float((dropped[gone] * ends).sum())
     if not math.isfinite(lost):  # no bounds to make up for anything within
         short, lost = row, 0.0
     # What a solver means by 0.1019999999998 is 0.102, which may be the value of a case that must not be lost.

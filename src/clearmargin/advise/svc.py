@@ -46,7 +46,9 @@ class AdviceSVC(PlaneClassifier):
         Cost of changing a premise, relative to `mu`. Rules move only where it pays: never at large `nu`.
     refine : {None, "translate", "slp", "sqp", "trust"}, default None
         How premises are refined: not at all; bounds shift (RRSVM); bounds shift and turn, by alternating linear
-        programs or by cone programs (arkSVM); or by joint linear programs in a trust region.
+        programs or by cone programs (arkSVM); or by joint linear programs in a trust region. None of them moves a rule
+        whose features the plane of the data gives no weight, or one that speaks for the rule: no bound of it has to do
+        with where the model fails then, and `outcome_` says so.
     scale : {"range", "standard"} or None, default "range"
         Scale of the features inside: to [-1, 1] over the domain, to unit deviation, or as they are. Everything that is
         reported is in the units of the data.
@@ -63,6 +65,13 @@ class AdviceSVC(PlaneClassifier):
     extend : bool, default False
         Whether rules that are more cautious than the model are widened, in the end, as far as the model agrees with
         them by its full margin.
+    published : bool, default False
+        Whether to refine as published. By default refinement differs from the papers in three points: it starts from
+        the plane of the data alone; a rule that points of its class speak for keeps the one of them that lies farthest
+        on its side (its anchor); and a condition turns at right angles to itself, so that it cannot shrink to a cheap
+        multiple of itself. With True it starts from the advice as given and has no such limits; together with
+        ``bounds=None`` that is the program of the papers to the letter. Rules that are wrong by far are then given up
+        instead of moved.
     max_iter : int, default 50
         Most steps of refinement.
     tol : float, default 1e-4
@@ -123,6 +132,7 @@ class AdviceSVC(PlaneClassifier):
         groups: Any = None,
         sparse: bool = False,
         extend: bool = False,
+        published: bool = False,
         max_iter: int = 50,
         tol: float = 1e-4,
     ):
@@ -136,6 +146,7 @@ class AdviceSVC(PlaneClassifier):
         self.groups = groups
         self.sparse = sparse
         self.extend = extend
+        self.published = published
         self.max_iter = max_iter
         self.tol = tol
 

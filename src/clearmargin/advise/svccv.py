@@ -45,7 +45,7 @@ class AdviceSVCCV(PlaneClassifier):
         As for `AdviceSVC`.
     lams, mus, nus : array-like of float, optional
         Values of `lam`, `mu` and (with `refine`) `nu` to try; by default logarithmic grids, coarser with `refine`.
-    refine, scale, bounds, groups, sparse
+    refine, scale, bounds, groups, sparse, published
         As for `AdviceSVC`.
     cv : int, splitter or iterable, default 5
         Folds by which the costs are chosen; an int means stratified folds, at most as many as the rarer class has
@@ -97,6 +97,7 @@ class AdviceSVCCV(PlaneClassifier):
         bounds: str | None = "data",
         groups: Any = None,
         sparse: bool = False,
+        published: bool = False,
         cv: Any = 5,
         n_jobs: int | None = None,
         progress: Progress = "auto",
@@ -110,6 +111,7 @@ class AdviceSVCCV(PlaneClassifier):
         self.bounds = bounds
         self.groups = groups
         self.sparse = sparse
+        self.published = published
         self.cv = cv
         self.n_jobs = n_jobs
         self.progress = progress
@@ -168,6 +170,7 @@ class AdviceSVCCV(PlaneClassifier):
             bounds=self.bounds,
             groups=self.groups,
             sparse=self.sparse,
+            published=self.published,
         )
 
     def _grid(self) -> list[Costs]:

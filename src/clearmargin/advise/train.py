@@ -39,6 +39,7 @@ class Settings(Protocol):
     bounds: str | None
     sparse: bool
     extend: bool
+    published: bool
     max_iter: int
     tol: float
 
@@ -73,6 +74,8 @@ class Training:
         Which rules refinement left without points.
     refined : ndarray of bool of shape (r,)
         Which rules refinement changed.
+    was_tried : bool, default False
+        Whether refinement was asked for.
     """
 
     framed: FramedAdvice
@@ -88,6 +91,7 @@ class Training:
     slack: FloatArray
     rejected: BoolArray
     refined: BoolArray
+    was_tried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +259,7 @@ def plane_for(
         pattern=_pattern(problem, framed, settings.sparse),
         max_iter=settings.max_iter,
         tol=settings.tol,
+        published=settings.published,
     )
 
 
@@ -368,4 +373,5 @@ def _collect(
         slack,
         rejected,
         was_refined,
+        refined is not None,
     )

@@ -59,8 +59,9 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
         The rules that count now; those that hold everywhere are marked as proved.
     """
     frame = training.framed.frame
+    possible = Possible.of(case, frame)
     read = [
-        _without(read_rows(premise, frame, F, f, case.points), dropped)
+        _to_values(_without(read_rows(premise, frame, F, f, case.points), dropped), possible)
         for premise, F, f, dropped in zip(
             case.premises, training.F, training.f, training.dropped, strict=True
         )
@@ -71,7 +72,6 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
     space = case.columns.space if case.by_position else extended_space(case.columns, touched)
     columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
     medians = np.median(case.points, axis=0) if len(case.points) else frame.center
-    possible = Possible.of(case, frame)
     predicted = _predicted(case, training)
     outcomes = []
     for i, before in enumerate(case.rules):
@@ -97,6 +97,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 witness_score=found.score,
                 near=_count_near(case, found.witness, seen, frame),
                 floor=found.floor if found.is_proved else None,
+                stuck=_is_stuck(case, training, i, bool(read[i].changed.any())),
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
@@ -114,6 +115,31 @@ def _without(rows: ReadRows, dropped: NDArray[np.bool_]) -> ReadRows:
         return rows
     A = np.where(dropped[:, None], 0.0, rows.A)
     return ReadRows(A, rows.b, rows.strict, rows.changed | dropped, rows.turned)
+
+
+def _to_values(rows: ReadRows, possible: Possible) -> ReadRows:
+    """Move bounds that changed to values that a feature can have: ``<= 2.5`` of whole numbers says ``<= 2``."""
+    b = rows.b.copy()
+    single = np.count_nonzero(rows.A, axis=1) == 1
+    for r in np.flatnonzero(rows.changed & single):
+        j = int(np.flatnonzero(rows.A[r])[0])
+        if possible.seen.space.integer[j] and abs(rows.A[r, j]) == 1.0:
+            b[r] = np.floor(b[r]) + 0.0  # of x >= 2.5, written as -x <= -2.5, too
+    return ReadRows(rows.A, b, rows.strict, rows.changed, rows.turned)
+
+
+def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bool:
+    """Whether refinement left a rule as it was because no bound of it has to do with its lowest score.
+
+    The multiplier of a row is what the lowest score gains when the row moves. It is zero for a row that the plane does
+    not pull at: its features have no weight, or one that speaks for the class. Changes enter the program in products
+    with these multipliers, so that nothing moves the row.
+    """
+    if not training.was_tried or changed or training.framed.empty[i] or training.rejected[i]:
+        return False
+    premise = case.premises[i]
+    pulls = premise.D[premise.own] @ (case.sign[i] * training.w)
+    return not (pulls < 0).any()
 
 
 def _predicted(case: AdviceCase, training: Training) -> FloatArray:

@@ -35,7 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("the training")
     group.add_argument(
-        "--refine", choices=_REFINERS, help="let the data correct the rules (default: keep them)"
+        "--refine",
+        choices=_REFINERS,
+        help="let the data correct the rules (default: keep them); a rule is not moved where the plane gives its "
+        "features no weight against it, and the output says so",
+    )
+    group.add_argument(
+        "--published",
+        action="store_true",
+        help="refine by the published program: from the rules as given, free to lose all cases of their class",
     )
     for name, text in _COSTS.items():
         group.add_argument(f"--{name}", type=positive_number, help=text)
@@ -125,10 +133,13 @@ def _note_learned_advice(advice: RuleSet, console: Console) -> None:
 def _machine(arguments: argparse.Namespace, task: Task, *, quiet: bool) -> Any:
     from clearmargin.advise import AdviceSVC, AdviceSVCCV
 
+    if arguments.published and arguments.refine is None:
+        raise DataError("--published says how rules are refined; name a way, too: --refine sqp")
     costs = {name: getattr(arguments, name) for name in _COSTS}
     given = {name: cost for name, cost in costs.items() if cost is not None}
     if not arguments.tune:
-        return AdviceSVC(arguments.advice, refine=arguments.refine, **given)
+        published = arguments.published
+        return AdviceSVC(arguments.advice, refine=arguments.refine, published=published, **given)
     if given:
         raise DataError(f"--tune chooses the costs; leave out --{next(iter(given))}")
     folds = min(5, *task.counts.values())
@@ -136,7 +147,13 @@ def _machine(arguments: argparse.Namespace, task: Task, *, quiet: bool) -> Any:
         raise DataError("--tune needs two rows of each class at least; leave it out")
     progress: Any = False if quiet else "auto"
     cv = inner_folds(task, folds)
-    return AdviceSVCCV(arguments.advice, refine=arguments.refine, cv=cv, progress=progress)
+    return AdviceSVCCV(
+        arguments.advice,
+        refine=arguments.refine,
+        published=arguments.published,
+        cv=cv,
+        progress=progress,
+    )
 
 
 def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
@@ -158,6 +175,7 @@ def _outcome(rule: Any) -> dict[str, Any]:
         "standing": rule.standing,
         "standing_text": rule.standing_text,
         "holds": rule.holds,
+        "stuck": rule.stuck,
         "margin": rule.margin if math.isfinite(rule.margin) else None,
         "slack": rule.slack,
         "guarantee": rule.guarantee,

@@ -12,6 +12,10 @@ lose. Without an anchor, a premise that a step leaves without any point has been
 the others go on without it. In the end the rows stay as they are and the
 plane is estimated once more; if the advice as it was given has a lower objective with no change at all, that is the
 answer.
+
+None of this is in the papers. *As published*, refinement starts from the knowledge-based SVM with the advice as it is
+given and its multipliers, has no anchors, and may change a row by a factor as well as turn it (see `refine_lp`). A
+premise that is left without any point, where the papers stop, is taken out here, too.
 """
 
 from __future__ import annotations
@@ -157,6 +161,7 @@ def refine_advice(
     pattern: BoolArray,
     max_iter: int,
     tol: float,
+    published: bool = False,
 ) -> Refined:
     """Refine premises until nothing moves any more.
 
@@ -178,6 +183,8 @@ def refine_advice(
         Most steps.
     tol : float
         Stop when the objective fell by less than this share of itself over two steps.
+    published : bool, default False
+        Whether to start as the papers do, without anchors, and let rows change by a factor.
 
     Returns
     -------
@@ -190,15 +197,18 @@ def refine_advice(
     if not active.any():
         nothing = np.zeros((k, n)), np.zeros(k), active
         return Refined(given, *nothing, np.array([given.objective]), 1, True)
-    F, f, u = np.zeros((k, n)), np.zeros(k), support_multipliers(problem, data_only[0])
-    w, b = data_only
-    anchors = find_anchors(problem, w, b)
+    F, f = np.zeros((k, n)), np.zeros(k)
+    if published:
+        w, b, u, anchors = given.w, given.b, given.u.copy(), np.full((len(active), n), np.nan)
+    else:
+        (w, b), u = data_only, support_multipliers(problem, data_only[0])
+        anchors = find_anchors(problem, w, b)
     objectives: list[float] = []
     converged = True
     while True:
         rows = active[problem.premises.rule]
         part = replace(problem, premises=problem.premises.only(active))
-        movable = Movable(part.premises, nu, free[rows], anchors[active])
+        movable = Movable(part.premises, nu, free[rows], anchors[active], not published)
         start = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
         last, voided, converged = _run(
             METHODS[method], part, movable, start, max_iter, tol, objectives
@@ -211,7 +221,8 @@ def refine_advice(
         u[~active[problem.premises.rule]] = 0.0
         if not active.any():
             break
-    return _close(problem, given, active, (w, b, u, F, f), nu, free, objectives, converged)
+    ends = Movable(problem.premises, nu, free, None, not published)
+    return _close(problem, given, active, (w, b, u, F, f), ends, objectives, converged)
 
 
 def _run(
@@ -267,8 +278,7 @@ def _close(
     given: AdvicePlane,
     active: BoolArray,
     last: tuple[FloatArray, float, FloatArray, FloatArray, FloatArray],
-    nu: float,
-    free: BoolArray,
+    ends: Movable,
     objectives: list[float],
     converged: bool,
 ) -> Refined:
@@ -277,7 +287,7 @@ def _close(
     rows = active[problem.premises.rule]
     part = replace(problem, premises=problem.premises.only(active))
     if active.any():
-        movable = Movable(part.premises, nu, free[rows])
+        movable = Movable(part.premises, ends.nu, ends.pattern[rows], None, ends.turn_only)
         program = JointProgram(part, movable)
         best = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
         found, _ = program.step(best, row_radius=0.0)

@@ -9,10 +9,11 @@ Premises are refined to ``(D_i - F_i) x <= d^i - f^i`` (eq. 2 of Kunapuli, Macli
                 <F_ir, D_ir> = 0                                    for each row r
                 (D_ir - F_ir) a^i <= d^i_r - f^i_r                  for each row r, where premise i has an anchor
 
-nu is relative to mu: advice moves at all only where max(u) > nu, whatever mu is. The last two lines are not in the
-paper. A row multiplied by a factor is the same condition, but its change is cheaper the smaller the factor; without the
-first of them F drifts towards that factor instead of turning the row. An anchor a^i is a point that premise i has to
-keep, so that it cannot be refined away.
+nu is relative to mu: advice moves at all only where max(u) > nu, whatever mu is. **The last two lines are not in the
+paper**; the published program is the rest, and `AdviceSVC(published=True)` solves that. The first of them keeps the
+rotation of a row orthogonal to it. A row multiplied by a factor is the same condition, but its change is cheaper the
+smaller the factor; without that line F drifts towards the factor instead of turning the row. An anchor a^i is a point
+that premise i has to keep, so that it cannot be refined away.
 
 The products F'u and f'u are linear when either factor is fixed, and linearised around (F^, f^, u^)::
 
@@ -63,12 +64,15 @@ class Movable:
         Which entries of F are free; a row of the domain has none.
     anchors : ndarray of shape (r, n), optional
         A point that each premise has to keep, NaN where it may lose all; by default NaN throughout.
+    turn_only : bool, default True
+        Whether the change of a row is orthogonal to it, so that it turns and does not change by a mere factor.
     """
 
     premises: Premises
     nu: float
     pattern: BoolArray
     anchors: FloatArray | None = None
+    turn_only: bool = True
     row: IntArray = field(init=False)
     column: IntArray = field(init=False)
     shift: IntArray = field(init=False)
@@ -330,7 +334,7 @@ def _shift_matrix(movable: Movable, u: FloatArray) -> sparse.csc_array[np.float6
 def limits_of_change(movable: Movable) -> list[Linear]:
     """The rows that keep a change from being a mere factor, and from losing the anchors."""
     limits = []
-    if movable.row.size:
+    if movable.row.size and movable.turn_only:
         rows, number = np.unique(movable.row, return_inverse=True)
         weight = movable.premises.D[movable.row, movable.column]
         inner = _columns(weight, number, rows.size)
