@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from clearmargin.core.columns import Column, category_name
 from clearmargin.exceptions import NotLinearError
 from clearmargin.extract.affine import AffineMap
+from clearmargin.extract.centred import CentredMap
 from clearmargin.extract.flow import Flow
 
 __all__ = ["pass_step", "pass_steps"]
@@ -129,14 +130,18 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 @_pass.register(MinMaxScaler)
 def _(step: Any, flow: Flow, name: str) -> Flow:
     _refuse_clipping(step, name)
-    return flow.through(AffineMap.diagonal(step.scale_, step.min_))
+    scale, low = (np.asarray(part, dtype=np.float64) for part in (step.scale_, step.min_))
+    return flow.through(AffineMap.diagonal(scale, low), flow.centred.scaled(scale, low))
 
 
 def _standardise(flow: Flow, center: Any, scale: Any) -> Flow:
     n = flow.affine.n_out
-    factor = np.ones(n) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
-    shift = np.zeros(n) if center is None else -np.asarray(center, dtype=np.float64) * factor
-    return flow.through(AffineMap.diagonal(factor, shift))
+    mean = None if center is None else np.asarray(center, dtype=np.float64)
+    width = None if scale is None else np.asarray(scale, dtype=np.float64)
+    factor = np.ones(n) if width is None else 1.0 / width
+    shift = np.zeros(n) if mean is None else -mean * factor
+    step = AffineMap.diagonal(factor, shift)
+    return flow.through(step, flow.centred.standardised(mean, width))
 
 
 def _refuse_clipping(step: Any, name: str) -> None:
@@ -157,7 +162,10 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
         # The floor is scikit-learn's own: components without variance would be divided by zero.
         spread = np.sqrt(step.explained_variance_)
         components = components / np.maximum(spread, np.finfo(spread.dtype).eps)[:, None]
-    return flow.through(AffineMap.linear(components, -components @ step.mean_))
+    means = components * step.mean_
+    shift = -means.sum(axis=1)
+    centred = flow.centred.mapped(components, shift, np.abs(means).sum(axis=1))
+    return flow.through(AffineMap.linear(components, shift), centred)
 
 
 @_pass.register(TruncatedSVD)
@@ -231,7 +239,10 @@ def _is_dropped(part: Any) -> bool:
 def _weighted(flow: Flow, weight: float | None) -> Flow:
     if weight is None:
         return flow
-    return flow.through(AffineMap.diagonal(np.full(flow.affine.n_out, weight)))
+    factors = np.full(flow.affine.n_out, weight, dtype=np.float64)
+    return flow.through(
+        AffineMap.diagonal(factors), flow.centred.scaled(factors, np.zeros_like(factors))
+    )
 
 
 @_pass.register(OneHotEncoder)
@@ -286,4 +297,5 @@ def _combine(rows: list[list[tuple[int, float]]], flow: Flow) -> Flow:
     for i, row in enumerate(rows):
         for source, weight in row:
             matrix[i, source] = weight
-    return Flow(AffineMap.linear(matrix), (None,) * len(rows), flow.sources)
+    centred = CentredMap.combined(matrix, flow.sources.unit)
+    return Flow(AffineMap.linear(matrix), (None,) * len(rows), flow.sources, centred)

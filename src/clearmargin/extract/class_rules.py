@@ -15,9 +15,11 @@ from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.extract.members import members_of
 from clearmargin.extract.polytope import extract_polytope_boxes
 from clearmargin.extract.portfolio import search_coverage
-from clearmargin.extract.proof import needed_ends, prove
+from clearmargin.extract.proof import is_inside_all, needed_ends, prove
 from clearmargin.extract.recursion import Criterion, Search, extract_boxes
+from clearmargin.extract.retreat import retreat
 from clearmargin.extract.row_order import canonical_order
+from clearmargin.extract.score_error import Guard, direct_error
 from clearmargin.extract.simplify import merge_neighbours, simplify_box
 from clearmargin.programs.coverage_corner import coverage_corner
 from clearmargin.programs.short_corner import short_corner
@@ -80,6 +82,7 @@ def boxes_of_class(
     held: BoolArray,
     wanted: BoolArray,
     options: ExtractionOptions,
+    guards: Sequence[Guard] | None = None,
 ) -> ClassBoxes:
     """Find, simplify and prove the boxes of one class.
 
@@ -102,6 +105,8 @@ def boxes_of_class(
         Which points are to be covered; those of them that are held can be.
     options : ExtractionOptions
         How.
+    guards : sequence of Guard, optional
+        What proves a box; by default planes that are computed as they stand.
 
     Returns
     -------
@@ -131,7 +136,10 @@ def boxes_of_class(
     if options.disjoint:
         merged = merge_neighbours(simple, columns)
         simple, members = [box for box, _ in merged], [group for _, group in merged]
-    prove(simple, halfspaces, limits, disjoint=options.disjoint)
+    if guards is None:
+        guards = [Guard(h, direct_error(h.hyperplane)) for h in halfspaces]
+    simple, members = _proved(simple, members, guards, limits, columns, some)
+    prove(simple, guards, limits, disjoint=options.disjoint)
     inside = members_of(simple, X, np.flatnonzero(held))
     sizes = [int(np.count_nonzero(wanted[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
@@ -140,12 +148,32 @@ def boxes_of_class(
         tuple(simple[k] for k in order),
         tuple(inside[k] for k in order),
         tuple(tuple(kept[j][0] for j in members[k]) for k in order),
-        len(own),
+        # Points on the plane, or within rounding of it, are to be covered as well, although no proof can.
+        int(np.count_nonzero(wanted)),
         problems,
         found,
         _covered_without_limit(halfspaces, domain, some, scaled, step),
         time.perf_counter() - start,
     )
+
+
+def _proved(
+    boxes: Sequence[Box],
+    members: Sequence[list[int]],
+    guards: Sequence[Guard],
+    limits: Box,
+    columns: FeatureSpace,
+    points: FloatArray,
+) -> tuple[list[Box], list[list[int]]]:
+    """Boxes on which rounding cannot change what the model says, most of them as they are."""
+    kept = []
+    for box, group in zip(boxes, members, strict=True):
+        sound: Box | None = box
+        if not is_inside_all(box, guards, limits):
+            sound = retreat(box, guards, limits, columns, points[box.contains(points)])
+        if sound is not None:
+            kept.append((sound, group))
+    return [box for box, _ in kept], [group for _, group in kept]
 
 
 def _covered_without_limit(

@@ -25,6 +25,7 @@ from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.extract.affine_steps import pass_steps
 from clearmargin.extract.duel import Duel, highest_wins
 from clearmargin.extract.flow import Flow
+from clearmargin.extract.score_error import PipelinePlane, direct_error
 
 __all__ = ["Decision", "read_decision", "register_reader"]
 
@@ -102,7 +103,7 @@ def register_reader(*kinds: type[Any]) -> Callable[[Reader], Reader]:
     ...     classes_ = np.array(["low", "high"])
     >>> @register_reader(Above)
     ... def read_above(estimator, flow):
-    ...     plane = flow.affine.pull_back(np.array([1.0]), -5.0)
+    ...     plane = flow.plane(np.array([1.0]), -5.0)
     ...     return Decision(estimator.classes_, (plane,), (Duel(1, 0, plane),))
     """
 
@@ -136,7 +137,9 @@ def _read(estimator: Any, flow: Flow) -> Decision:
     return Decision(classes, scores, highest_wins(scores))
 
 
-def _own_planes(estimator: Any, flow: Flow) -> tuple[Hyperplane, ...]:
+def _own_planes(
+    estimator: Any, flow: Flow, sizes: FloatArray | None = None
+) -> tuple[Hyperplane, ...]:
     coef: Any = estimator.coef_
     if hasattr(coef, "toarray"):  # sparse after sparsify() or a fit to sparse rows
         coef = coef.toarray()
@@ -148,9 +151,7 @@ def _own_planes(estimator: Any, flow: Flow) -> tuple[Hyperplane, ...]:
     # Without an intercept some classifiers keep a single zero for all rows.
     given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
     constants = np.broadcast_to(given, (len(weights),))
-    return tuple(
-        flow.affine.pull_back(w, float(b)) for w, b in zip(weights, constants, strict=True)
-    )
+    return tuple(flow.plane(w, float(b), sizes) for w, b in zip(weights, constants, strict=True))
 
 
 @_read.register(Pipeline)
@@ -191,7 +192,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
             "use SupportVectorRules, which reads rules out of kernel machines",
         )
     classes = estimator.classes_
-    scores = _own_planes(estimator, flow)
+    scores = _own_planes(estimator, flow, _support_sizes(estimator))
     if len(classes) == 2:
         # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
         return Decision(classes, scores, (Duel(0, 1, _negative(scores[0])),))
@@ -237,6 +238,14 @@ def _(estimator: Any, flow: Flow) -> Decision:
     return Decision(classes, tuple(scores), tuple(duels), is_vote=len(classes) > 2)
 
 
+def _support_sizes(estimator: Any) -> FloatArray:
+    """What libsvm rounds: it multiplies by all support vectors, one by one, not by the weights they add up to."""
+    vectors, duals = estimator.support_vectors_, estimator.dual_coef_
+    vectors, duals = (v.toarray() if hasattr(v, "toarray") else v for v in (vectors, duals))
+    sizes = np.abs(np.asarray(duals, dtype=np.float64)).sum(axis=0)[:, None] * np.abs(vectors)
+    return np.asarray(sizes.sum(axis=0) * (sum(vectors.shape) + 4.0))
+
+
 def _of_two(part: Any, flow: Flow) -> Decision:
     decision = read_decision(part, flow)
     if len(decision.scores) != 1:
@@ -247,4 +256,4 @@ def _of_two(part: Any, flow: Flow) -> Decision:
 
 
 def _negative(plane: Hyperplane) -> Hyperplane:
-    return Hyperplane(-plane.coef, -plane.intercept)
+    return PipelinePlane(direct_error(plane).negative())

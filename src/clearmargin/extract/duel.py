@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
-
 from clearmargin.core import Hyperplane
+from clearmargin.extract.score_error import PipelinePlane, direct_error
 
 __all__ = ["Duel", "highest_wins"]
 
@@ -60,7 +59,4 @@ def highest_wins(scores: tuple[Hyperplane, ...]) -> tuple[Duel, ...]:
 
 def _difference(f: Hyperplane, g: Hyperplane) -> Hyperplane:
     # Parts with encoders of their own may know different numbers of sources.
-    coef = np.zeros(max(f.n_features, g.n_features))
-    coef[: f.n_features] += f.coef
-    coef[: g.n_features] -= g.coef
-    return Hyperplane(coef, f.intercept - g.intercept)
+    return PipelinePlane(direct_error(f).minus(direct_error(g)))

@@ -20,6 +20,7 @@ from clearmargin.extract.boxes_around import (
 from clearmargin.extract.explanation import KINDS, Explanation
 from clearmargin.extract.polytope_around import central_in_polytope
 from clearmargin.extract.proof import is_inside_all, needed_ends
+from clearmargin.extract.retreat import retreat
 from clearmargin.extract.row_order import canonical_order
 from clearmargin.extract.simplify import shorten_bounds, without_idle_ends
 from clearmargin.extract.surface import Surface
@@ -293,9 +294,13 @@ class Explainer:
 
         columns = self._columns_for(case)
         box = shorten_bounds(Box(lower, upper), columns, case[None])
-        proof = is_inside_all(box, halfspaces, limits)
-        if proof:
-            box = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
+        guards = self.surface.guards()[code]
+        sound = retreat(box, guards, limits, columns, case[None])
+        proof = sound is not None
+        if sound is not None:
+            box = sound
+            short = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
+            box = short if is_inside_all(short, guards, limits) else box
         said = to_user_box(box, self.surface)
         assert said is not None  # the case itself is in the box
         return kind, Rule(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearmargin.core import Box, Rule, RuleSet
+from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.proof import prove
+from clearmargin.extract.retreat import retreat
 from clearmargin.extract.translate import to_user_box
 from clearmargin.extract.volume_share import volume_curve
 from clearmargin.programs.clipped_volume import Volume, clipped_volume
@@ -94,8 +95,13 @@ def explore_volume(extractor: RuleExtractor, label: Label, max_rules: int = 100)
     lower = [extractor.space_.lower[feature] for feature, _ in surface.sources]
     upper = [extractor.space_.upper[feature] for feature, _ in surface.sources]
     domain = Box(lower, upper)
-    boxes = list(_explore(Side.of(halfspace), domain, max_rules))
-    prove(boxes, [halfspace], Box.unbounded(len(lower)), disjoint=True)
+    anywhere, guards = Box.unbounded(len(lower)), surface.guards()[surface.classes.index(label)]
+    nobody = np.empty((0, len(lower)))
+    columns = FeatureSpace(surface.columns.names, lower, upper)
+    found = _explore(Side.of(halfspace), domain, max_rules)
+    smaller = (retreat(box, guards, anywhere, columns, nobody) for box in found)
+    boxes = [box for box in smaller if box is not None]
+    prove(boxes, guards, anywhere, disjoint=True)
     curve, total = volume_curve(halfspace, domain, [[box] for box in boxes])
     said = [to_user_box(box, surface) for box in boxes]
     rules = [

@@ -133,13 +133,15 @@ def _boxes(
     options: ExtractionOptions,
 ) -> ClassBoxes:
     """The boxes of a class, and the rows in them."""
-    halfspaces = surface.regions()[k]
+    halfspaces, guards = surface.regions()[k], surface.guards()[k]
     held = np.ones(len(data.points), dtype=np.bool_)
     reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
     for halfspace in halfspaces:
         held &= halfspace.contains_exactly(data.points, reach)
+    for guard in guards:
+        held &= guard.holds(data.points)
     wanted = data.are_right(k)
-    return boxes_of_class(halfspaces, columns, limits, data.points, held, wanted, options)
+    return boxes_of_class(halfspaces, columns, limits, data.points, held, wanted, options, guards)
 
 
 def _rules(

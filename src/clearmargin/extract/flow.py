@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearmargin.core.value import IntArray
+from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.extract.affine import AffineMap
+from clearmargin.extract.centred import CentredMap
+from clearmargin.extract.score_error import DOUBLE, PipelinePlane
 
 __all__ = ["Flow", "Sources"]
 
@@ -22,6 +24,8 @@ class Sources:
     ----------
     names : sequence of str
         Names of the columns of the table.
+    unit : float
+        Half the distance between 1 and the next number, in the precision of the table.
 
     Examples
     --------
@@ -32,8 +36,9 @@ class Sources:
     ['red', 'blue']
     """
 
-    def __init__(self, names: Sequence[str]):
+    def __init__(self, names: Sequence[str], unit: float = DOUBLE):
         self.names = tuple(names)
+        self.unit = unit
         self._indicators: dict[int, dict[str, int]] = {}
         self._size = len(self.names)
 
@@ -65,6 +70,8 @@ class Flow:
         For each column, the column of the table of which it is an untouched copy; only those can be encoded.
     sources : Sources
         Where the map starts.
+    centred : CentredMap
+        The same map around a centre, with the errors of rounding.
 
     Examples
     --------
@@ -76,11 +83,14 @@ class Flow:
     affine: AffineMap
     origin: tuple[int | None, ...]
     sources: Sources
+    centred: CentredMap
 
     @classmethod
     def start(cls, sources: Sources, order: Sequence[int]) -> Flow:
         """Columns of the table in the order in which the model knows them."""
-        return cls(AffineMap.selection(order, len(sources.names)), tuple(order), sources)
+        n = len(sources.names)
+        centred = CentredMap.start(order, n, sources.unit)
+        return cls(AffineMap.selection(order, n), tuple(order), sources, centred)
 
     @classmethod
     def join(cls, parts: Sequence[Flow], sources: Sources) -> Flow:
@@ -89,14 +99,52 @@ class Flow:
             AffineMap.stack([part.affine for part in parts]),
             tuple(origin for part in parts for origin in part.origin),
             sources,
+            CentredMap.stack([part.centred for part in parts], sources.unit),
         )
 
     def take(self, indices: Sequence[int] | IntArray) -> Flow:
         """Some of the columns, as they are."""
         chosen = np.asarray(indices, dtype=np.intp)
         chosen_map = AffineMap.selection(chosen, self.affine.n_out).after(self.affine)
-        return Flow(chosen_map, tuple(self.origin[j] for j in chosen), self.sources)
+        origin = tuple(self.origin[j] for j in chosen)
+        return Flow(chosen_map, origin, self.sources, self.centred.take(chosen))
 
-    def through(self, step: AffineMap) -> Flow:
-        """Columns that a map makes of these; they are no copies any more."""
-        return Flow(step.after(self.affine), (None,) * step.n_out, self.sources)
+    def through(self, step: AffineMap, centred: CentredMap | None = None) -> Flow:
+        """Columns that a map makes of these; they are no copies any more.
+
+        Parameters
+        ----------
+        step : AffineMap
+            The map.
+        centred : CentredMap, optional
+            The columns after it with the errors of rounding, where it does something else than multiply and add.
+
+        Returns
+        -------
+        Flow
+            The columns after the map.
+        """
+        if centred is None:
+            centred = self.centred.mapped(step.matrix, step.shift)
+        return Flow(step.after(self.affine), (None,) * step.n_out, self.sources, centred)
+
+    def plane(
+        self, coef: FloatArray, intercept: float, sizes: FloatArray | None = None
+    ) -> PipelinePlane:
+        """Carry coef.z + intercept back to the sources, with the error of computing it.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n,)
+            The weights of the columns.
+        intercept : float
+            What is added.
+        sizes : ndarray of shape (n,), optional
+            As for `CentredMap.score`.
+
+        Returns
+        -------
+        PipelinePlane
+            Over the sources.
+        """
+        return PipelinePlane(self.centred.score(coef, intercept, sizes))

@@ -9,18 +9,21 @@ import numpy as np
 from clearmargin.core import Box, FeatureSpace, HalfSpace
 from clearmargin.core.value import BoolArray
 from clearmargin.exceptions import NumericalError
+from clearmargin.extract.score_error import Guard
 
 __all__ = ["are_disjoint", "is_inside_all", "needed_ends", "prove"]
 
 
-def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], limits: Box) -> bool:
+def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace | Guard], limits: Box) -> bool:
     """Decide whether the part of a box within declared limits lies in all of some half-spaces.
+
+    A half-space is what the numbers of a plane stand for; a guard asks for what the model computes, too.
 
     Parameters
     ----------
     box : Box
         The box.
-    halfspaces : sequence of HalfSpace
+    halfspaces : sequence of HalfSpace or Guard
         Where it should be.
     limits : Box
         Where features are declared to live; unbounded where nothing is declared.
@@ -32,7 +35,10 @@ def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace], limits: Box) -> boo
     """
     # Mostly nothing is declared, and then there is nothing to cut off.
     part = box.intersect(limits) if limits.bounded else box
-    return all(part.is_inside(halfspace) for halfspace in halfspaces)
+    return all(
+        where.proves(part) if isinstance(where, Guard) else part.is_inside(where)
+        for where in halfspaces
+    )
 
 
 def needed_ends(
@@ -98,7 +104,7 @@ def are_disjoint(boxes: Sequence[Box]) -> bool:
 
 def prove(
     boxes: Sequence[Box],
-    halfspaces: Sequence[HalfSpace],
+    halfspaces: Sequence[HalfSpace | Guard],
     limits: Box,
     *,
     disjoint: bool,
@@ -109,7 +115,7 @@ def prove(
     ----------
     boxes : sequence of Box
         The boxes of one class.
-    halfspaces : sequence of HalfSpace
+    halfspaces : sequence of HalfSpace or Guard
         The region of the class.
     limits : Box
         As for `is_inside_all`.

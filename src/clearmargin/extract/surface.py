@@ -16,6 +16,7 @@ from clearmargin.extract.agreement import check_agreement
 from clearmargin.extract.duel import Duel
 from clearmargin.extract.encoding import Encoding, Source, build_encoding
 from clearmargin.extract.model_table import ModelTable
+from clearmargin.extract.score_error import DOUBLE, SINGLE, Guard, ScoreError, direct_error
 
 if TYPE_CHECKING:
     from clearmargin.extract.decision import Decision
@@ -48,6 +49,9 @@ class Surface(Encoding):
         (`SVC`, `NuSVC`).
     is_partition : bool
         Whether each point is in some region. It is not where three or more classes are decided by a vote of pairs.
+    errors : tuple of ScoreError
+        For each plane what rounding does to the score that the model computes; empty where the planes themselves are
+        what is computed.
 
     See Also
     --------
@@ -67,6 +71,7 @@ class Surface(Encoding):
     classes: tuple[Label, ...]
     planes: tuple[Duel, ...]
     is_partition: bool
+    errors: tuple[ScoreError, ...] = ()
 
     @property
     def hyperplane(self) -> Hyperplane:
@@ -93,6 +98,18 @@ class Surface(Encoding):
             tuple(
                 duel.plane.side(1 if duel.positive == k else -1)
                 for duel in self.planes
+                if k in (duel.positive, duel.negative)
+            )
+            for k in range(len(self.classes))
+        )
+
+    def guards(self) -> tuple[tuple[Guard, ...], ...]:
+        """Give for each class what proves a box, one guard for each half-space of `regions`."""
+        errors = self.errors or tuple(direct_error(duel.plane) for duel in self.planes)
+        return tuple(
+            tuple(
+                Guard(duel.plane.side(1 if duel.positive == k else -1), error)
+                for duel, error in zip(self.planes, errors, strict=True)
                 if k in (duel.positive, duel.negative)
             )
             for k in range(len(self.classes))
@@ -138,7 +155,7 @@ def read_surface(estimator: Any, X: Any) -> Surface:
 
     check_is_fitted(estimator)
     table = ModelTable.read(estimator, X)
-    sources = Sources([column.name for column in table.columns])
+    sources = Sources([column.name for column in table.columns], _unit(table.given))
     decision = read_decision(estimator, Flow.start(sources, table.order))
     surface = _assemble(decision, sources, table.columns)
     _try(estimator, decision, surface, table.given)
@@ -161,7 +178,15 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
             for duel, row in zip(decision.duels, weights, strict=True)
         ),
         is_partition=not decision.is_vote,
+        errors=tuple(direct_error(duel.plane, sources.unit).take(kept) for duel in decision.duels),
     )
+
+
+def _unit(X: Any) -> float:
+    """The precision of a table: pipelines compute in single precision where they are given it."""
+    types = X.dtypes if hasattr(X, "dtypes") else [np.asarray(X).dtype]
+    short = any(str(kind).lower().endswith(("float32", "float16")) for kind in types)
+    return SINGLE if short else DOUBLE
 
 
 # Many enough to meet a step that does something else than its class promises, few enough to cost nothing.
