@@ -29,7 +29,7 @@ SCALERS = (StandardScaler, RobustScaler, MinMaxScaler, None)
 CLEAR = 1e-9
 
 
-def problem(seed: int) -> tuple[FloatArray, FloatArray, Any]:
+def problem(seed: int) -> tuple[FloatArray, BoolArray, Any]:
     """A table whose columns have offsets, and a model of it."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 6))
@@ -65,7 +65,8 @@ def points_in(
     digits = rng.integers(0, 4, ends.shape) * np.spacing(np.abs(ends))
     near = np.where(ends == lower, ends + digits, ends - digits)
     found = np.vstack([anywhere, near])
-    return found[box.contains(found)]
+    inside: FloatArray = found[box.contains(found)]
+    return inside
 
 
 def exact_classes(model: Any, X: FloatArray) -> BoolArray:
