@@ -18,7 +18,7 @@ from clearmargin.plot import plot_rules
 def main(path: str | None = None) -> None:
     """Train, extract, and draw a row for each rule."""
     X, y = load_wbc(return_X_y=True)
-    svm = LPSVCCV(rule="1se", max_features=6).fit(X, y)  # keeps five of the nine features
+    svm = LPSVCCV(rule="1se", max_features=5).fit(X, y)  # keeps five of the nine features
     # Scores are from 1 to 10 by definition, so that rules need not say it.
     extractor = RuleExtractor(svm, criterion="coverage", bounds=(1, 10)).fit(X, y)
     rules = extractor.rules_

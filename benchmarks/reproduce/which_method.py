@@ -24,7 +24,7 @@ from benchmarks.page import Table
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_pima, load_wbc
 from clearmargin.linear import LPSVCCV
 
-__all__ = ["compare", "main", "measure", "passage", "put"]
+__all__ = ["compare", "fill", "main", "measure", "passage", "put"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "which-method.md"
 BEGIN = "<!-- measured by: python -m benchmarks.reproduce.which_method -->\n"
@@ -37,7 +37,7 @@ DATA: dict[str, Callable[..., Any]] = {
     "radar (`load_ionosphere`)": load_ionosphere,
 }
 MODELS: dict[str, Callable[[], Any]] = {
-    "sparse plane": lambda: LPSVCCV(rule="1se", max_features=8),
+    "sparse plane": lambda: LPSVCCV(rule="1se", max_features=8, allow_constant=False),
     "plane": LPSVCCV,
     "kernel machine": SVC,
     "random forest": lambda: RandomForestClassifier(random_state=0),
@@ -91,10 +91,10 @@ def compare(one: str, other: str, measured: dict[str, Scores]) -> str:
         mean, error = float(ahead.mean()), spread(ahead)
         mark = "**" if abs(mean) > ERRORS * error else ""
         parts.append(f"{mark}{mean:+.1f} ± {error:.1f}{mark} on {data.split(' (')[0]}")
-    return _fill(f"- {one} against {other}: {', '.join(parts)}", "  ")
+    return fill(f"- {one} against {other}: {', '.join(parts)}", "  ")
 
 
-def _fill(text: str, indent: str = "") -> str:
+def fill(text: str, indent: str = "") -> str:
     """Break prose into the lines of a page."""
     return textwrap.fill(
         text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -118,7 +118,7 @@ def passage(measured: dict[str, Scores]) -> str:
     pairs = (("sparse plane", "plane"), ("kernel machine", "plane"), ("random forest", "plane"))
     differences = "\n".join(compare(one, other, measured) for one, other in pairs)
     return (
-        f"{Table(['data', *MODELS], rows).to_markdown()}\n\n{_fill(how)}\n\n"
+        f"{Table(['data', *MODELS], rows).to_markdown()}\n\n{fill(how)}\n\n"
         f"Differences on the same folds, in percentage points; bold beyond {ERRORS:g} standard errors:\n\n"
         f"{differences}\n"
     )

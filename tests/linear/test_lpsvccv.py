@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
+from clearmargin.exceptions import ClearmarginWarning
 from clearmargin.linear import LPSVC, LPSVCCV
+from clearmargin.linear.path_scores import choose_plane
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +63,9 @@ def test_the_default_grid_starts_where_the_first_feature_enters(ionosphere):
     for table, labels in [ionosphere, (X, y), (X * 1000.0, y)]:
         svm = LPSVCCV(cv=3).fit(table, labels)
         nus, counts = svm.cv_results_["nu"], svm.cv_results_["n_features"]
-        assert counts[0] >= 1
-        assert not LPSVC(nus[0] / 2**0.5 * 0.999).fit(table, labels).coef_.any()
+        assert counts[0] == 0
+        assert counts[1] >= 1
+        assert not LPSVC(nus[1] / 2**0.5 * 0.999).fit(table, labels).coef_.any()
         assert counts.max() > 2 * counts[0]
 
 
@@ -87,6 +94,26 @@ def test_best_takes_the_highest_mean_score(ionosphere):
     assert results["rank_test_score"][chosen] == 1
 
 
+def scores_by_fold(results):
+    folds = sum(name.startswith("split") for name in results)
+    return np.array([results[f"split{k}_test_score"] for k in range(folds)]).T
+
+
+def not_beaten(scores, by):
+    """Planes that none of some others beats by more than one standard error of the differences, in fractions."""
+    rows = [[Fraction(str(round(float(v), 9))) for v in row] for row in scores]
+    others = [[Fraction(str(round(float(v), 9))) for v in row] for row in by]
+    folds = scores.shape[1]
+
+    def beats(a, b):
+        ahead = [x - y for x, y in zip(a, b, strict=True)]
+        mean = sum(ahead) / folds
+        variance = sum((x - mean) ** 2 for x in ahead) / (folds - 1) / folds if folds > 1 else 0
+        return mean > 0 and mean**2 > variance
+
+    return [k for k, row in enumerate(rows) if not any(beats(other, row) for other in others)]
+
+
 def test_one_standard_error_gives_a_sparser_plane_that_is_nearly_as_good(ionosphere):
     best = LPSVCCV(cv=5).fit(*ionosphere)
     sparse = LPSVCCV(cv=5, rule="1se").fit(*ionosphere)
@@ -97,6 +124,45 @@ def test_one_standard_error_gives_a_sparser_plane_that_is_nearly_as_good(ionosph
     assert (sparse.coef_ != 0).sum() == results["n_features"][within].min()
     assert sparse.nu_ < best.nu_
     assert (sparse.coef_ != 0).sum() < (best.coef_ != 0).sum()
+
+
+tables = st.integers(1, 5).flatmap(
+    lambda folds: st.lists(
+        st.tuples(st.lists(st.integers(0, 4), min_size=folds, max_size=folds), st.integers(0, 3)),
+        min_size=1,
+        max_size=6,
+    )
+)
+
+
+@given(tables)
+def test_a_plane_is_chosen_as_fractions_say(table):
+    scores = np.array([row for row, _ in table]) / 8.0
+    counts = np.array([count for _, count in table])
+    means = scores.mean(axis=1)
+    chosen = choose_plane(scores, counts, "1se")
+    others = [k for k in range(len(counts)) if counts[k] > 0]
+    constant = [k for k in not_beaten(scores, scores[others]) if counts[k] == 0]
+    if constant or not others:
+        # A constant plane is chosen exactly if no other beats it.
+        assert counts[chosen] == 0
+    else:
+        # If any plane beats all constant ones, the chosen one does.
+        flat = scores[counts == 0]
+        beating = [k for k in others if all(not not_beaten(c[None], scores[[k]]) for c in flat)]
+        among = beating or others
+        top = max(among, key=lambda k: means[k])
+        spread = scores[top].std(ddof=1) / len(scores[0]) ** 0.5 if len(scores[0]) > 1 else 0.0
+        assert chosen in among
+        assert means[chosen] >= means[top] - spread
+        sparser = [k for k in among if counts[k] < counts[chosen]]
+        assert all(means[k] < means[top] - spread for k in sparser)
+    best = choose_plane(scores, counts, "best")
+    assert means[best] == means.max()
+    if counts[best] == 0:
+        # A constant plane is taken where it is better than all others, and not where it is as good.
+        assert not (means[counts > 0] == means.max()).any()
+    assert counts[choose_plane(scores, counts, "1se", allow_constant=False)] > 0 or not others
 
 
 @pytest.mark.parametrize("rule", ["best", "1se"])
@@ -137,7 +203,8 @@ def test_groups_and_weights_are_routed_to_splitter_and_scorer(wbc):
 def test_labels_that_no_plane_explains_still_give_a_classifier():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 6)
     y = np.array([0, 0, 1, 1] * 6)
-    svm = LPSVCCV(cv=3).fit(X, y)
+    with pytest.warns(ClearmarginWarning, match=r"plane is constant.*may have no linear"):
+        svm = LPSVCCV(cv=3).fit(X, y)
     assert set(svm.predict(X)) <= {0, 1}
 
 
@@ -147,6 +214,7 @@ def test_labels_that_no_plane_explains_still_give_a_classifier():
         ({"rule": "2se"}, r"rule must be one of 'best', '1se', not '2se'"),
         ({"max_features": 0}, r"max_features must be a whole number from 1 or None, not 0"),
         ({"max_features": 2.5}, r"max_features must be a whole number"),
+        ({"feature_groups": [0, 1]}, r"each of the 9 columns, not be of shape \(2,\)"),
         ({"nus": []}, r"nus must be positive numbers"),
         ({"nus": [0.1, -1.0]}, r"nus must be positive numbers, not \[0.1, -1.0\]"),
         ({"tol": 0.0}, r"tol must be a positive number"),

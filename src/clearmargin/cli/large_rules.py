@@ -25,7 +25,7 @@ from clearmargin.core.rule import Label
 from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import IntArray
 from clearmargin.exceptions import DataError
-from clearmargin.extract.class_rules import ExtractionOptions
+from clearmargin.extract.class_rules import DEFAULT_CRITERION, ExtractionOptions
 from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
 from clearmargin.extract.options import check_number_of_classes
 from clearmargin.extract.plane_check import check_plane
@@ -227,7 +227,7 @@ def _extract_on_sample(
     code = {label: k for k, label in enumerate(model.classes_.tolist())}
     true = np.array([code[label] for label in task.y.tolist()])
     options = ExtractionOptions(
-        arguments.criterion,
+        arguments.criterion or DEFAULT_CRITERION,
         max_depth=20,
         min_coverage=max(1, math.floor(least * len(X) / task.rows)),
         max_rules=arguments.max_rules,

@@ -124,6 +124,7 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.extract.class_rules import DEFAULT_CRITERION
     from clearmargin.store.reading import load_planes
 
     model = load_planes(arguments.model)
@@ -133,5 +134,5 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
     console.say(task.summary)
     rules, trace, right = extract_large(task, model, arguments)
     print_model(model, right, console)
-    kept = model.with_rules(rules, {"criterion": arguments.criterion})
+    kept = model.with_rules(rules, {"criterion": arguments.criterion or DEFAULT_CRITERION})
     return Found(task, rules, trace, kept, model_dict(model, right))

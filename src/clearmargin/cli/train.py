@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.cli.task import Task, read_task
 from clearmargin.cli.unseen import Recipe, inner_folds
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import ClearmarginWarning, DataError
 
 if TYPE_CHECKING:
     from clearmargin.extract import RuleExtractor
@@ -24,6 +25,7 @@ __all__ = [
     "claim_model",
     "encoder",
     "extract",
+    "feature_groups",
     "options_of_training",
     "positive_number",
     "prepare",
@@ -35,9 +37,6 @@ __all__ = [
 
 _OF_TRAINING = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
 CRITERIA = ("coverage", "volume", "coverage-lp", "coverage-exact")
-_FOLDS = 10
-# People can hold about so many conditions of a rule in their heads.
-_MOST_FEATURES = 6
 
 
 def whole_number(text: str) -> int:
@@ -85,7 +84,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-features",
         type=whole_number,
         metavar="N",
-        help=f"most features of the plane (default: {_MOST_FEATURES}); rules need few",
+        help="maximum number of features of the plane (default: 8); a category counts as one",
     )
     group.add_argument(
         "--balanced", action="store_true", help="let all classes weigh the same in training"
@@ -101,18 +100,22 @@ def add_extraction_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--criterion",
         choices=CRITERIA,
-        default="coverage",
-        help="what makes a rule good (default: coverage)",
+        help="what makes a rule good (default: volume); coverage takes longer and gives fewer rules",
     )
-    group.add_argument("--max-rules", type=whole_number, metavar="N", help="most rules a class")
     group.add_argument(
-        "--max-conditions", type=whole_number, metavar="N", help="most features in a rule"
+        "--max-rules", type=whole_number, metavar="N", help="maximum number of rules per class"
+    )
+    group.add_argument(
+        "--max-conditions",
+        type=whole_number,
+        metavar="N",
+        help="maximum number of features in a rule",
     )
     group.add_argument(
         "--min-coverage",
         type=whole_number,
         metavar="N",
-        help="fewest rows of the table under a rule (default: one in a thousand, at least 2)",
+        help="minimum number of rows under a rule (default: 2; one in a thousand if the table is too large to be held)",
     )
     group.add_argument(
         "--assume-ranges",
@@ -165,27 +168,57 @@ def encoder(task: Task, *, scale: bool) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    numbers = [name for name in task.X.columns if task.X[name].dtype.kind in "iuf"]
-    others = [name for name in task.X.columns if name not in numbers]
+    numbers, others = _numbers(task), _categories(task)
     # A category that only other rows of the table have gets a column of zeros, and so no weight.
-    levels: Any = "auto" if task.levels is None else [task.levels[name] for name in others]
+    categories = OneHotEncoder(categories=list(others.values()), sparse_output=False)
     return ColumnTransformer(
         [
             ("numbers", StandardScaler() if scale else "passthrough", numbers),
-            ("categories", OneHotEncoder(categories=levels, sparse_output=False), others),
+            ("categories", categories, list(others)),
         ],
         verbose_feature_names_out=False,
     )
 
 
+def _numbers(task: Task) -> list[Any]:
+    return [name for name in task.X.columns if task.X[name].dtype.kind in "iuf"]
+
+
+def _categories(task: Task) -> dict[Any, list[Any]]:
+    """The categories of each feature that is no number, in the order of their 0/1 columns."""
+    import numpy as np
+
+    numbers = set(_numbers(task))
+    others = [name for name in task.X.columns if name not in numbers]
+    if task.levels is not None:
+        return {name: list(task.levels[name]) for name in others}
+    return {name: np.unique(task.X[name].to_numpy(dtype=object)).tolist() for name in others}
+
+
+def feature_groups(task: Task) -> list[str]:
+    """Name the feature of each column that `encoder` gives.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+
+    Returns
+    -------
+    list of str
+        A number has one column, a category one for each of its values.
+    """
+    groups = [str(name) for name in _numbers(task)]
+    for name, values in _categories(task).items():
+        groups += [str(name)] * len(values)
+    return groups
+
+
 def train(task: Task, arguments: argparse.Namespace, console: Console) -> tuple[PlaneModel, Recipe]:
     """Train a sparse plane, and judge it on rows that it was not trained on; also give how it is trained again."""
     pipeline = _fit(task, arguments, quiet=console.quiet)
-    if _is_constant(pipeline):
-        raise DataError(
-            f"no plane tells the classes of {task.target!r} apart better than always saying the same; the other "
-            "columns may have nothing to do with it. Other things to try: --balanced, a larger --nu"
-        )
+    _refuse_constant(pipeline, task, arguments)
+    _note_doubts(pipeline, arguments, console)
     recipe = Recipe.of_task(task, lambda part: _model(part, _fit(part, arguments, quiet=True)))
     unseen = recipe.unseen(console, progress=False if console.quiet else "auto")
     return _model(task, pipeline, {} if unseen is None else unseen.facts()), recipe
@@ -198,12 +231,11 @@ def _fit(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
 
     svm = _machine(task, arguments, quiet=quiet)
     last = OneVsRestClassifier(svm) if len(task.counts) > 2 else svm
-    pipeline = make_pipeline(encoder(task, scale=True), last).fit(task.X, task.y)
-    if arguments.max_features is None and _is_constant(pipeline):
-        # Planes with few features are no better than none here; then with more.
-        caps = {name: None for name in pipeline.get_params() if name.endswith("max_features")}
-        pipeline.set_params(**caps).fit(task.X, task.y)
-    return pipeline
+    pipeline = make_pipeline(encoder(task, scale=not hasattr(svm, "scale")), last)
+    with warnings.catch_warnings():
+        # What is known is said by `_note_doubts`, in the words of the command line.
+        warnings.filterwarnings("ignore", "no plane", ClearmarginWarning)
+        return pipeline.fit(task.X, task.y)
 
 
 def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
@@ -223,27 +255,71 @@ def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> Pla
 
 
 def _machine(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
-    from clearmargin.linear import LPSVC, LPSVCCV
+    """Make the machine, not yet trained: that of `RuleExtractor` unless the user gives a cost."""
+    from clearmargin.linear import LPSVC
+    from clearmargin.linear.default_machine import FOLDS, default_machine
 
     weight = "balanced" if arguments.balanced else None
     # Every fold needs a member of every class.
-    folds = min(_FOLDS, *task.counts.values())
+    folds = min(FOLDS, *task.counts.values())
     if arguments.nu is not None or folds < 2:
-        if arguments.max_features is not None:
+        if arguments.max_features is not None and arguments.nu is not None:
             raise DataError("--max-features is a choice among values of nu; leave out --nu")
+        if arguments.max_features is not None:
+            rare = next(label for label, count in task.counts.items() if count < 2)
+            raise DataError(
+                f"--max-features chooses features by cross-validation, which needs two rows of each class; {rare!r} "
+                "has one. Leave it out, or add rows"
+            )
         return LPSVC(arguments.nu or 1.0, class_weight=weight)
-    return LPSVCCV(
+    return default_machine(
+        folds,
+        max_features=arguments.max_features,
         cv=inner_folds(task, folds),
-        rule="1se",
-        max_features=arguments.max_features or _MOST_FEATURES,
+        feature_groups=feature_groups(task),
         class_weight=weight,
+        # Accuracy would choose planes that neglect the class that the weights are for.
+        scoring="balanced_accuracy" if arguments.balanced else None,
         progress=False if quiet else "auto",
     )
 
 
-def _is_constant(pipeline: Any) -> bool:
+def _refuse_constant(pipeline: Any, task: Task, arguments: argparse.Namespace) -> None:
+    """Raise if the plane predicts the same class everywhere, in words that fit what the user chose."""
     parts = getattr(pipeline[-1], "estimators_", [pipeline[-1]])
-    return not any(part.coef_.any() for part in parts)
+    if any(part.coef_.any() for part in parts):
+        return
+    if arguments.nu is not None:
+        raise DataError(
+            f"with --nu {arguments.nu:g} the plane is constant, it predicts the same class of {task.target!r} for all "
+            "rows; try a larger --nu, or leave it out, so that cross-validation chooses it"
+        )
+    advice = "" if arguments.balanced else "; if one class is rare, try --balanced"
+    better = [d for d in (getattr(part, "doubt_", None) for part in parts) if d and d.more_features]
+    if better:
+        most = max(doubt.more_features for doubt in better)
+        raise DataError(
+            f"all planes with at most {better[0].cap:.0f} features are constant, they predict the same class of "
+            f"{task.target!r} for all rows; with more features there are better ones: try --max-features {most}{advice}"
+        )
+    raise DataError(
+        f"all planes that were tried are constant: no linear combination of the features tells the classes of "
+        f"{task.target!r} apart better than predicting the same class for all rows{advice}"
+    )
+
+
+def _note_doubts(pipeline: Any, arguments: argparse.Namespace, console: Console) -> None:
+    """Say where no plane beats a constant one."""
+    last = pipeline[-1]
+    parts = getattr(last, "estimators_", [last])
+    for k, part in enumerate(parts):
+        doubt = getattr(part, "doubt_", None)
+        if doubt is None:
+            continue
+        about = f"class {last.classes_[k]!s}: " if len(parts) > 1 else ""
+        advice = "" if arguments.balanced else " If one class is rare, try --balanced."
+        more = f"--max-features {doubt.more_features} or more"
+        console.note(f"{about}{doubt.finding()}. {doubt.cause(more=more)}{advice}")
 
 
 def _chosen(svm: Any) -> dict[str, Any]:
@@ -262,15 +338,14 @@ def extract(task: Task, model: PlaneModel, arguments: argparse.Namespace) -> Rul
             for name, kinds in zip(model.space.names, model.space.categories, strict=True)
             if kinds is None
         }
-    return RuleExtractor(
-        model,
-        criterion=arguments.criterion,
-        max_rules=arguments.max_rules,
-        max_conditions=arguments.max_conditions,
-        min_coverage=arguments.min_coverage or max(2, len(task.X) // 1000),
-        bounds=bounds,
-        progress=False if arguments.quiet else "auto",
-    ).fit(task.X, task.y)
+    # What the user does not choose is as in Python.
+    chosen = {
+        name: getattr(arguments, name)
+        for name in ("criterion", "max_rules", "max_conditions", "min_coverage")
+        if getattr(arguments, name) is not None
+    }
+    progress: Any = False if arguments.quiet else "auto"
+    return RuleExtractor(model, bounds=bounds, progress=progress, **chosen).fit(task.X, task.y)
 
 
 def claim_model(arguments: argparse.Namespace) -> Path | None:

@@ -26,7 +26,14 @@ from clearmargin.programs.short_corner import short_corner
 from clearmargin.programs.side import Index, Region, Side
 from clearmargin.programs.volume_corner import volume_corner
 
-__all__ = ["CRITERIA", "ClassBoxes", "ExtractionOptions", "boxes_of_class"]
+__all__ = [
+    "CRITERIA",
+    "DEFAULT_CRITERION",
+    "DEFAULT_MIN_COVERAGE",
+    "ClassBoxes",
+    "ExtractionOptions",
+    "boxes_of_class",
+]
 
 CRITERIA = (
     "volume",
@@ -37,6 +44,10 @@ CRITERIA = (
     "coverage-exact",
 )
 
+
+# What `RuleExtractor` and the command line do where nobody chooses.
+DEFAULT_CRITERION = "volume"
+DEFAULT_MIN_COVERAGE = 2
 
 # With more points than this, boxes are searched for on a sample of them, and then counted on all.
 _MOST_POINTS = 30_000

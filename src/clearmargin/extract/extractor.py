@@ -18,6 +18,7 @@ from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
 from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.extract.cases import check_cases, check_table, has_unknown_category
+from clearmargin.extract.class_rules import DEFAULT_CRITERION, DEFAULT_MIN_COVERAGE
 from clearmargin.extract.domain import read_bounds
 from clearmargin.extract.explain import Explainer, Explanations, Reference
 from clearmargin.extract.explanation import Explanation
@@ -56,8 +57,9 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     ----------
     estimator : classifier, optional
         Any linear classifier, bare or at the end of a pipeline of affine steps. A fitted one is used as it is, another
-        one is cloned and fitted. By default `LPSVCCV(rule="1se", max_features=8)`, inside one-vs-rest for more than
-        two classes.
+        one is cloned and fitted. By default `LPSVCCV(rule="1se", max_features=8, scale=True, allow_constant=False)`
+        with up to ten folds, inside one-vs-rest for more than two classes; a warning says where no plane beats a
+        constant prediction.
     criterion : str, default "volume"
         What makes a box good: "volume", the largest; "coverage", the one with most points, by pair exchange in several
         searches; "coverage-lp", the linear program of the paper (eq. 17) with a slack for each point
@@ -123,9 +125,9 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self,
         estimator: Any = None,
         *,
-        criterion: str = "volume",
+        criterion: str = DEFAULT_CRITERION,
         max_depth: int = 20,
-        min_coverage: int = 2,
+        min_coverage: int = DEFAULT_MIN_COVERAGE,
         max_rules: int | None = None,
         bounds: Any = "data",
         disjoint: bool = True,

@@ -24,8 +24,6 @@ from clearmargin.linear.validation import naming_columns
 
 __all__ = ["class_codes", "is_fitted", "read_labels", "train"]
 
-_FOLDS = 10
-
 
 def is_fitted(estimator: Any) -> bool:
     """Whether an estimator can be used as it is.
@@ -49,7 +47,7 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
     Parameters
     ----------
     estimator : classifier or None
-        None stands for a sparse support vector machine.
+        None stands for the default machine, a sparse support vector machine.
     X, y
         Training data.
     params : dict
@@ -73,22 +71,28 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
-    model = _default(y).fit(X, y, **params)
-    if any(part.coef_.any() for part in getattr(model, "estimators_", [model])):
-        return model
-    # Planes with few features are no better than none here; then with more.
-    caps = {name: None for name in model.get_params() if name.endswith("max_features")}
-    return model.set_params(**caps).fit(X, y, **params)
-
-
-def _default(y: Any) -> Any:
-    from clearmargin.linear import LPSVC, LPSVCCV
+    from clearmargin.linear.default_machine import default_machine
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
-    # Every fold needs a member of every class.
-    folds = int(min(_FOLDS, counts.min()))
-    svm = LPSVCCV(cv=folds, rule="1se", max_features=8) if folds >= 2 else LPSVC()
-    return svm if len(counts) <= 2 else OneVsRestClassifier(svm)
+    svm = default_machine(int(counts.min()))
+    model = (svm if len(counts) <= 2 else OneVsRestClassifier(svm)).fit(X, y, **params)
+    parts = getattr(model, "estimators_", [model])
+    if not any(part.coef_.any() for part in parts):
+        more = [d.more_features for d in (getattr(part, "doubt_", None) for part in parts) if d]
+        if any(more):
+            most = max(count for count in more if count)
+            raise DataError(
+                f"all planes with at most {parts[0].max_features} features are constant, so there are no rules to "
+                f"extract; with more features there are better ones: RuleExtractor(LPSVCCV(max_features={most}, "
+                "scale=True))"
+            )
+        raise DataError(
+            "all planes that were tried are constant: no linear combination of the features tells the classes apart "
+            "better than predicting the same class everywhere, so there are no rules of a plane to extract. "
+            "SurrogateRules takes any classifier, also those that are not linear; if one class is rare, try "
+            "RuleExtractor(LPSVCCV(class_weight='balanced', scoring='balanced_accuracy'))"
+        )
+    return model
 
 
 def class_codes(labels: Any, classes: Any) -> IntArray:

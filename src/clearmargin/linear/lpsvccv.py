@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -22,13 +23,17 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
 from clearmargin.core.progress import Progress, progress_bar
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.linear.doubt import Doubt
 from clearmargin.linear.lpsvc import LPSVC
 from clearmargin.linear.path_scores import (
     Fold,
+    Grid,
     Tried,
+    choose_plane,
     count_features,
     features_within,
     results,
@@ -55,11 +60,9 @@ IntArray = NDArray[np.intp]
 _STEP, _GRID_STEPS = math.sqrt(2.0), 20
 # Nine decades without any feature: no plane is better than a constant.
 _SEARCH_STEPS = 60
-# Enough to tell apart two features that enter within a millionth of each other.
-_BISECTIONS = 20
+# So far below the end of the path a plane is constant in the folds, too, where the end lies a little elsewhere.
+_CONSTANT_SHARE = 1.0 / 8.0
 _RULES = ("best", "1se")
-# A loss of so many standard errors of the best score is called much; it is a rule of thumb, as folds share rows.
-_MUCH = 2.0
 
 
 @dataclass(frozen=True)
@@ -71,31 +74,46 @@ class _Task:
     weight: FloatArray
     routed: Any
     splits: list[Any]
+    groups: IntArray
+    # Not scaled: scorers look at the table as it is.
+    table: Any
 
 
 class LPSVCCV(PlaneClassifier):
     """1-norm support vector classifier that chooses `nu` by cross-validation, with an eye on sparsity.
 
     Boxes, and people, need planes with few features. The plain maximum of the cross-validated score keeps many;
-    the rule of one standard error and the cap `max_features` give sparser planes of about the same quality.
+    the rule of one standard error and the cap `max_features` give sparser planes.
 
     Parameters
     ----------
     nus : array-like of float, optional
-        Values of `nu` to try. By default a grid of 20 values by factors of the square root of 2, upwards from
-        where the first feature enters, so that it fits the number of rows and the scale of the data.
+        Values of `nu` to try. By default a constant plane, and a grid of 20 values by factors of the square root of
+        2, upwards from where the first feature enters, so that it fits the number of rows and the scale of the data.
     cv : int, splitter or iterable, default 10
         Folds by which `nu` is chosen; an int means stratified folds, at most as many as the rarer class has rows. For
         groups and times, see `fit`.
     rule : {"best", "1se"}, default "best"
-        "best" takes the highest mean score (of equal ones the sparsest plane); "1se" the sparsest plane whose mean
-        score is within one standard error of it.
+        "best" takes the highest mean score, of equal ones the sparsest plane; "1se" the sparsest plane whose mean score
+        is within one standard error of it, and which beats a constant plane by more than one standard error of the
+        differences in the same folds, if any plane does.
     max_features : int, optional
-        Only planes with at most so many features, fitted to all data, are considered. Early planes of a path are
-        shrunken ones; where the cap costs more than two standard errors of the best score (with a single split:
-        anything), the features of the fullest plane of the grid within it are kept, in each fold its own, and `nu` is
-        chosen anew among planes over these alone, if these score better. Where no plane is within the cap, the
-        heaviest features of the sparsest one are kept.
+        Maximum number of features of the plane. Early planes of a path are shrunken ones. So where planes of the grid
+        have more features, the first ones that enter are selected, in each fold its own, and planes are trained anew
+        over these alone, with another grid of `nu`; the choice is among these and the planes of the path within the
+        cap.
+    feature_groups : array-like of shape (n,), optional
+        For each column the feature that it belongs to, a number or a name. Columns of the same feature, such as the
+        0/1 columns of a category, count as one for `max_features` and are selected together. By default each column
+        is a feature.
+    allow_constant : bool, default True
+        Whether the plane may be constant where there is another one: with the rule "best" if it is better than all
+        others, with "1se" if nothing beats it by more than one such standard error. A warning says so. If not, there
+        is a warning where nothing beats a constant plane.
+    scale : bool, default False
+        Whether columns count in units of their standard deviations, rounded to powers of two, so that features of
+        very different units have the same chance. The 0/1 columns of a feature of several columns stay as they are.
+        Weights are in the units of the table in any case.
     scoring : str or callable, optional
         How to score a fold; accuracy by default.
     class_weight, fit_intercept, tol
@@ -116,9 +134,16 @@ class LPSVCCV(PlaneClassifier):
         Training and test rows of the search, how they were made, and how many rows occur in both parts of a fold.
     cv_results_ : dict of ndarrays
         Scores by which the value was chosen. They are no estimate for other rows: the highest of many is too high.
-        For each value: `nu`, `n_features` (of the plane fitted to all data), `mean_test_score`, `std_test_score`,
-        `se_test_score`, `rank_test_score` and `split<k>_test_score`. Where `features_` are not all columns, these are
-        planes over them.
+        For each value: `nu`, `n_features` (of the plane fitted to all data; 0 if it is constant),
+        `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score` and `split<k>_test_score`. Where
+        `features_` are not all columns, these are planes over them.
+    scale_ : ndarray of float
+        What columns are divided by in training; all 1 unless `scale`. The plane is that of `LPSVC(nu_)` on the scaled
+        columns `features_`, with its weights divided by their `scale_`, which is exact. `objective_` and `gap_` are
+        those of the scaled columns.
+    doubt_ : Doubt or None
+        What is known where no plane within the cap beats a constant one by more than one standard error; None where one
+        does, or where `nus` give no constant plane to compare with.
     coef_, intercept_, hyperplane_, objective_, gap_, classes_, n_features_in_, feature_names_in_
         As for `LPSVC`, fitted to all rows and the columns `features_` with `nu_`: the optimum that `gap_` certifies is
         that over these columns.
@@ -143,6 +168,9 @@ class LPSVCCV(PlaneClassifier):
         cv: Any = 10,
         rule: str = "best",
         max_features: int | None = None,
+        feature_groups: Any = None,
+        allow_constant: bool = True,
+        scale: bool = False,
         scoring: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = True,
@@ -154,6 +182,9 @@ class LPSVCCV(PlaneClassifier):
         self.cv = cv
         self.rule = rule
         self.max_features = max_features
+        self.feature_groups = feature_groups
+        self.allow_constant = allow_constant
+        self.scale = scale
         self.scoring = scoring
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
@@ -200,16 +231,16 @@ class LPSVCCV(PlaneClassifier):
         weight = point_costs(labels, sample_weight, None, points)
         routed = self._route(None if sample_weight is None else weight, groups, params)
         self.folds_ = self._folds(points, labels, routed, groups, times)
-        task = _Task(points, labels, weight, routed, list(self.folds_.pairs))
-        self.features_ = np.arange(points.shape[1])
-        tried = self._try(task, self.features_, [self.features_] * len(task.splits))
-        if self._cap_costs(tried.table):
+        features = self._features(points.shape[1])
+        self.scale_ = self._scales(points[weight > 0], features)
+        scaled = _divided(points, self.scale_)
+        task = _Task(scaled, labels, weight, routed, list(self.folds_.pairs), features, points)
+        everything = np.arange(points.shape[1])
+        looks = [self._try(task, everything, [everything] * len(task.splits))]
+        if len(looks[0].kept) and (looks[0].table["n_features"] > self._cap()).any():
             # A fold that used the features of all data would have seen the rows that it is scored by.
-            again = self._try(task, tried.kept, tried.kept_in_folds)
-            if self._best_within(again.table) > self._best_within(tried.table):
-                self.features_, tried = tried.kept, again
-        self.cv_results_ = tried.table
-        self.nu_ = float(self.cv_results_["nu"][self._choose()])
+            looks.append(self._try(task, looks[0].kept, looks[0].kept_in_folds))
+        self._choose(looks)
         self._fit_chosen(task)
         return self
 
@@ -217,31 +248,54 @@ class LPSVCCV(PlaneClassifier):
         """Score a grid of planes over some columns, which each fold has of its own."""
         data = self._data(_take(task.points, columns), task.labels, task.weight)
         path = LPSVMPath(data, tol=self.tol)
-        nus = self._grid(path, zero_penalty(data) or float(data.cost.sum()))
-        solved = [sparse.csr_array(path.solve(1.0 / nu).w[None, :]) for nu in nus]
+        groups = task.groups[columns]
+        grid = Grid(self._grid(path, data), self._cap(), task.groups)
+        solved = [sparse.csr_array(path.solve(1.0 / nu).w[None, :]) for nu in grid.nus]
         planes = sparse.vstack(solved, format="csr")
-        scored = self._score_folds(task, in_folds, nus)
+        scored = self._score_folds(task, in_folds, grid)
         scores = np.array([scores for scores, _ in scored]).T
         return Tried(
-            results(nus, scores, np.diff(planes.indptr).astype(np.intp)),
-            features_within(planes, self._cap()),
+            columns,
+            results(grid.nus, scores, count_features(planes, groups)),
+            scores,
+            columns[features_within(planes, self._cap(), groups)],
             [kept for _, kept in scored],
         )
 
     def _fit_chosen(self, task: _Task) -> None:
-        points, labels = task.points, task.labels
-        final = LPSVC(
+        final = self._fit_plane(task, self.features_)
+        w = np.zeros((1, task.points.shape[1]))
+        w[0, self.features_] = final.coef_[0]
+        plane = sparse.csr_array(w)
+        if count_features(plane, task.groups)[0] > self._cap():
+            # Where optimal planes are many, the path may have met another one, with fewer features.
+            self.features_: IntArray = features_within(plane, self._cap(), task.groups)
+            final = self._fit_plane(task, self.features_)
+            w[:] = 0.0
+            w[0, self.features_] = final.coef_[0]
+        self._set_plane(w[0] / self.scale_, float(final.intercept_[0]), task.labels.classes)
+        self.objective_, self.gap_, self.n_iter_ = final.objective_, final.gap_, final.n_iter_
+
+    def _fit_plane(self, task: _Task, columns: IntArray) -> LPSVC:
+        """Train the plane for the chosen `nu` over the chosen columns."""
+        svm = LPSVC(
             self.nu_,
             class_weight=self.class_weight,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
-        ).fit(
-            _take(points, self.features_), labels.classes[labels.codes], sample_weight=task.weight
         )
-        w = np.zeros(points.shape[1])
-        w[self.features_] = final.coef_[0]
-        self._set_plane(w, float(final.intercept_[0]), labels.classes)
-        self.objective_, self.gap_, self.n_iter_ = final.objective_, final.gap_, final.n_iter_
+        points, labels = _take(task.points, columns), task.labels
+        return svm.fit(points, labels.classes[labels.codes], sample_weight=task.weight)
+
+    def _scales(self, points: Any, groups: IntArray) -> FloatArray:
+        """What to divide columns by: powers of two, so that no value and no weight is rounded."""
+        scales = np.ones(points.shape[1])
+        if self.scale:
+            spread = _standard_deviations(points)
+            alone = np.bincount(groups)[groups] == 1
+            usable = alone & (spread > 0) & np.isfinite(spread)
+            scales[usable] = np.exp2(np.round(np.log2(spread[usable])))
+        return scales
 
     def _cap(self) -> float:
         return math.inf if self.max_features is None else self.max_features
@@ -253,29 +307,30 @@ class LPSVCCV(PlaneClassifier):
                 f"max_features must be a whole number from 1 or None, not {cap!r}"
             )
 
-    def _grid(self, path: LPSVMPath, end: float) -> FloatArray:
-        """The values to try; `end` is the penalty up to which all weights are known to be zero."""
+    def _features(self, n: int) -> IntArray:
+        """The feature of each column, as numbers."""
+        if self.feature_groups is None:
+            return np.arange(n)
+        given = np.asarray(self.feature_groups)
+        if given.shape != (n,):
+            raise InvalidValueError(
+                f"feature_groups must name the feature of each of the {n} columns, not be of shape {given.shape}"
+            )
+        return np.unique(given, return_inverse=True)[1].astype(np.intp)
+
+    def _grid(self, path: LPSVMPath, data: LPSVMData) -> FloatArray:
+        """The values to try; the first default one gives a constant plane."""
         if self.nus is not None:
             nus = np.unique(np.asarray(self.nus, dtype=np.float64).ravel())
             if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
                 raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
             return nus
+        # Up to this penalty all weights are known to be zero.
+        end = zero_penalty(data) or float(data.cost.sum())
         steps = (_STEP ** np.arange(1, _SEARCH_STEPS + 1) / end).tolist()
-        first = float(next((nu for nu in steps if count_features(path, nu)), steps[0]))
-        first = self._within_cap(path, first)
-        return np.asarray(first * _STEP ** np.arange(_GRID_STEPS))
-
-    def _within_cap(self, path: LPSVMPath, first: float) -> float:
-        """Go back from a value with too many features to one within the cap, or with none."""
-        cap = self._cap()
-        low, high = first / _STEP, first
-        for _ in range(_BISECTIONS):
-            if count_features(path, high) <= cap:
-                return high
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if not count_features(path, middle) else (low, middle)
-        # At the end of the path itself, planes with and without features tie.
-        return low * (1.0 - 1e-6)
+        first = float(next((nu for nu in steps if path.solve(1.0 / nu).w.any()), steps[0]))
+        grid = first * _STEP ** np.arange(_GRID_STEPS)
+        return np.concatenate([[_CONSTANT_SHARE / end], grid])
 
     def _data(self, points: Any, labels: TwoClasses, weight: FloatArray) -> LPSVMData:
         """The program with nu = 1 / penalty; points of weight zero are left out."""
@@ -310,19 +365,18 @@ class LPSVCCV(PlaneClassifier):
         return Fold(
             self._data(_take(points[train], columns), _part(labels, train), task.weight[train]),
             columns,
-            points[test],
+            self.scale_,
+            task.table[test],
             labels.classes[labels.codes[test]],
             {k: _safe_indexing(v, test) for k, v in given if v is not None},
         )
 
     def _score_folds(
-        self, task: _Task, in_folds: Sequence[IntArray], nus: FloatArray
+        self, task: _Task, in_folds: Sequence[IntArray], grid: Grid
     ) -> list[tuple[list[float], IntArray]]:
-        scorer, cap, classes = self._scorer(), self._cap(), task.labels.classes
+        scorer, classes = self._scorer(), task.labels.classes
         jobs = (
-            delayed(score_fold)(
-                self._fold(task, split, columns), nus, cap, self.tol, scorer, classes
-            )
+            delayed(score_fold)(self._fold(task, split, columns), grid, self.tol, scorer, classes)
             for split, columns in zip(task.splits, in_folds, strict=True)
         )
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -333,35 +387,20 @@ class LPSVCCV(PlaneClassifier):
                 advance()
         return scored
 
-    def _allowed(self, table: dict[str, NDArray[Any]]) -> IntArray:
-        """The places of planes within the cap."""
-        allowed = np.flatnonzero(table["n_features"] <= self._cap())
-        # A plane without features says the same of everybody; it is taken only where there is no other.
-        with_features = allowed[table["n_features"][allowed] > 0]
-        return with_features if len(with_features) else allowed
-
-    def _best_within(self, table: dict[str, NDArray[Any]]) -> float:
-        return float(table["mean_test_score"][self._allowed(table)].max(initial=-np.inf))
-
-    def _cap_costs(self, table: dict[str, NDArray[Any]]) -> bool:
-        """Whether the best plane within the cap, if there is one, is much worse than the best of all."""
-        best = int(np.argmax(table["mean_test_score"]))
-        least = float(table["mean_test_score"][best] - _MUCH * table["se_test_score"][best])
-        return self._best_within(table) < least
-
-    def _choose(self) -> int:
-        """The place of the value to take among those tried."""
-        table = self.cv_results_
-        allowed = self._allowed(table)
-        mean, count = table["mean_test_score"][allowed], table["n_features"][allowed]
-        best = int(np.argmax(mean))
-        least = mean[best]
-        if self.rule == "1se":
-            least -= table["se_test_score"][allowed][best]
-        good = np.flatnonzero(mean >= least)
-        # The sparsest of the good ones; of equally sparse ones the best, then the one with the smallest nu.
-        order = np.lexsort((good, -mean[good], count[good]))
-        return int(allowed[good[order[0]]])
+    def _choose(self, looks: Sequence[Tried]) -> None:
+        """Choose a plane within the cap among all that were tried."""
+        counts = [tried.table["n_features"] for tried in looks]
+        within = [np.flatnonzero(count <= self._cap()) for count in counts]
+        # Planes over the features that the cap left are within it; so there is always one.
+        scores = np.vstack([t.scores[rows] for t, rows in zip(looks, within, strict=True)])
+        count = np.concatenate([c[rows] for c, rows in zip(counts, within, strict=True)])
+        place = choose_plane(scores, count, self.rule, allow_constant=self.allow_constant)
+        look = int(place >= len(within[0]))
+        self.features_, self.cv_results_ = looks[look].columns, looks[look].table
+        self.nu_ = float(self.cv_results_["nu"][within[look][place - look * len(within[0])]])
+        self.doubt_ = Doubt.about(looks[0], scores, count, place, self._cap())
+        if self.doubt_ is not None and (self.doubt_.is_constant or not self.allow_constant):
+            warnings.warn(self.doubt_.in_python(), ClearmarginWarning, stacklevel=3)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata `fit` passes on to the splitter and the scorer."""
@@ -387,3 +426,20 @@ def _part(labels: TwoClasses, rows: Any) -> TwoClasses:
 def _take(points: Any, columns: IntArray) -> Any:
     # All columns are the rule, and worth no copy.
     return points if len(columns) == points.shape[1] else points[:, columns]
+
+
+def _standard_deviations(points: Any) -> FloatArray:
+    if sparse.issparse(points):
+        _, variance = mean_variance_axis(points, axis=0)
+        return np.sqrt(np.asarray(variance, dtype=np.float64))
+    return np.asarray(points.std(axis=0), dtype=np.float64)
+
+
+def _divided(points: Any, scales: FloatArray) -> Any:
+    if (scales == 1.0).all():
+        return points
+    if isinstance(points, np.ndarray):
+        return points / scales
+    scaled = points.copy()
+    inplace_column_scale(scaled, 1.0 / scales)
+    return scaled

@@ -16,10 +16,21 @@ from clearmargin.linear.lpsvc import LPSVC
 from clearmargin.programs.lpsvm import LPSVMData
 from clearmargin.programs.lpsvm_path import LPSVMPath
 
-__all__ = ["Fold", "Tried", "count_features", "features_within", "results", "score_fold"]
+__all__ = [
+    "Fold",
+    "Grid",
+    "Tried",
+    "choose_plane",
+    "count_features",
+    "features_within",
+    "leads",
+    "results",
+    "score_fold",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -29,80 +40,200 @@ class Fold:
     # Over some columns of the table; a scorer looks at the whole table.
     train: LPSVMData
     columns: IntArray
+    # What all columns are divided by in training; the table of the scorer is as the user has it.
+    scale: FloatArray
     X_test: Any
     y_test: NDArray[Any]
     score_params: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A grid of planes: their scores, and the features that a cap leaves, of all data and of each fold."""
+class Grid:
+    """The planes to try: values of `nu`, the maximum number of features, and which columns are one feature."""
 
+    nus: FloatArray
+    cap: float
+    groups: IntArray
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A grid of planes: their scores, and the columns that a cap leaves, of all data and of each fold."""
+
+    columns: IntArray
     table: dict[str, NDArray[Any]]
+    scores: FloatArray
     kept: IntArray
     kept_in_folds: list[IntArray]
 
 
 def score_fold(
-    fold: Fold,
-    nus: FloatArray,
-    cap: float,
-    tol: float,
-    scorer: Callable[..., float],
-    classes: NDArray[Any],
+    fold: Fold, grid: Grid, tol: float, scorer: Callable[..., float], classes: NDArray[Any]
 ) -> tuple[list[float], IntArray]:
     """Score the whole path on one fold, each plane starting from the one before; give what a cap leaves, too."""
     path = LPSVMPath(fold.train, tol=tol)
     planes, scores = [], []
-    for nu in nus:
+    for nu in grid.nus:
         solution = path.solve(1.0 / nu)
         w = np.zeros(fold.X_test.shape[1])
         w[fold.columns] = solution.w
         model = LPSVC(nu)
-        model._set_plane(w, solution.b, classes)
+        model._set_plane(w / fold.scale, solution.b, classes)
         model.n_features_in_ = len(w)
         scores.append(float(scorer(model, fold.X_test, fold.y_test, **fold.score_params)))
         planes.append(sparse.csr_array(w[None, :]))
-    return scores, features_within(sparse.vstack(planes, format="csr"), cap)
+    return scores, features_within(sparse.vstack(planes, format="csr"), grid.cap, grid.groups)
 
 
-def features_within(planes: sparse.csr_array, cap: float) -> IntArray:
-    """The features of the fullest plane of a grid that has at most `cap` of them.
+def features_within(planes: sparse.csr_array, cap: float, groups: IntArray) -> IntArray:
+    """Select the columns of at most `cap` features along a path of planes.
+
+    These are the features of the plane with most of them among those within the cap, and then, as long as there is
+    room, those that enter with the planes after it, the one with the largest weights of a plane first.
 
     Parameters
     ----------
     planes : sparse array of shape (k, n)
         Weights of the planes of the grid, for growing `nu`.
     cap : float
-        Most features.
+        Maximum number of features.
+    groups : ndarray of int of shape (n,)
+        The feature that each column belongs to; columns of a category share one.
 
     Returns
     -------
     ndarray of int
-        Columns; of equally full planes those of the last. Where even the sparsest plane has more, its `cap` heaviest;
-        none where all planes are constant.
+        Columns, all of each feature; of planes with equally many features the last counts. None where all planes
+        are constant.
 
     Examples
     --------
     >>> planes = sparse.csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.5], [0.1, 2.0, 1.0]])
-    >>> features_within(planes, 2)
+    >>> features_within(planes, 2, np.arange(3))
+    array([1, 2])
+    >>> features_within(planes, 1, np.array([0, 1, 1]))
     array([1, 2])
     """
-    counts = np.diff(planes.indptr)
-    fits = np.flatnonzero((counts > 0) & (counts <= cap))
-    if len(fits):
-        place = fits[counts[fits] == counts[fits].max()][-1]
-    else:
-        place = np.argmin(np.where(counts > 0, counts, np.inf))
-    own = slice(planes.indptr[place], planes.indptr[place + 1])
-    columns, weights = planes.indices[own].astype(np.intp), np.abs(planes.data[own])
-    most = int(min(cap, len(columns)))
-    return np.sort(columns[np.argsort(-weights, kind="stable")[:most]])
+    counts = count_features(planes, groups)
+    fits = np.flatnonzero(counts <= cap)
+    place = fits[counts[fits] == counts[fits].max()][-1] if len(fits) else int(np.argmin(counts))
+    kept: list[int] = []
+    # Planes before it come last: they have features that it lost again.
+    for k in (*range(place, planes.shape[0]), *range(place)):
+        room = int(min(cap, len(groups))) - len(kept)
+        if room <= 0:
+            break
+        kept += [group for group in _by_weight(planes, k, groups) if group not in kept][:room]
+    return np.flatnonzero(np.isin(groups, kept))
 
 
-def count_features(path: LPSVMPath, nu: float) -> int:
-    """How many features the plane for `nu` has."""
-    return int(np.count_nonzero(path.solve(1.0 / nu).w))
+def _by_weight(planes: sparse.csr_array, k: int, groups: IntArray) -> list[int]:
+    """The features of a plane, that with the largest weights first."""
+    entries = slice(planes.indptr[k], planes.indptr[k + 1])
+    owners = groups[planes.indices[entries]]
+    used, places = np.unique(owners, return_inverse=True)
+    weights = np.bincount(places, np.abs(planes.data[entries]), minlength=len(used))
+    order: list[int] = used[np.argsort(-weights, kind="stable")].tolist()
+    return order
+
+
+def count_features(planes: sparse.csr_array, groups: IntArray) -> IntArray:
+    """Count the features of each plane that have a weight; columns of one group are one feature.
+
+    Examples
+    --------
+    >>> planes = sparse.csr_array([[0.0, 0.0, 0.0], [1.0, 0.5, 2.0]])
+    >>> count_features(planes, np.arange(3)), count_features(planes, np.array([0, 1, 1]))
+    (array([0, 3]), array([0, 2]))
+    """
+    entries = zip(planes.indptr[:-1], planes.indptr[1:], strict=True)
+    return np.array(
+        [len(np.unique(groups[planes.indices[a:b]])) for a, b in entries], dtype=np.intp
+    )
+
+
+def choose_plane(
+    scores: FloatArray, counts: IntArray, rule: str, *, allow_constant: bool = True
+) -> int:
+    """Choose among planes by their scores in the same folds and their numbers of features.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (k, folds)
+        Of each plane in each fold.
+    counts : ndarray of int of shape (k,)
+        Number of features of each plane; 0 for a constant one.
+    rule : {"best", "1se"}
+        "best": the highest mean score; of equal ones the plane with the fewest features. "1se": the plane with the
+        fewest features whose mean score is within one standard error of the highest; where some planes beat a
+        constant one by more than one standard error of the differences, one of these.
+    allow_constant : bool, default True
+        Whether a constant plane may be chosen where there is another: by "best" if it is better than all others, by
+        "1se" if no other plane beats it by more than one standard error of the differences, fold by fold.
+
+    Returns
+    -------
+    int
+        The position of the plane; of equally good and sparse ones the first.
+
+    Examples
+    --------
+    The second plane is better than the constant one in every fold, and nearly as good as the third:
+
+    >>> scores = np.array([[0.6, 0.7, 0.6], [0.7, 0.8, 0.7], [0.7, 0.8, 0.8]])
+    >>> choose_plane(scores, np.array([0, 1, 5]), "1se"), choose_plane(scores, np.array([0, 1, 5]), "best")
+    (1, 2)
+    """
+    mean = scores.mean(axis=1)
+    others = np.flatnonzero(counts > 0)
+    if not len(others) or (allow_constant and _constant_wins(scores, counts, rule)):
+        others = np.flatnonzero(counts == 0)
+    elif rule == "1se":
+        # Where all scores vary much, a useless plane is within one standard error, too.
+        better = leads(scores[others], scores[counts == 0]).all(axis=1)
+        others = others[better] if better.any() else others
+    best = others[np.argmax(mean[others])]
+    least = mean[best] - (_standard_error(scores[best]) if rule == "1se" else 0.0)
+    good = others[mean[others] >= least]
+    order = np.lexsort((good, -mean[good], counts[good]))
+    return int(good[order[0]])
+
+
+def _standard_error(scores: FloatArray) -> float:
+    folds = len(scores)
+    return float(scores.std(ddof=1) / np.sqrt(folds)) if folds > 1 else 0.0
+
+
+def _constant_wins(scores: FloatArray, counts: IntArray, rule: str) -> bool:
+    constant, others = scores[counts == 0], scores[counts > 0]
+    if rule == "best":
+        return bool(constant.mean(axis=1).max(initial=-np.inf) > others.mean(axis=1).max())
+    return bool((~leads(others, constant).any(axis=0)).any())
+
+
+def leads(planes: FloatArray, others: FloatArray) -> BoolArray:
+    """Tell which planes are better than others by more than one standard error of the differences in the folds.
+
+    Parameters
+    ----------
+    planes, others : ndarray of shape (k, folds) and (l, folds)
+        Scores.
+
+    Returns
+    -------
+    ndarray of bool of shape (k, l)
+        Whether one beats the other; with a single fold, whether its score is higher.
+
+    Examples
+    --------
+    >>> leads(np.array([[0.8, 0.9, 0.8]]), np.array([[0.6, 0.8, 0.7], [0.8, 0.8, 0.8]]))
+    array([[ True, False]])
+    """
+    ahead = planes[:, None, :] - others[None, :, :]
+    folds = ahead.shape[2]
+    error = ahead.std(axis=2, ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    # A lead in a single fold is exactly one standard error, and must not be decided by rounding.
+    return np.asarray(ahead.mean(axis=2) > error * (1 + 1e-9) + 1e-15)
 
 
 def results(
