@@ -17,6 +17,7 @@ from sklearn.svm import SVC, NuSVC, OneClassSVM
 
 from clearmargin.core import Box, FeatureSpace
 from clearmargin.datasets import load_pima, load_wbc
+from clearmargin.exceptions import DataError
 from clearmargin.kernel.certify import Certificate, certify
 
 KERNELS = {
@@ -294,8 +295,10 @@ def test_many_combinations_of_categories_are_proved_over_their_hull():
     y = np.where((X == "a").sum(axis=1) >= 1, "some", "none")
     model = make_pipeline(OneHotEncoder(), SVC(gamma=0.1, C=10.0)).fit(X, y)
     everything = Box.unbounded(3)  # 125 combinations
-    # Both classes are met, which the hull of the 0/1 columns does not tell from points between categories.
-    assert certify(model, everything, "some").status == "unknown"
+    # Both classes are met; a witness of the hull is between categories, and one beside it is a case.
+    answer = certify(model, everything, "some")
+    assert answer.status == "refuted"
+    assert model.predict(letters[answer.witness.astype(int)][None]).tolist() == ["none"]
     with_a = Box([-np.inf] * 3, [np.inf] * 3, sets={0: [0], 1: [1, 2, 3, 4], 2: [1, 2, 3, 4]})
     assert certify(model, with_a, "some").status == "proved"
     calm = make_pipeline(OneHotEncoder(), SVC(gamma=0.01, C=0.001, class_weight={"some": 9})).fit(
@@ -375,3 +378,38 @@ def test_time_is_limited_for_all_combinations_together(hard):
     assert time.perf_counter() - start < 5.0
     with pytest.raises(ValueError, match="time_limit"):
         certify(model, box, label, time_limit=0.0)
+
+
+def test_over_whole_numbers_the_answer_is_that_of_all_cases():
+    met = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 7, (25, 2)).astype(float)
+        y = np.where(X[:, 0] + rng.normal(0, 1.5, 25) > 3, "p", "n")
+        model = SVC(gamma=float(rng.choice([0.05, 0.3, 2.0])), C=10.0).fit(X, y)
+        low, high = np.sort(rng.uniform(-0.5, 6.5, (2, 2)), axis=0)
+        box = Box(low, high, rng.random(2) < 0.5, rng.random(2) < 0.5)
+        grid = np.stack(np.meshgrid(np.arange(7.0), np.arange(7.0)), axis=-1).reshape(-1, 2)
+        cases = grid[box.contains(grid)]
+        if not len(cases):
+            continue
+        space = FeatureSpace(["x0", "x1"], [0.0, 0.0], [6.0, 6.0], integer=True)
+        for label in ("n", "p"):
+            answer = certify(model, box, label, space=space)
+            right = model.predict(cases) == label
+            assert answer.status == ("proved" if right.all() else "refuted")
+            over_reals = certify(model, box, label).status
+            met.add((over_reals, answer.status))
+            if answer.status == "refuted":
+                assert (cases[~right] == answer.witness).all(axis=1).any()
+    # Some boxes hold a point of the other class between whole numbers alone.
+    assert {("refuted", "proved"), ("refuted", "refuted"), ("proved", "proved")} <= met
+
+
+def test_a_box_without_any_whole_number_is_refused():
+    model = SVC().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    space = FeatureSpace(["x0"], [0.0], [4.0], integer=True)
+    with pytest.raises(
+        DataError, match="the box is empty in 'x0': no number lies between its ends"
+    ):
+        certify(model, Box([1.2], [1.8]), 0, space=space)

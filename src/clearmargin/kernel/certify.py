@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clearmargin.core import Box, FeatureSpace
+from clearmargin.core import Box, Domain, FeatureSpace
 from clearmargin.core.rule import as_label
 from clearmargin.core.space import nearest_name
 from clearmargin.core.value import BoolArray, FloatArray
@@ -20,6 +20,8 @@ from clearmargin.programs.box_search import decide
 
 __all__ = ["Certificate", "certify", "class_position", "encoded_boxes"]
 
+# Features of a witness that are rounded to whole numbers in every way; further ones to the nearest.
+_MOST_BROKEN = 3
 # Combinations of categories that are looked at one by one; of more, the hull of their 0/1 columns is proved.
 _MOST_COMBINATIONS = 64
 
@@ -33,8 +35,8 @@ class Certificate:
     status : {"proved", "refuted", "unknown"}
         The answer.
     witness : ndarray of shape (n,) or None
-        For "refuted" a point of the box that the model classifies otherwise, in the user's units; a category is
-        given by its code.
+        For "refuted" a case of the box that the model classifies otherwise, in the user's units: inside of open bounds,
+        with one category of each feature, given by its code, and whole numbers where the space has them.
     nodes : int
         How many boxes were looked at.
     bound : float
@@ -84,8 +86,9 @@ def certify(
         The class in question; 1 (inside) or -1 (outside) for a one-class machine.
     space : FeatureSpace, optional
         Where features live: the box ends there, whether it is infinite or only larger, and the answer is about that
-        part of it. A kernel machine is proved over finite boxes. Features and categories are counted as in the space,
-        and found by their names; without a space, or where the model knows other names, as in the model.
+        part of it. A kernel machine is proved over finite boxes. Where the space has whole numbers, the answer is about
+        cases with whole numbers, and so is the witness. Features and categories are counted as in the space, and found
+        by their names; without a space, or where the model knows other names, as in the model.
     budget : int, default 20000
         Most boxes to look at.
     time_limit : float, optional
@@ -110,7 +113,45 @@ def certify(
     k = class_position(machine, label)
     _check_box(machine, box, space)
     order = _Order.of(machine, space)
-    asked = order.to_model(box, space)
+    n = len(machine.encoding.space)
+    whole = np.zeros(n, np.bool_) if space is None else space.integer[order.feature]
+    cases = Domain(FeatureSpace([str(j) for j in range(n)], integer=whole))
+    # Boxes whose real points are all that is left to decide; a witness between whole numbers cuts one in two.
+    waiting = [cases.round_to_values(order.to_model(box, space))]
+    nodes, bound = 0, np.inf
+    end = np.inf if time_limit is None else time.perf_counter() + time_limit
+    while waiting:
+        left = None if time_limit is None else max(0.0, end - time.perf_counter())
+        if nodes and (nodes >= budget or left == 0.0):
+            return Certificate("unknown", None, nodes, -np.inf)
+        asked = waiting.pop()
+        found = _decide_box(machine, k, asked, budget - nodes, left)
+        nodes += found.nodes
+        bound = min(bound, found.bound)
+        if found.status == "unknown":
+            return Certificate("unknown", None, nodes, found.bound)
+        if found.row is not None:
+            row = _whole_witness(machine, k, found.row, asked, whole)
+            if row is not None:
+                return Certificate("refuted", order.from_model(row), nodes, found.bound)
+            waiting += _parts(asked, found.row, whole, cases)
+    return Certificate("proved", None, nodes, float(bound))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found of one box: a status, for "refuted" a row of it, the work and the bound."""
+
+    status: Literal["proved", "refuted", "unknown"]
+    row: FloatArray | None
+    nodes: int
+    bound: float
+
+
+def _decide_box(
+    machine: KernelMachine, k: int, asked: Box, budget: int, time_limit: float | None
+) -> _Found:
+    """Prove or refute a class over all real points of a box, with one category of each feature."""
     lower, upper, exact = encoded_boxes(machine, asked)
     function = machine.region(k)
     low, high = machine.box_to_machine(lower, upper)
@@ -118,19 +159,76 @@ def certify(
     start = time.perf_counter()
     for part in range(len(low)):
         if nodes >= budget or (part and left is not None and left <= 0.0):
-            return Certificate("unknown", None, nodes, -np.inf)
+            return _Found("unknown", None, nodes, -np.inf)
         verdict = decide(function, low[part], high[part], max_nodes=budget - nodes, time_limit=left)
         nodes += verdict.nodes
-        if verdict.status == "refuted" and verdict.witness is not None and exact:
+        if verdict.status == "refuted" and verdict.witness is not None:
             encoded, row = _in_user_units(machine, verdict.witness, lower[part], upper[part], asked)
+            if (
+                not exact
+            ):  # between categories: the one that it is nearest to, if that is a witness as well
+                row = _with_one_category(machine, encoded, row, asked)
+                encoded = _encoded(machine, row, encoded)
             if asked.contains(row[None])[0] and _says_otherwise(machine, encoded, k):
-                return Certificate("refuted", order.from_model(row), nodes, verdict.bound)
+                return _Found("refuted", row, nodes, verdict.bound)
         if verdict.status != "proved":
-            return Certificate("unknown", None, nodes, verdict.bound)
+            return _Found("unknown", None, nodes, verdict.bound)
         if time_limit is not None:
             left = time_limit - (time.perf_counter() - start)
         bound = min(bound, verdict.bound)
-    return Certificate("proved", None, nodes, float(bound))
+    return _Found("proved", None, nodes, float(bound))
+
+
+def _with_one_category(
+    machine: KernelMachine, encoded: FloatArray, row: FloatArray, box: Box
+) -> FloatArray:
+    """A row with the allowed category whose column is largest, for each categorical feature."""
+    best: dict[int, tuple[float, int]] = {}
+    for column, (j, code) in enumerate(machine.encoding.sources):
+        if code is not None and _allows(box, j, code):
+            best[j] = max(best.get(j, (-np.inf, code)), (float(encoded[column]), code))
+    chosen = row.copy()
+    for j, (_, code) in best.items():
+        chosen[j] = code
+    return chosen
+
+
+def _encoded(machine: KernelMachine, row: FloatArray, like: FloatArray) -> FloatArray:
+    """The encoded columns of a row; those that the machine does not look at stay as they are."""
+    encoded = like.copy()
+    for column, (j, code) in enumerate(machine.encoding.sources):
+        if code is not None:
+            encoded[column] = float(row[j] == code)
+        elif column in machine.source:
+            encoded[column] = row[j]
+    return encoded
+
+
+def _whole_witness(
+    machine: KernelMachine, k: int, row: FloatArray, box: Box, whole: BoolArray
+) -> FloatArray | None:
+    """A row with whole numbers beside a witness that is one as well; None where there is none."""
+    broken = np.flatnonzero(whole & (row != np.floor(row)))[:_MOST_BROKEN]
+    like = np.zeros(len(machine.encoding.sources))
+    for ends in itertools.product((np.rint, np.floor, np.ceil), repeat=len(broken)):
+        near = np.where(whole, np.rint(row), row)
+        near[broken] = [end(row[j]) for end, j in zip(ends, broken, strict=True)]
+        inside = box.contains(near[None])[0]
+        if inside and _says_otherwise(machine, _encoded(machine, near, like), k):
+            return near
+    return None
+
+
+def _parts(box: Box, row: FloatArray, whole: BoolArray, cases: Domain) -> list[Box]:
+    """A box without the strip between two whole numbers in which a row lies."""
+    j = int(np.flatnonzero(whole & (row != np.floor(row)))[0])
+    below, above = box.upper.copy(), box.lower.copy()
+    below[j], above[j] = np.floor(row[j]), np.ceil(row[j])
+    halves = (
+        Box(box.lower, below, box.lower_closed, box.upper_closed, box.sets),
+        Box(above, box.upper, box.lower_closed, box.upper_closed, box.sets),
+    )
+    return [half for half in halves if not cases.round_to_values(half).is_empty]
 
 
 def class_position(machine: KernelMachine, label: Any) -> int:

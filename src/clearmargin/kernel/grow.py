@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core import Box, FeatureSpace
+from clearmargin.core import Box, Domain, FeatureSpace
 from clearmargin.core.columns import case_table
 from clearmargin.core.value import BoolArray, FloatArray
 from clearmargin.exceptions import DataError
@@ -34,7 +34,8 @@ def grow_box(
     x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
         The case, for example ``X.iloc[0]``; by name in any order.
     space : FeatureSpace, optional
-        Where features live; the box ends there. By default where the support vectors do.
+        Where features live; the box ends there, and at whole numbers where the space has them. By default where the
+        support vectors do.
     budget : int, default 500
         Most boxes that the proof of a step may look at.
 
@@ -48,8 +49,10 @@ def grow_box(
     >>> from sklearn.svm import SVC
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["near", "near", "far", "far"]
     >>> model = SVC(gamma=1.0, C=10.0).fit(X, y)
-    >>> grow_box(model, [1.0], space=FeatureSpace.from_data(X)).interval(0)
+    >>> grow_box(model, [1.0], space=FeatureSpace(["x0"], [0.0], [4.0])).interval(0)
     Interval(0, 1.98, closed='both')
+    >>> grow_box(model, [1.0], space=FeatureSpace(["x0"], [0.0], [4.0], integer=True)).interval(0)
+    Interval(0, 1, closed='both')
     """
     check_whole("budget", budget, 1)
     names = getattr(estimator, "feature_names_in_", None)
@@ -68,7 +71,15 @@ def grow_box(
         raise DataError(
             "the case lies so near the decision surface that its class cannot be proved even at the case itself"
         )
-    return _readable(machine, growth, point, lower, upper)
+    region = _readable(machine, growth, point, lower, upper)
+    return region if space is None else _to_values(region, space, machine.encoding.read(rows)[0])
+
+
+def _to_values(region: Box, space: FeatureSpace, case: FloatArray) -> Box:
+    """End a box at values that features can have: whole numbers, where space and case have them."""
+    with np.errstate(invalid="ignore"):
+        whole = space.integer & (case == np.floor(case))
+    return Domain(FeatureSpace(space.names, integer=whole)).round_to_values(region)
 
 
 def _class_of(machine: KernelMachine, point: FloatArray) -> int:
