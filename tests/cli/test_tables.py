@@ -306,3 +306,11 @@ def test_large_numbers_that_are_no_integers_are_not_noted(tmp_path):
     console = Console(quiet=True)
     read_table(options(add_table_arguments, str(tmp_path / "t.csv")), console)
     assert not console.notes
+
+
+def test_a_column_that_is_dropped_may_hold_anything(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n2,2\n3,stray\n")
+    assert read(tmp_path / "t.csv", "--drop", "b").columns.tolist() == ["a"]
+    frame = pd.DataFrame({"a": [1, 2], "b": pd.date_range("2024-01-01", periods=2)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", "--drop", "b").columns.tolist() == ["a"]

@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import NoReturn
 
 from clearmargin import __version__
-from clearmargin.exceptions import ClearmarginError, FileInTheWayError
+from clearmargin.cli.words import for_command_line
+from clearmargin.exceptions import ClearmarginError, RuleSyntaxError
 
 __all__ = ["main"]
 
@@ -58,9 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="surrogateescape")
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    options: list[str] = []
     try:
         arguments = _parser(words).parse_args(words)
-        with _warnings_as_notes(quiet=arguments.quiet):
+        options += vars(arguments)
+        with _warnings_as_notes(options, quiet=arguments.quiet):
             import_module(f"clearmargin.cli.{arguments.command}").run(arguments)
         # Here, where it can still be said that the disk is full.
         sys.stdout.flush()
@@ -73,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_output()
         return _OK
     except Exception as error:  # the last door: whatever it is, it ends as words and an exit code
-        return _report(error, debug=debug)
+        return _report(error, options, debug=debug)
     return _OK
 
 
@@ -122,12 +125,12 @@ def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
 
 
 @contextmanager
-def _warnings_as_notes(*, quiet: bool) -> Iterator[None]:
+def _warnings_as_notes(options: Sequence[str], *, quiet: bool) -> Iterator[None]:
     """Say warnings as sentences, once each; where in the code they arose means nothing here."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        text = str(message)
+        text = for_command_line(str(message), options)
         if text not in said and not quiet:
             print(f"warning: {text}", file=sys.stderr)
         said.add(text)
@@ -146,11 +149,11 @@ def _forget_output() -> None:
         return
 
 
-def _report(error: Exception, *, debug: bool) -> int:
+def _report(error: Exception, options: Sequence[str], *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, ClearmarginError | OSError | MemoryError | UnicodeEncodeError):
-        print(f"clearmargin: {_words(error)}", file=sys.stderr)
+        print(f"clearmargin: {_words(error, options)}", file=sys.stderr)
         if isinstance(error, OSError) and error.filename is None:
             _forget_output()
         return _YOUR_INPUT
@@ -162,10 +165,8 @@ def _report(error: Exception, *, debug: bool) -> int:
     return _OUR_FAULT
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception, options: Sequence[str]) -> str:
     """An error in words for this place; of the operating system: the file, then what is wrong with it."""
-    if isinstance(error, FileInTheWayError):
-        return str(error).replace("pass overwrite=True", "add --force")
     if isinstance(error, MemoryError):
         return "the data do not fit into memory; try fewer rows"
     if isinstance(error, UnicodeEncodeError):
@@ -176,4 +177,6 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "standard output" if error.filename is None else error.filename
         return f"{where}: {error.strerror.lower()}"
-    return str(error)
+    # An error in the text of rules quotes them, and what is quoted must not change.
+    is_quoting = isinstance(error, RuleSyntaxError)
+    return str(error) if is_quoting else for_command_line(str(error), options)

@@ -150,8 +150,10 @@ def _read_csv(source: Source, arguments: argparse.Namespace, console: Console) -
     wanted = _categories(arguments, source, texts.columns)
     decimal = find_decimal_mark(texts, arguments.decimal)
     gaps = GAPS | frozenset(arguments.na)
-    columns = dict(read_columns(texts, Reading(gaps, wanted, decimal)))
     dropped = names_in(arguments.drop, texts.columns)
+    # What is dropped afterwards may hold anything, which texts can.
+    as_texts = wanted | frozenset(dropped)
+    columns = dict(read_columns(texts, Reading(gaps, as_texts, decimal)))
     kept = {name: values for name, values in columns.items() if name not in dropped}
     for note in large_integer_notes(texts, kept):
         console.note(note)
@@ -185,8 +187,11 @@ def _read_parquet(
     for name in stored.columns:
         if str(name) not in wanted and str(name) not in dropped:
             _note_large_integers(source, str(name), stored[name], console)
+    # What is dropped afterwards may hold anything.
     return {
-        str(name): _plain(source, str(name), stored[name], str(name) in wanted)
+        str(name): np.zeros(len(stored))
+        if str(name) in dropped
+        else _plain(source, str(name), stored[name], str(name) in wanted)
         for name in stored.columns
     }
 

@@ -1,0 +1,53 @@
+"""Messages of the library in the words of the command line: parameters of Python become options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+__all__ = ["for_command_line"]
+
+# What is called otherwise here than in Python, or is not there at all.
+_PHRASES = (
+    (r"LPSVCCV\(max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
+    (r"a larger nu or C\b", "a larger --nu"),
+    (r"a finite mu\b", "a finite --mu"),
+    (r"pass overwrite=True", "add --force"),
+    (r"exclude=\[(.+?)\]", r"--drop \1"),
+    (r"\bset refine=None", "leave out --refine"),
+    (r"more than tol=(\S+?):", r"more than the tolerance \1:"),
+    (r"after max_iter=(\d+) steps", r"after \1 steps"),
+    (r"raise max_iter or tol\b", "take another --refine, or raise max_iter of AdviceSVC in Python"),
+    (r"raise max_iter\b(?! of)", "raise max_iter of LPSVC in Python"),
+)
+
+
+def for_command_line(text: str, options: Collection[str]) -> str:
+    """Say a message of the library as a user of the command line can follow it.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    options : collection of str
+        The options of the command, as `argparse` calls them.
+
+    Returns
+    -------
+    str
+        The same with ``--name value`` for ``name=value``, where there is such an option.
+
+    Examples
+    --------
+    >>> for_command_line("top=0.05 of 10 rows is not even one row", ["top"])
+    '--top 0.05 of 10 rows is not even one row'
+    >>> for_command_line("exists already; pass overwrite=True to replace it", ["force"])
+    'exists already; add --force to replace it'
+    """
+    for pattern, words in _PHRASES:
+        text = re.sub(pattern, words, text)
+    for name in options:
+        flag = f"--{name.replace('_', '-')}"
+        text = re.sub(rf"(?<![\w-]){name}=(?=\S)", f"{flag} ", text)
+        text = re.sub(rf"(?<![\w-]){name} must be\b", f"{flag} must be", text)
+    return text
