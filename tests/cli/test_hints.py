@@ -142,7 +142,7 @@ def test_following_a_message_leads_somewhere(run, clearmargin, typed, said, then
 def test_a_warning_names_the_option_and_not_the_parameter(clearmargin):
     command = ("rules", "wide.csv", "--target", "outcome", "--cv", "none", "--max-rules", "1")
     said = clearmargin(*command, "--nu", "10")
-    assert "warning: the plane has 12 features with a weight" in said.err
+    assert "warning: the plane has 9 features with a weight" in said.err
     assert "fewer and better rules: --max-features 8" in said.err
     assert "LPSVCCV" not in said.err
     followed = clearmargin(*command, "--max-features", "8")
