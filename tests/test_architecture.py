@@ -37,6 +37,7 @@ PACKAGES = [
 PUBLIC = [
     "Box",
     "CategorySets",
+    "Domain",
     "Explanation",
     "FeatureSpace",
     "HalfSpace",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from clearmargin.core import (
         Box,
         CategorySets,
+        Domain,
         FeatureSpace,
         HalfSpace,
         Hyperplane,
@@ -45,6 +46,7 @@ __all__ = [
     "AdviceSVCCV",
     "Box",
     "CategorySets",
+    "Domain",
     "Explanation",
     "FeatureSpace",
     "HalfSpace",
@@ -96,6 +98,7 @@ _HOMES = {
     "core": [
         "Box",
         "CategorySets",
+        "Domain",
         "FeatureSpace",
         "HalfSpace",
         "Hyperplane",

@@ -1,0 +1,61 @@
+"""`clearmargin advise` and `clearmargin check` on a table of credits with categories."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+PURPOSES = ("new car", "used car", "retraining", "other")
+
+
+@pytest.fixture
+def credits_table(folder, no_folds):
+    """Credits for one of four purposes, which the rules do not name."""
+    rng = np.random.default_rng(2)
+    age, months = rng.integers(19, 75, 160), rng.integers(4, 60, 160)
+    purpose = rng.choice(PURPOSES, 160)
+    score = 0.04 * (age - 40) - 0.05 * (months - 30) + np.where(purpose == "used car", 1.0, 0.0)
+    score -= np.where(purpose == "other", 1.0, 0.0)
+    label = np.where(score + rng.normal(0, 0.4, 160) > 0, "good", "bad")
+    rows = zip(age, months, purpose, label, strict=True)
+    lines = [f"{a},{m},{p},{c}" for a, m, p, c in rows]
+    (folder / "credits.csv").write_text("age,months,purpose,class\n" + "\n".join(lines) + "\n")
+    (folder / "expert.rules").write_text("young: age < 25 => bad\nold: age > 60 => good\n")
+    return ("credits.csv", "--target", "class", "--advice", "expert.rules")
+
+
+def test_worst_cases_have_one_purpose_whole_years_and_lie_inside_of_the_rule(
+    credits_table, clearmargin
+):
+    said = clearmargin("advise", *credits_table, "--json")
+    rules = json.loads(said.out)["outcome"]
+    assert {rule["standing"] for rule in rules} <= {"proved", "uncontradicted", "contradicted"}
+    failing = [rule for rule in rules if rule["standing"] != "proved"]
+    assert failing
+    for rule in failing:
+        words = rule["guarantee"]
+        assert "purpose_" not in words
+        assert len(re.findall(r"purpose = ", words)) == 1
+        age = re.search(r"age = (\S+)", words).group(1)
+        assert age == {"young": "24", "old": "61"}[rule["name"]]
+        assert rule["agreed_after"] <= rule["covered_after"]
+        assert rule["standing_text"] in rule["text"]
+
+
+def test_rules_are_refined_as_published_on_request(credits_table, clearmargin, run):
+    ours = clearmargin("advise", *credits_table, "--refine", "slp", "--json")
+    theirs = clearmargin("advise", *credits_table, "--refine", "slp", "--published", "--json")
+    assert json.loads(ours.out)["outcome"] != json.loads(theirs.out)["outcome"]
+    said = run("advise", *credits_table, "--published")
+    assert said.code == 2
+    assert "--published says how rules are refined; name a way, too: --refine sqp" in said.err
+
+
+def test_rules_that_share_rows_fail_the_check(credits_table, folder, run):
+    (folder / "touching.rules").write_text("age <= 40 => bad\nage >= 40 => good\n")
+    said = run("check", "touching.rules", "--data", "credits.csv", "--target", "class")
+    assert said.code == 2
+    assert "error: rule 1 says bad and rule 2 says good where age = 40 (" in said.out
