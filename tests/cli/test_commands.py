@@ -228,8 +228,13 @@ def test_a_model_has_no_class_for_what_it_does_not_know(clearmargin, folder):
     frame.to_csv("new.csv", index=False)
     said = clearmargin("predict", "new.csv", "--model", "m.json", "--json")
     told = json.loads(said.out)["predictions"]
-    assert [entry["class"] for entry in told[:3]] == [None, None, "ill"]
-    assert "2 rows with a missing value or an unknown category" in said.err
+    # The model looks at smokers alone: it needs no age.
+    assert [entry["class"] for entry in told[:3]] == [None, frame["outcome"][1], "ill"]
+    assert "1 row with a missing value or an unknown category that the model needs" in said.err
+    frame.loc[2, "smoker"] = np.nan
+    frame.to_csv("newer.csv", index=False)
+    said = clearmargin("predict", "newer.csv", "--model", "m.json", "--json")
+    assert json.loads(said.out)["predictions"][2]["class"] is None
 
 
 def test_a_report_is_one_file(clearmargin, folder):
@@ -255,6 +260,15 @@ def test_missing_values_are_dropped_or_filled_as_the_user_says(clearmargin, fold
     assert load_model("m.json").fill == {"age": median, "smoker": "no", "bmi": pytest.approx(28.4)}
     said = clearmargin("predict", "gaps.csv", "--model", "m.json", "--json")
     assert json.loads(said.out)["predictions"][2]["class"] is not None
+    # The rules know without the model what missing values count as.
+    clearmargin(*words, "--missing", "impute", "--out", "filled.rules")
+    rules = RuleSet.load("filled.rules")
+    assert rules.space.fill[rules.space.index("age")] == median
+    row = ("predict", "gaps.csv", "--rules", "filled.rules", "--json")
+    imputed = frame.fillna({"age": median, "smoker": "no"})
+    expected = rules.predict(imputed).tolist()
+    answers = json.loads(clearmargin(*row).out)["predictions"]
+    assert [entry["class"] for entry in answers] == expected
 
 
 def test_data_sets_are_listed_described_and_written(clearmargin, folder):

@@ -54,7 +54,17 @@ def intervals(draw, bounds=edges):
 def boxes(draw, n, bounds=edges, sets=None):
     free = [j for j in range(n) if j not in (sets or {})]
     used = draw(st.lists(st.sampled_from(free), unique=True)) if free else []
-    return Box.from_intervals({j: draw(intervals(bounds)) for j in used}, n, sets)
+    missing, known = draw(missing_conditions([j for j in free if j not in used]))
+    parts = {j: draw(intervals(bounds)) for j in used}
+    return Box.from_intervals(parts, n, sets, missing, known)
+
+
+@st.composite
+def missing_conditions(draw, free):
+    """Of the features that have no other condition, some that must be missing and some that must not, mostly none."""
+    said = draw(st.lists(st.sampled_from([None, None, None, True, False]), max_size=len(free)))
+    pairs = list(zip(free, said, strict=False))
+    return [j for j, one in pairs if one is True], [j for j, one in pairs if one is False]
 
 
 @st.composite
@@ -66,7 +76,10 @@ def polyhedra(draw, n, weights=plain_weights, sets=None):
     void = ~A.any(axis=1)
     A[void, next(j for j in range(n) if j not in (sets or {}))] = 2.0
     b = draw(st.lists(st.sampled_from(KNOTS), min_size=k, max_size=k))
-    return Polyhedron(A, b, draw(st.lists(st.booleans(), min_size=k, max_size=k)), sets)
+    free = [j for j in range(n) if j not in (sets or {}) and not A[:, j].any()]
+    missing, known = draw(missing_conditions(free))
+    strict = draw(st.lists(st.booleans(), min_size=k, max_size=k))
+    return Polyhedron(A, b, strict, sets, missing, known)
 
 
 @st.composite
@@ -82,7 +95,11 @@ def spaces(draw, max_features=4):
         categories.append(draw(st.none() | kinds) if j else None)
     integer = draw(st.lists(st.booleans(), min_size=len(labels_), max_size=len(labels_)))
     units = draw(st.lists(st.none() | names, min_size=len(labels_), max_size=len(labels_)))
-    return FeatureSpace(labels_, lower, upper, integer, categories, units)
+    fill = [
+        draw(st.none() | (finite if kinds is None else st.sampled_from(kinds)))
+        for kinds in categories
+    ]
+    return FeatureSpace(labels_, lower, upper, integer, categories, units, fill)
 
 
 @st.composite
@@ -106,10 +123,13 @@ def rules(draw, space, label=labels, bounds=edges):
         st.sampled_from([boxes(len(space), bounds, barred), polyhedra(len(space), sets=barred)])
     )
     region = draw(shape)
+    # What is filled is never missing.
+    missing = [j for j in region.missing if space.fill[j] is None]
+    words = {"sets": sets, "missing": missing, "known": region.known}
     if isinstance(region, Box):
-        region = Box(region.lower, region.upper, region.lower_closed, region.upper_closed, sets)
+        region = Box(region.lower, region.upper, region.lower_closed, region.upper_closed, **words)
     else:
-        region = Polyhedron(region.A, region.b, region.strict, sets)
+        region = Polyhedron(region.A, region.b, region.strict, **words)
         if region.has_unit_rows and region.to_box().is_empty:
             region = Box.from_intervals({}, len(space), sets)
     return Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -28,9 +29,9 @@ STEPS = np.arange(-1.0, 3.5, 0.5)
 
 def in_box(box, row):
     """One row, one comparison at a time."""
-    if any(math.isnan(x) for x in row):
-        return False
     for j, x in enumerate(row):
+        if (j in box.missing and not math.isnan(x)) or (j in box.known and math.isnan(x)):
+            return False
         if j in box.sets:
             if x not in box.sets[j]:
                 return False
@@ -97,12 +98,78 @@ def test_rows_of_edges_neighbours_and_infinities_are_judged_one_by_one(data, dra
 
 
 @given(data=st.data())
-def test_a_row_with_nan_anywhere_is_in_no_box(data, draw):
+def test_only_the_features_with_a_condition_matter_where_values_are_missing(data, draw):
     box = data.draw(draw.boxes(3))
     row = data.draw(st.lists(draw.finite(), min_size=3, max_size=3))
-    row[data.draw(st.integers(0, 2))] = math.nan
-    assert not box.contains([row])[0]
-    assert not Box.unbounded(3).contains([row])[0]
+    holes = data.draw(st.sets(st.integers(0, 2)))
+    filled, holed = list(row), [math.nan if j in holes else x for j, x in enumerate(row)]
+    asked = {*box.bounded} - {*box.missing}
+    expected = not holes & asked and {*box.missing} <= holes
+    # A box without its words on missing values says of the other features what it said before.
+    bounds = Box(box.lower, box.upper, box.lower_closed, box.upper_closed)
+    assert box.contains([holed])[0] == (expected and bounds.contains([filled])[0])
+    assert Box.unbounded(3).contains([holed])[0]
+
+
+def test_being_missing_is_disjoint_from_every_condition_that_needs_the_value():
+    free = math.inf
+    absent = Box([-free, -free], [free, free], missing=[0])
+    low, known = Box([-free, -free], [3, free]), Box([-free, -free], [free, free], known=[0])
+    red = Box([-free, -free], [free, free], sets={0: [1]})
+    other = Box([-free, 1], [free, 2])
+    for box in (low, known, red):
+        assert absent.is_disjoint(box)
+        assert box.is_disjoint(absent)
+        assert absent.intersect(box).is_empty
+    assert not absent.is_disjoint(other)
+    assert not low.is_disjoint(known)
+    assert low & known == low, "a bound says already that the value is known"
+    assert (absent & other).contains([[math.nan, 1.5], [0.0, 1.5], [math.nan, 3.0]]).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    assert absent.volume() == 0.0
+    assert other.volume() == free
+
+
+def test_a_plane_has_no_value_where_a_feature_with_a_weight_must_be_missing():
+    plane = Hyperplane([1.0, 0.0], 1.0)
+    free = math.inf
+    assert not Box([-free, 0], [free, 1], missing=[0]).is_inside(plane.side(1))
+    assert Box([0, -free], [1, free], missing=[1]).is_inside(plane.side(1))
+
+
+@given(data=st.data())
+def test_a_box_of_few_conditions_among_many_features_is_the_same_box(data, draw):
+    """Sparse boxes, which are made by intervals, against the dense arrays of the constructor."""
+    n = 300
+    places = data.draw(st.lists(st.integers(0, n - 1), min_size=3, max_size=3, unique=True))
+    small = [data.draw(draw.boxes(3)), data.draw(draw.boxes(3))]
+    sparse = [
+        Box.from_intervals(
+            {places[j]: box.interval(j) for j in range(3)},
+            n,
+            None,
+            [places[j] for j in box.missing],
+            [places[j] for j in box.known],
+        )
+        for box in small
+    ]
+    dense = [
+        Box(b.lower, b.upper, b.lower_closed, b.upper_closed, b.sets, b.missing, b.known)
+        for b in sparse
+    ]
+    assert sparse == dense
+    assert [hash(b) for b in sparse] == [hash(b) for b in dense]
+    assert [repr(b) for b in sparse] == [repr(b) for b in dense]
+    assert sparse[0] & sparse[1] == dense[0] & dense[1] == sparse[0] & dense[1]
+    for one, other in (sparse, dense):
+        assert one.is_disjoint(other) is small[0].is_disjoint(small[1])
+        assert (one & other).is_empty is (small[0] & small[1]).is_empty
+        assert one.bounded == tuple(sorted(places[j] for j in small[0].bounded))
+    for box in (*sparse, *dense):
+        assert pickle.loads(pickle.dumps(box)) == box
 
 
 def test_an_absent_bound_admits_infinity():
@@ -116,8 +183,9 @@ def test_an_absent_bound_admits_infinity():
 def test_a_box_is_the_product_of_its_intervals(data, draw):
     box = data.draw(draw.boxes(4))
     parts = {j: box.interval(j) for j in range(4)}
-    assert Box.from_intervals(parts, 4) == box
-    assert Box.from_intervals({j: parts[j] for j in box.bounded}, 4) == box
+    words = {"missing": box.missing, "known": box.known}
+    assert Box.from_intervals(parts, 4, **words) == box
+    assert Box.from_intervals({j: parts[j] for j in box.bounded}, 4, **words) == box
     assert all(parts[j] == Interval(-math.inf, math.inf) for j in set(range(4)) - {*box.bounded})
 
 

@@ -210,7 +210,7 @@ def test_what_is_no_document_is_refused(data):
         RuleSet.from_dict(data)
 
 
-@pytest.mark.parametrize("version", [2, 99, 10**30])
+@pytest.mark.parametrize("version", [3, 99, 10**30])
 def test_a_later_version_asks_for_an_update(document, version):
     document["version"] = version
     document["novelty"] = [1]

@@ -81,8 +81,8 @@ def test_a_file_cut_or_overwritten_anywhere_is_never_any_other_error(
 
 def test_a_newer_file_is_named(rules, tmp_path):
     file = rules.save(tmp_path / "new.json")
-    file.write_text(file.read_text().replace('"version": 1', '"version": 2'))
-    with pytest.raises(FileTooNewError, match=r"new\.json: .*version 2.*update clearmargin"):
+    file.write_text(file.read_text().replace('"version": 1', '"version": 3'))
+    with pytest.raises(FileTooNewError, match=r"new\.json: .*version 3.*update clearmargin"):
         RuleSet.load(file)
 
 

@@ -19,7 +19,9 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 def in_polyhedron(wedge, row):
     """One row of Python floats, summed from left to right over the weights that are not zero."""
-    if any(math.isnan(x) for x in row):
+    if not all(math.isnan(row[j]) for j in wedge.missing):
+        return False
+    if any(math.isnan(row[j]) for j in wedge.known):
         return False
     for weights, limit, strict in zip(
         wedge.A.tolist(), wedge.b.tolist(), wedge.strict, strict=True
@@ -146,7 +148,18 @@ def test_no_inequality_is_no_condition():
     everything = Polyhedron(np.empty((0, 2)), [])
     assert not everything.is_empty()
     assert everything.to_box() == Box.unbounded(2)
-    assert everything.contains([[math.inf, -math.inf], [0.0, math.nan]]).tolist() == [True, False]
+    assert everything.contains([[math.inf, -math.inf], [0.0, math.nan]]).tolist() == [True, True]
+
+
+def test_a_feature_that_must_be_missing_has_no_other_condition():
+    for more in ({"known": [1]}, {"sets": {1: [0]}}):
+        with pytest.raises(InvalidValueError, match="feature 1 must be missing, and another"):
+            Polyhedron([[1.0, 0.0]], [1.0], missing=[1], **more)
+    with pytest.raises(InvalidValueError, match="feature 0 must be missing, and another"):
+        Polyhedron([[1.0, 0.0]], [1.0], missing=[0])
+    with pytest.raises(InvalidValueError, match="feature 2 among those listed as known, but"):
+        Polyhedron([[1.0, 0.0]], [1.0], known=[2])
+    assert Polyhedron([[1.0, 2.0]], [1.0], known=[1]) == Polyhedron([[1.0, 2.0]], [1.0])
 
 
 def test_sums_that_overflow_or_have_no_value_are_judged_in_silence():

@@ -203,6 +203,7 @@ def test_a_space_can_be_taken_apart_and_made_again(data, draw):
         space.integer,
         dict(zip(space.names, space.categories, strict=True)),
         dict(zip(space.names, space.units, strict=True)),
+        dict(zip(space.names, space.fill, strict=True)),
     )
     assert again == space
     assert hash(again) == hash(space)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from clearmargin.core import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 from clearmargin.export.labels import common_kind, label_text
+from clearmargin.text import parse_rules
 
 LARGEST = float(np.finfo(np.float64).max)
 HOSTILE = (
@@ -85,7 +86,20 @@ def spaces(draw):
     kinds = st.lists(texts, min_size=1, max_size=4, unique_by=lambda kind: kind.rstrip(" "))
     # The first feature measures something, so that a weighted sum finds a variable.
     categories = [draw(st.none() | kinds) if j else None for j in range(len(names))]
-    return FeatureSpace(names, categories=categories)
+    fill = [
+        draw(numbers if known is None else st.sampled_from(known))
+        if draw(st.integers(0, 3)) == 0
+        else None
+        for known in categories
+    ]
+    return FeatureSpace(names, categories=categories, fill=fill)
+
+
+def missing_conditions(draw, space, used):
+    """Of the features without another condition, some that must be missing and some that must not."""
+    free = [j for j in range(len(space)) if j not in used and draw(st.integers(0, 2)) == 0]
+    absent = [j for j in free if space.fill[j] is None and draw(st.booleans())]
+    return {"missing": absent, "known": [j for j in free if j not in absent]}
 
 
 @st.composite
@@ -102,7 +116,8 @@ def regions(draw, space):
         A[:, measured] = [[draw(weights) for _ in measured] for _ in A]
         A[~A.any(axis=1), 0] = 0.7
         b = [draw(st.sampled_from([-1.0, 0.0, 0.3, 0.1 + 0.2, 7.0])) for _ in A]
-        region = Polyhedron(A, b, [draw(st.booleans()) for _ in A], sets)
+        more = missing_conditions(draw, space, {*sets, *np.flatnonzero(A.any(axis=0)).tolist()})
+        region = Polyhedron(A, b, [draw(st.booleans()) for _ in A], sets, **more)
         if not (region.has_unit_rows and region.to_box().is_empty):
             return region
     intervals = {}
@@ -116,7 +131,8 @@ def regions(draw, space):
                 closed,
             )
             intervals[j] = Interval(low, high, "both") if interval.is_empty else interval
-    return Box.from_intervals(intervals, len(space), sets)
+    more = missing_conditions(draw, space, {*sets, *intervals})
+    return Box.from_intervals(intervals, len(space), sets, **more)
 
 
 @st.composite
@@ -240,6 +256,27 @@ def pmml_engine():
 @pytest.fixture(scope="session")
 def pmml_structure():
     return _load("pmml_structure")
+
+
+@pytest.fixture(scope="session")
+def gappy_rules():
+    """Every condition on missing values, beside columns that no rule has a condition on, and values that are filled."""
+    return parse_rules(
+        """
+feature bmi: fill 32.5
+feature age
+feature smoker: in {no, yes} fill yes
+feature job: in {`a job`, none}
+feature unused
+feature other: in {u, v}
+age is missing and job is not missing and bmi > 32 => refer
+age is missing and job is missing => ask
+smoker = yes and age >= 60 => ill
+bmi + 2*age <= 100 and smoker is not missing => well
+job in {none} and age is not missing => ill
+age < 30 => well
+"""
+    )
 
 
 @pytest.fixture(scope="session")

@@ -91,8 +91,8 @@ class Engine:
         missing_nan = any(isinstance(m, float) and math.isnan(m) for m in listed["missing"])
         is_nan = isinstance(value, float) and math.isnan(value)
         if value is None or value in listed["missing"] or (is_nan and missing_nan):
-            assert mining_field.get("missingValueReplacement") is None
-            return None
+            replacement = mining_field.get("missingValueReplacement")
+            return None if replacement is None else parse_as(field.get("dataType"), replacement)
         valid = listed["valid"]
         if value in listed["invalid"] or (valid and value not in valid) or is_nan:
             treatment = mining_field.get("invalidValueTreatment", "returnInvalid")

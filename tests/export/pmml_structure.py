@@ -34,7 +34,16 @@ CONTENT = {
         {"modelName": ANY},
     ),
     "MiningSchema": ("(MiningField )+", {}, {}),
-    "MiningField": ("", {"name": NAME}, {"usageType": "target", "invalidValueTreatment": "asIs"}),
+    "MiningField": (
+        "",
+        {"name": NAME},
+        {
+            "usageType": "target",
+            "invalidValueTreatment": "asIs",
+            "missingValueReplacement": ANY,
+            "missingValueTreatment": "asValue",
+        },
+    ),
     "LocalTransformations": ("(DerivedField )+", {}, {}),
     "DerivedField": (
         EXPRESSION,

@@ -47,10 +47,10 @@ def with_default():
 
 
 def test_another_engine_scores_as_rules_predict(
-    wbc, cleveland, hostile_rules, every_end, draw, with_default
+    wbc, cleveland, hostile_rules, every_end, gappy_rules, draw, with_default
 ):
     cases, expected = [], []
-    for rules in (hostile_rules, every_end):
+    for rules in (hostile_rules, every_end, gappy_rules):
         X, rows = draw.rows_around(rules, 0, count=60)
         cases.append((with_default(rules), rows))
         expected.append([str(said) for said in draw.expected(rules, X, rules.classes[0], True)])

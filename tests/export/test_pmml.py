@@ -70,17 +70,31 @@ def test_patients_with_categories(cleveland, pmml_engine):
     assert set(said) == {"disease", "no_disease", None}
 
 
-def test_a_missing_value_anywhere_silences_all_rules(pmml_engine):
+def test_only_a_missing_value_that_a_rule_needs_silences_it(pmml_engine):
     space = FeatureSpace(["x", "unused", "kind"], categories={"kind": ["a", "b"]})
-    rules = parse_rules("true => yes", space=space)
+    rules = parse_rules("x > 0 => yes\nkind = b => no", space=space)
     engine = pmml_engine.Engine(to_pmml(rules))
-    row = {"x": 1.0, "unused": 2.0, "kind": "a"}
+    row = {"x": 1.0, "unused": 2.0, "kind": "b"}
     assert engine.score(row) == "yes"
     for name in row:
-        assert engine.score({**row, name: None}) is None
-        assert engine.score({k: v for k, v in row.items() if k != name}) is None
-    assert engine.score({**row, "unused": np.nan}) is None
+        said = "no" if name == "x" else "yes"
+        assert engine.score({**row, name: None}) == said
+        assert engine.score({k: v for k, v in row.items() if k != name}) == said
+    assert engine.score({**row, "unused": np.nan}) == "yes"
+    assert engine.score({**row, "x": np.nan, "kind": None}) is None
     assert engine.score({**row, "kind": "never seen"}) == "yes"
+
+
+def test_conditions_on_missing_values_and_replacements(
+    pmml_engine, pmml_structure, gappy_rules, draw
+):
+    document = to_pmml(gappy_rules)
+    X, rows = draw.rows_around(gappy_rules)
+    engine = pmml_engine.Engine(document)
+    assert [engine.score(row) for row in rows] == draw.expected(gappy_rules, X)
+    assert list(pmml_structure.problems(document)) == []
+    assert 'missingValueReplacement="32.5"' in document
+    assert 'operator="isMissing"' in document
 
 
 def test_what_is_known_about_a_rule_is_written(pmml_structure):
@@ -126,7 +140,7 @@ def test_the_class_field_has_the_type_of_the_classes(classes, data_type):
 
 
 def test_the_structure_is_checked(pmml_structure):
-    document = to_pmml(parse_rules("x > 3 => a"))
+    document = to_pmml(parse_rules("x is not missing => a"))
     for wrong, problem in (
         (document.replace(' score="a"', ""), "SimpleRule lacks score"),
         (document.replace("isNotMissing", "isThere"), "SimplePredicate must not have operator"),

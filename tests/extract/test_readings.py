@@ -9,16 +9,17 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
-from sklearn.impute import SimpleImputer
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from clearmargin import LPSVC, RuleExtractor
+from clearmargin import LPSVC, RuleExtractor, parse_rules
 from clearmargin.core import Box, Interval
 from clearmargin.datasets import load_wbc
+from clearmargin.export import export
 from clearmargin.extract.surface import read_surface
 from clearmargin.extract.translate import to_user_box
 
@@ -160,18 +161,61 @@ def test_a_box_that_leaves_no_category_says_nothing(people):
     assert [list(codes) for _, codes in region.sets.allowed] == [[1, 2]]
 
 
-def test_rows_with_gaps_are_no_points_and_are_left_to_the_model():
+def test_values_that_the_model_imputes_count_as_imputed_everywhere():
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
     y = (X["a"] + X["b"] > 0).to_numpy()
     X.iloc[::10, 0] = np.nan
-    model = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
-    extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
-    assert (extractor.which(X)[::10] == -1).all()
+    for steps in (
+        [SimpleImputer(), StandardScaler()],
+        [StandardScaler(), SimpleImputer(strategy="median")],
+    ):
+        model = make_pipeline(*steps, LogisticRegression()).fit(X, y)
+        extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
+        imputed = X.fillna(X.mean() if isinstance(steps[0], SimpleImputer) else X.median())
+        which = extractor.which(X)
+        assert (which[::10] >= 0).sum() >= 7
+        np.testing.assert_array_equal(which, extractor.which(imputed))
+        # The rules by themselves, in text and in SQL, know what the pipeline puts there.
+        again = parse_rules(extractor.rules_.to_text())
+        assert again == extractor.rules_
+        np.testing.assert_array_equal(again.which(X), which)
+        np.testing.assert_array_equal(extractor.covers(X), again.covers(imputed))
+        assert "COALESCE(" in export(again, to="sql")
+        assert (extractor.predict(X) == model.predict(X)).all()
+        right = model.predict(X) == y
+        assert sum(trace.points for trace in extractor.trace_.values()) == right.sum()
+        sentence = str(extractor.explain(X.iloc[[0]]))
+        assert str(extractor.explain(imputed.iloc[[0]])).split(". It")[1] in sentence
+        assert (extractor.rules_.predict(X)[which >= 0] == model.predict(X)[which >= 0]).all()
+
+
+def test_neighbours_that_fill_a_value_leave_it_missing_for_the_rules():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 2))
+    y = X.sum(axis=1) > 0
+    X[::10, 0] = np.nan
+    extractor = RuleExtractor(make_pipeline(KNNImputer(), LogisticRegression())).fit(X, y)
+    assert extractor.space_.fill == (None, None)
+    asks = extractor.covers(X)[::10]
+    assert not asks[:, [0 in rule.region.bounded for rule in extractor.rules_]].any()
+    assert (extractor.predict(X) == extractor.estimator_.predict(X)).all()
+
+
+def test_a_rule_asks_for_a_value_where_the_model_has_learned_from_missing_ones():
+    X = pd.DataFrame({"colour": ["red", "blue", None] * 20, "size": np.arange(60.0)})
+    y = np.where(X["colour"].isna(), X["size"] > 50, X["size"] > 20)
+    encode = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(C=100, max_iter=10_000)).fit(X, y)
+    extractor = RuleExtractor(model).fit(X, y)
+    assert len(extractor.rules_)
+    # Both known colours are alike, and only a missing one differs: no rule may speak of it.
+    assert all(0 in rule.region.bounded for rule in extractor.rules_)
+    assert "colour is not missing" in extractor.rules_.to_text()
+    covered = extractor.which(X) >= 0
+    assert not covered[X["colour"].isna()].any()
+    assert covered.any()
     assert (extractor.predict(X) == model.predict(X)).all()
-    whole = X.notna().all(axis=1).to_numpy()
-    right = whole & (model.predict(X) == y)
-    assert sum(trace.points for trace in extractor.trace_.values()) == right.sum()
 
 
 IRIS = load_iris()

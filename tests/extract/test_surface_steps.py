@@ -288,7 +288,7 @@ def test_an_encoder_may_stand_alone_before_the_classifier():
     assert_same_function(surface, model, X.tolist())
 
 
-def test_missing_values_are_nan_in_all_columns_of_their_feature():
+def test_missing_values_are_those_that_the_pipeline_imputes():
     X, y = patients()
     X.loc[0, "colour"] = None
     X.loc[1, "age"] = np.nan
@@ -301,11 +301,22 @@ def test_missing_values_are_nan_in_all_columns_of_their_feature():
     ).fit(X, y)
     surface = read_surface(model, X)
     encoded = surface.encode(X)
-    colours = [k for k, source in enumerate(surface.sources) if source.feature == 0]
-    assert np.isnan(encoded[0, colours]).all()
-    assert np.isnan(encoded[1]).sum() == 1
+    assert not np.isnan(encoded).any()
+    assert surface.space.fill[0] == X["colour"].mode()[0]
+    assert surface.space.fill[surface.space.index("age")] == pytest.approx(X["age"].mean())
     assert surface.space.categories[0] == ("blue", "green", "red")
-    assert_same_function(surface, model, X.iloc[2:])
+    assert_same_function(surface, model, X)
+
+
+def test_without_an_imputer_missing_values_are_nan_in_all_columns_of_their_feature():
+    X, y = patients()
+    model = encoder_pipeline(OneHotEncoder(), ["colour", "ward"]).fit(X, y)
+    surface = read_surface(model, X)
+    X.loc[0, "colour"] = None
+    colours = [k for k, source in enumerate(surface.sources) if source.feature == 0]
+    encoded = surface.encode(X)
+    assert np.isnan(encoded[0, colours]).all()
+    assert np.isnan(encoded).sum() == len(colours)
 
 
 def test_missing_as_a_category_of_the_encoder_is_no_category_of_the_feature():

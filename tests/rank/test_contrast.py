@@ -192,7 +192,8 @@ def test_missing_values_and_categories_take_part():
     contrast = RankContrast(top=0.2, bottom=0.2).fit(X, y)
     texts = set(contrast.properties_["property"])
     assert "c = a" in texts
-    assert any(item.box is None for item in contrast.table_.properties)
+    assert {"c is missing", "v is missing"} <= {each.text for each in contrast.table_.properties}
+    assert parse_rules(contrast.rules_.to_text()) == contrast.rules_
 
 
 @pytest.mark.parametrize(

@@ -88,12 +88,16 @@ def test_no_property_at_all_is_true_of_every_row(components):
     assert RuleSet([table.rule([], 1)], table.space).covers(X).all()
 
 
-def test_a_conjunction_with_a_missing_value_is_no_rule():
-    table = make_properties([[1.0, 0], [np.nan, 0], [2.0, 1]])
+def test_a_conjunction_with_a_missing_value_is_a_rule_like_others():
+    X = [[1.0, 0], [np.nan, 0], [2.0, 1]]
+    table = make_properties(X)
     missing = index(table, "x0 is missing")
-    assert table.properties[missing].box is None
-    assert table.rule([missing], "top") is None
-    assert table.rule([index(table, "x1 = 0"), missing], "top") is None
+    rules = RuleSet(
+        [table.rule([missing], "top"), table.rule([index(table, "x1 = 0"), missing], "top")],
+        table.space,
+    )
+    assert rules.covers(X).tolist() == [[False, False], [True, True], [False, False]]
+    assert "x0 is missing and x1 = 0 => top" in rules.to_text()
     assert table.text([index(table, "x1 = 0"), missing]) == "x1 = 0 and x0 is missing"
 
 
@@ -174,7 +178,7 @@ def test_a_table_is_a_value(components):
 
 def test_masks_are_not_copied_and_those_of_the_caller_stay_writeable():
     masks = np.array([[True, False]])
-    table = PropertyTable(FeatureSpace(["a"]), (Property(0, "a < 1", None),), masks, np.array([0]))
+    table = PropertyTable(FeatureSpace(["a"]), (Property(0, "a in", BOX),), masks, np.array([0]))
     assert np.shares_memory(table.masks, masks)
     assert masks.flags.writeable
 

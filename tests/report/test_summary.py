@@ -287,16 +287,20 @@ def test_categories_are_named(reports):
     assert all(set(c["allowed"]) <= {0, 1, 2} for c in conditions)
 
 
-def test_rows_with_missing_values_are_counted_as_left_out(data):
+def test_rows_with_values_that_the_model_imputes_are_reported_like_others(data):
     X, y = data
     X = X.copy()
     X.iloc[::9, 0] = np.nan
     model = make_pipeline(SimpleImputer(), LPSVC(nu=1.0))
-    summary = report(model, X, y, cv=2, random_state=1).to_dict()
-    assert summary["uncovered"]["missing"] == 10
+    page = report(model, X, y, cv=2, random_state=1)
+    summary = page.to_dict()
+    assert summary["uncovered"]["missing"] == 0
     (age,) = [f for f in summary["features"] if f["name"] == "age"]
     assert age["missing"] == 10
-    assert not {case["row"] for case in summary["cases"]} & set(range(1, 91, 9))
+    assert age["fill"] == pytest.approx(X["age"].mean())
+    assert "10, taken as" in page.to_markdown()
+    # Rows whose age was put there are under rules, as others are.
+    assert not set(range(1, 91, 9)) <= {entry["row"] for entry in summary["uncovered"]["first"]}
     folds = StratifiedKFold(2, shuffle=True, random_state=1)
     predicted = cross_val_predict(model, X, y, cv=folds)
     assert summary["validation"]["figures"]["accuracy"]["part"] == (predicted == y).sum()

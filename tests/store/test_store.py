@@ -176,7 +176,10 @@ def test_every_model_reads_back_as_it_was(weights, intercept, classes):
     assert np.array_equal(loaded.coef_, model.coef_)
     assert loaded.intercept_.tolist() == [intercept]
     assert loaded.classes_.tolist() == list(classes)
-    assert (loaded.space, loaded.fill, loaded.facts) == (space, fill, {"n": 3})
+    assert (loaded.space, loaded.fill, loaded.facts) == (space.with_fill(fill), fill, {"n": 3})
+    assert loaded.imputed == fill
+    known = loaded.decision_function([[0.1, "ü"]])
+    assert loaded.decision_function(pd.DataFrame({"a b": [np.nan], "`c`": [None]})) == known
 
 
 def test_a_model_is_a_frozen_classifier():
@@ -201,9 +204,12 @@ def test_what_the_model_does_not_know_is_an_error(pain):
     with pytest.raises(DataError, match="row 2: the value of 'cp' is no category that the model"):
         plain.predict(unknown)
     gap = table.iloc[:3].copy()
-    gap.loc[gap.index[2], "age"] = np.nan
-    with pytest.raises(DataError, match="row 3: the value of 'age' is missing"):
+    gap.loc[gap.index[2], "cp"] = None
+    with pytest.raises(DataError, match="row 3: the value of 'cp' is missing"):
         plain.predict(gap)
+    # A feature without weight may be missing.
+    bare = PlaneModel(plain.rules, np.zeros_like(plain.coef_), plain.intercept_)
+    assert len(bare.predict(gap)) == 3
     with pytest.raises(DataError, match="no column 'age'"):
         plain.predict(table.drop(columns="age"))
 

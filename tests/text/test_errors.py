@@ -213,12 +213,12 @@ CASES = [
     (
         "feature x:",
         "",
-        "expected 'integer', 'in [low, high]', 'in {a, b}' or 'unit ...', not the end of the line",
+        "expected 'integer', 'in [low, high]', 'in {a, b}', 'unit ...' or 'fill ...', not the end of the line",
     ),
     (
         "feature x: real",
         "real",
-        "expected 'integer', 'in [low, high]', 'in {a, b}' or 'unit ...', not 'real'",
+        "expected 'integer', 'in [low, high]', 'in {a, b}', 'unit ...' or 'fill ...', not 'real'",
     ),
     (
         "feature x y",

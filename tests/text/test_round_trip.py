@@ -103,6 +103,10 @@ def spaces(draw: st.DrawFn) -> FeatureSpace:
     )
     if draw(st.booleans()):
         return FeatureSpace(names, categories=categories)
+    fill = [
+        draw(st.none() | (NUMBERS if kinds is None else st.sampled_from(kinds)))
+        for kinds in categories
+    ]
     ends = draw(st.lists(st.tuples(NUMBERS, NUMBERS).map(sorted), min_size=n, max_size=n))
     free = draw(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=n, max_size=n))
     return FeatureSpace(
@@ -112,6 +116,7 @@ def spaces(draw: st.DrawFn) -> FeatureSpace:
         np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool),
         categories,
         draw(st.lists(st.none() | anything(0), min_size=n, max_size=n)),
+        fill,
     )
 
 
@@ -128,7 +133,22 @@ def intervals(draw: st.DrawFn) -> Interval:
 
 
 @st.composite
-def polyhedra(draw: st.DrawFn, n: int, numeric: list[int], sets: dict[int, object]) -> Polyhedron:
+def missing_conditions(
+    draw: st.DrawFn, space: FeatureSpace, used: set[int]
+) -> dict[str, list[int]]:
+    """Of the features without other condition, some that must be missing, and some that must not."""
+    said = {j: draw(st.sampled_from([None, None, True, False])) for j in range(len(space))}
+    return {
+        "missing": [j for j in said if said[j] is True and j not in used and space.fill[j] is None],
+        "known": [j for j in said if said[j] is False],
+    }
+
+
+@st.composite
+def polyhedra(
+    draw: st.DrawFn, space: FeatureSpace, numeric: list[int], sets: dict[int, object]
+) -> Polyhedron:
+    n = len(space)
     rows, limits, strict = [], [], []
     for _ in range(draw(st.integers(1, 4))):
         row = np.zeros(n)
@@ -143,7 +163,9 @@ def polyhedra(draw: st.DrawFn, n: int, numeric: list[int], sets: dict[int, objec
             rows.append(-row)
             limits.append(draw(st.just(-limit) | NUMBERS))
             strict.append(draw(st.sampled_from([is_strict, not is_strict])))
-    region = Polyhedron(rows, limits, np.array(strict), sets)
+    used = {*sets, *np.flatnonzero(np.any(rows, axis=0)).tolist()}
+    more = draw(missing_conditions(space, used))
+    region = Polyhedron(rows, limits, np.array(strict), sets, **more)
     is_box = all(np.count_nonzero(row) == 1 and set(np.abs(row)) <= {0.0, 1.0} for row in rows)
     assume(not (is_box and region.to_box().is_empty))  # a rule refuses an empty box
     return region
@@ -158,9 +180,10 @@ def regions(draw: st.DrawFn, space: FeatureSpace) -> Box | Polyhedron:
         if kinds is not None and draw(st.booleans())
     }
     if numeric and draw(st.booleans()):
-        return draw(polyhedra(len(space), numeric, sets))
+        return draw(polyhedra(space, numeric, sets))
     bounds = {j: draw(intervals()) for j in numeric if draw(st.booleans())}
-    return Box.from_intervals(bounds, len(space), sets)
+    more = draw(missing_conditions(space, {*bounds, *sets}))
+    return Box.from_intervals(bounds, len(space), sets, **more)
 
 
 @st.composite
@@ -213,7 +236,9 @@ def test_line_ends_and_a_byte_order_mark_do_not_matter(rules, line_end, with_mar
 @given(rule_sets())
 def test_every_rule_set_can_be_said_in_sentences_and_tables(rules):
     lines = describe_rules(rules).split("\n")
-    assert len(lines) == max(1, len(rules))
+    used = {j for rule in rules for j in rule.region.bounded}
+    filled = any(rules.space.fill[j] is not None for j in used)
+    assert len(lines) == max(1, len(rules)) + filled
     assert list(rules_frame(rules)["label"]) == [rule.label for rule in rules]
     assert rules_html(rules).count("<tr>") == (len(rules) + 1 if len(rules) else 0)
 
@@ -299,6 +324,11 @@ PIECES = [
         "[weight 2]",
         "=> a",
         "x > 3",
+        "x is missing",
+        "c is not missing",
+        "is",
+        "missing",
+        "fill",
         "c = red",
     ),
 ]
@@ -325,6 +355,8 @@ def test_damaged_text_gives_rules_or_a_syntax_error(rules, rng, is_known):
 
 
 def _as_python(premise: str) -> str:
+    premise = re.sub(r"(\w+) is missing", r"\1 != \1", premise)
+    premise = re.sub(r"(\w+) is not missing", r"\1 == \1", premise)
     premise = re.sub(r"in \{(.*?)\}", lambda m: "in " + repr(tuple(m[1].split(", "))), premise)
     premise = re.sub(r"(\w+) = ([a-z]+)", r'\1 == "\2"', premise)
     return "True" if premise == "true" else re.sub(r"(?<![<>=!])=(?!=)", "==", premise)
@@ -347,12 +379,14 @@ def test_printed_rules_cover_what_they_say(data):
         else:
             values += box.b.tolist()
     values += [math.nextafter(v, way) for v in values for way in (-math.inf, math.inf)]
-    points = [[rng.choice(values) for _ in range(3)] + [rng.randrange(3)] for _ in range(40)]
+    values += [math.nan] * len(values)
+    codes = [0, 1, 2, math.nan]
+    points = [[rng.choice(values) for _ in range(3)] + [rng.choice(codes)] for _ in range(40)]
     covered = rules.covers(points)
     for k, line in enumerate(parse_rules(format_rules(rules)).to_text().split("\n")[-4:-1]):
         code = compile(_as_python(line.removesuffix(" => a")), line, "eval")
         for point, is_covered in zip(points, covered[:, k], strict=True):
             x, y, z, code_of = point
-            colour = ["red", "green", "blue"][code_of]
+            colour = code_of if math.isnan(code_of) else ["red", "green", "blue"][code_of]
             names = {"x": x, "y": y, "z": z, "colour": colour}
             assert eval(code, {}, names) == is_covered, (line, point)

@@ -240,8 +240,8 @@ def test_bad_input_is_named(table):
         interval_rules(model, min_coverage=1000)
     with pytest.raises(DataError, match=r"missing|NaN"):
         model.predict_by_rules([[np.nan, 0.0]])
-    with pytest.raises(DataError, match="row 1, column 'x1' is nan"):
-        model.interval_rules_.predict([[0.0, np.nan]])
+    with pytest.raises(DataError, match="row 1, column 'x0' is nan"):
+        model.interval_rules_.predict([[np.nan, np.nan]])
 
 
 def test_a_reading_needs_leaves_for_each_rule_and_boxes():

@@ -75,6 +75,7 @@ def read_advice(
                 )
     if classes is not None:
         _check_classes(rules, classes)
+    _check_values(rules)
     return rules
 
 
@@ -141,6 +142,19 @@ def _parse(text: str, names: Sequence[str] | None, classes: Sequence[Label] | No
         known = FeatureSpace([*names, *groups, *sorted(bare - set(groups))], categories=groups)
         parse_rules(text, space=known, classes=classes)
     return rules
+
+
+def _check_values(rules: RuleSet) -> None:
+    """Refuse conditions on missing values, where a support vector machine has no score to be advised on."""
+    for k, rule in enumerate(rules):
+        asked = (*rule.region.missing, *rule.region.known)
+        if asked:
+            called = f" ({rule.name})" if rule.name else ""
+            raise DataError(
+                f"rule {k + 1}{called} asks whether {rules.space.names[asked[0]]!r} is missing; advice is about "
+                "values, since the model has no score where one is missing. Leave the condition out, and apply such "
+                "rules beside the model"
+            )
 
 
 def _check_classes(rules: RuleSet, classes: Sequence[Label]) -> None:

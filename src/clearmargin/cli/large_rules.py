@@ -223,7 +223,8 @@ def _extract_on_sample(
 ) -> Extraction:
     X = task.X.to_numpy(dtype=np.float64)
     low, high, integer = seen_ranges(list(X.T))
-    space = FeatureSpace(model.space.names, low, high, integer, units=model.space.units)
+    seen = FeatureSpace(model.space.names, low, high, integer, units=model.space.units)
+    space = seen.with_fill(model.space.fill)
     code = {label: k for k, label in enumerate(model.classes_.tolist())}
     true = np.array([code[label] for label in task.y.tolist()])
     options = ExtractionOptions(

@@ -49,7 +49,11 @@ def run(arguments: argparse.Namespace) -> None:
     said = _by_model(table, arguments, console) if arguments.model else _by_rules(table, arguments)
     missing = sum(entry["class"] is None for entry in said)
     if missing:
-        reason = "a missing value or an unknown category" if arguments.model else "no rule"
+        reason = (
+            "a missing value or an unknown category that the model needs"
+            if arguments.model
+            else "no rule"
+        )
         console.note(f"{number_of(missing, 'row')} with {reason}, and so without a class")
     text = _as_csv(said)
     if out is not None:
@@ -84,10 +88,9 @@ def _by_model(
     from clearmargin.store import load_model
 
     model = load_model(arguments.model)
-    frame = table.frame.fillna(dict(model.fill)) if model.fill else table.frame
+    frame = table.frame
     codes = model.encoding_.read(frame)
-    named = np.array([kinds is not None for kinds in model.space.categories], dtype=np.bool_)
-    known = np.isfinite(codes).all(axis=1) & ~((codes < 0) & named).any(axis=1)
+    known = ~(model.lacks_value(codes) | model.lacks_category(codes)).any(axis=1)
     rows = np.flatnonzero(known)
     answers: list[Any] = [None] * len(frame)
     scores: list[Any] = [None] * len(frame)

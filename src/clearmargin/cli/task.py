@@ -189,7 +189,7 @@ def read_task(
     if missing == "keep":
         own = None if splitting is None else splitting.within(X.index.to_numpy(), splitting.cv)
         return Task(table, X, y, target, positive, splitting=own)
-    known = None if model is None else model.fill
+    known = None if model is None else model.imputed or None
     rows, filled = _without_gaps(X, missing, table, console, known)
     y = y[X.index.isin(rows.index)]
     own = None if splitting is None else splitting.within(rows.index.to_numpy(), splitting.cv)

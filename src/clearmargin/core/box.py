@@ -1,23 +1,58 @@
-"""A box: one interval, or one set of categories, for each feature."""
+"""A box: one interval, or one set of categories, for each feature that it has a condition on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clearmargin.core.categories import CategorySets
+from clearmargin.core.categories import CategorySets, feature_tuple
 from clearmargin.core.hyperplane import HalfSpace
 from clearmargin.core.interval import Interval
-from clearmargin.core.points import as_points, is_point
+from clearmargin.core.points import as_points
 from clearmargin.core.sign import exact_sign
-from clearmargin.core.value import BoolArray, FloatArray, Value, bool_array, float_array
+from clearmargin.core.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["Box"]
+__all__ = ["Box", "Entries"]
+
+# Up to here the arrays of all features are kept once they were asked for: at most 2.3 kB a box.
+_MOST_KEPT = 128
+
+
+class Entries(NamedTuple):
+    """The bounds of the features that have some, in the order of the features.
+
+    Parameters
+    ----------
+    features : ndarray of int of shape (k,)
+        The features.
+    bounds : ndarray of shape (2, k)
+        Their lower and upper bounds; one of the two may be infinite.
+    closed : ndarray of bool of shape (2, k)
+        Whether each bound belongs to the box.
+    """
+
+    features: IntArray
+    bounds: FloatArray
+    closed: BoolArray
+
+    def spread(self, features: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Give the bounds of these features, which include all that have some; infinite where there are none."""
+        bounds, closed = _free(len(features))
+        places = np.searchsorted(features, self.features)
+        bounds[:, places], closed[:, places] = self.bounds, self.closed
+        return bounds, closed
+
+
+def _free(n: int) -> tuple[FloatArray, BoolArray]:
+    bounds, closed = np.empty((2, n)), np.ones((2, n), dtype=np.bool_)
+    bounds[0], bounds[1] = -math.inf, math.inf
+    return bounds, closed
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -25,7 +60,8 @@ class Box(Value):
     """A product of intervals, with a flag for each bound that says whether it belongs to the box.
 
     Half-open boxes are what makes rules disjoint. An infinite bound stands for no condition and counts as
-    closed. A row with a NaN anywhere is not a point of the space and in no box.
+    closed. Only conditions that exist are stored, so that a box with one bound is small in a space of thousands of
+    features. A condition is false where the value is missing (NaN); a feature without condition may be missing.
 
     Parameters
     ----------
@@ -35,6 +71,10 @@ class Box(Value):
         Whether each bound belongs to the box.
     sets : CategorySets or mapping, optional
         For categorical features, the codes that are allowed; such a feature has no bounds.
+    missing : iterable of int, optional
+        Features whose value must be missing.
+    known : iterable of int, optional
+        Features whose value must not be missing. Bounds and sets say so already, and such features are left out.
 
     Examples
     --------
@@ -45,13 +85,22 @@ class Box(Value):
     2.0
     >>> box.is_disjoint(Box([2, 0], [3, 1]))
     True
+    >>> Box([0, -np.inf], [2, np.inf], missing=[1])
+    Box({0: [0, 2], 1: missing}, n_features=2)
     """
 
+    # These four are read from what is stored; see the end of this file.
     lower: FloatArray
     upper: FloatArray
     lower_closed: BoolArray
     upper_closed: BoolArray
     sets: CategorySets
+    missing: tuple[int, ...]
+    known: tuple[int, ...]
+    n_features: int = field(init=False, compare=False)
+    # At least one of these two is there; the other one is made when it is asked for.
+    _entries: Entries | None = field(init=False, compare=False)
+    _arrays: tuple[FloatArray, BoolArray] | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -60,6 +109,8 @@ class Box(Value):
         lower_closed: ArrayLike = True,
         upper_closed: ArrayLike = True,
         sets: CategorySets | Mapping[int, object] | None = None,
+        missing: Iterable[int] = (),
+        known: Iterable[int] = (),
     ):
         low = float_array(lower, "the lower bounds of a box")
         if low.ndim != 1:
@@ -69,45 +120,67 @@ class Box(Value):
             raise InvalidValueError("a box cannot start at inf or end at -inf")
         low_closed = bool_array(lower_closed, "lower_closed", shape=low.shape) | (low == -math.inf)
         high_closed = bool_array(upper_closed, "upper_closed", shape=low.shape) | (high == math.inf)
-        low_closed.setflags(write=False)
-        high_closed.setflags(write=False)
-        allowed = sets if isinstance(sets, CategorySets) else CategorySets(sets or {})
-        for feature in allowed:
-            if feature >= len(low):
+        arrays = np.stack([low, high]), np.stack([low_closed, high_closed])
+        self._fill(len(low), None, arrays, _as_sets(sets), missing, known)
+
+    def _fill(
+        self,
+        n_features: int,
+        entries: Entries | None,
+        arrays: tuple[FloatArray, BoolArray] | None,
+        sets: CategorySets,
+        missing: Iterable[int],
+        known: Iterable[int],
+    ) -> None:
+        for array in (*(entries or ()), *(arrays or ())):
+            array.setflags(write=False)
+        self._set(
+            n_features=n_features,
+            sets=sets,
+            missing=(),
+            known=(),
+            _entries=entries,
+            _arrays=arrays,
+        )
+        for feature in sets:
+            if feature >= n_features:
                 raise InvalidValueError(
-                    f"a set for feature {feature}, but there are {len(low)} features"
+                    f"a set for feature {feature}, but there are {n_features} features"
                 )
-            if low[feature] > -math.inf or high[feature] < math.inf:
+            if self.has_bounds(feature):
                 raise InvalidValueError(
                     f"feature {feature} has both a set of categories and bounds"
                 )
-        self._set(
-            lower=low, upper=high, lower_closed=low_closed, upper_closed=high_closed, sets=allowed
-        )
+        if missing or known:
+            present = feature_tuple(known, n_features, "known")
+            self._set(
+                missing=feature_tuple(missing, n_features, "missing"),
+                known=tuple(j for j in present if j not in sets and not self.has_bounds(j)),
+            )
 
     @classmethod
-    def _trusted(cls, bounds: FloatArray, closed: BoolArray, sets: CategorySets) -> Box:
+    def _trusted(
+        cls,
+        n_features: int,
+        entries: Entries | None = None,
+        arrays: tuple[FloatArray, BoolArray] | None = None,
+        sets: CategorySets | None = None,
+        missing: Iterable[int] = (),
+        known: Iterable[int] = (),
+    ) -> Box:
         """Make a box of arrays that are in order already, and become its own.
 
         Checking a box takes several times as long as making one. Rule text has checked its bounds with the place of
         each at hand, and there are a hundred thousand boxes in ten megabytes.
         """
-        bounds.setflags(write=False)
-        closed.setflags(write=False)
         box = object.__new__(cls)
-        box._set(
-            lower=bounds[0],
-            upper=bounds[1],
-            lower_closed=closed[0],
-            upper_closed=closed[1],
-            sets=sets,
-        )
+        box._fill(n_features, entries, arrays, _NO_SETS if sets is None else sets, missing, known)
         return box
 
     @classmethod
     def unbounded(cls, n_features: int) -> Box:
         """Make the box of no condition: the whole space."""
-        return cls(np.full(n_features, -math.inf), np.full(n_features, math.inf))
+        return cls.from_intervals({}, n_features)
 
     @classmethod
     def from_intervals(
@@ -115,69 +188,133 @@ class Box(Value):
         intervals: Mapping[int, Interval],
         n_features: int,
         sets: CategorySets | Mapping[int, object] | None = None,
+        missing: Iterable[int] = (),
+        known: Iterable[int] = (),
     ) -> Box:
         """Make a box from the intervals of some features; the others are free."""
-        low, high = np.full(n_features, -math.inf), np.full(n_features, math.inf)
-        flags = np.ones((2, n_features), dtype=np.bool_)
-        for feature, interval in intervals.items():
-            low[feature], high[feature] = interval.low, interval.high
-            flags[:, feature] = interval.low_closed, interval.high_closed
-        return cls(low, high, flags[0], flags[1], sets)
+        numbered = {_as_index(j, n_features): interval for j, interval in intervals.items()}
+        bounded = sorted(j for j, i in numbered.items() if i.low > -math.inf or i.high < math.inf)
+        chosen = [numbered[j] for j in bounded]
+        entries = make_entries(
+            bounded,
+            [[i.low for i in chosen], [i.high for i in chosen]],
+            [[i.low_closed for i in chosen], [i.high_closed for i in chosen]],
+        )
+        return cls._trusted(n_features, entries, None, _as_sets(sets), missing, known)
+
+    def _key(self) -> tuple[object, ...]:
+        features, bounds, closed = self.entries
+        same = features.tobytes(), bounds.tobytes(), closed.tobytes()
+        return (self.n_features, *same, self.sets, self.missing, self.known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays that travel by themselves would come back writeable.
+        return _rebuild, (
+            self.n_features,
+            *(part.tolist() for part in self.entries),
+            self.sets,
+            self.missing,
+            self.known,
+        )
 
     @property
-    def n_features(self) -> int:
-        """Dimension of the space."""
-        return len(self.lower)
+    def entries(self) -> Entries:
+        """The bounds of the features that have some."""
+        if self._entries is None:
+            bounds, closed = self._dense()
+            used = np.flatnonzero(np.isfinite(bounds[0]) | np.isfinite(bounds[1]))
+            entries = Entries(used, bounds[:, used], closed[:, used])
+            for array in entries:
+                array.setflags(write=False)
+            self._set(_entries=entries)
+        assert self._entries is not None
+        return self._entries
+
+    def _dense(self) -> tuple[FloatArray, BoolArray]:
+        """The bounds of all features, and whether each belongs to the box."""
+        if self._arrays is not None:
+            return self._arrays
+        features, bounds, closed = self.entries
+        arrays = _free(self.n_features)
+        arrays[0][:, features], arrays[1][:, features] = bounds, closed
+        for array in arrays:
+            array.setflags(write=False)
+        if self.n_features <= _MOST_KEPT:
+            self._set(_arrays=arrays)
+        return arrays
 
     @property
     def bounded(self) -> tuple[int, ...]:
-        """Indices of the features with a finite bound or a set of categories."""
-        finite = np.isfinite(self.lower) | np.isfinite(self.upper)
-        return tuple(sorted({*finite.nonzero()[0].tolist(), *self.sets}))
+        """Indices of the features that the box has a condition on."""
+        found = self.entries.features.tolist()
+        if not (self.sets or self.missing or self.known):
+            return tuple(found)
+        return tuple(sorted({*found, *self.sets, *self.missing, *self.known}))
+
+    def has_bounds(self, feature: int) -> bool:
+        """Whether a feature has a finite bound."""
+        if self._arrays is not None:
+            low, high = self._arrays[0][:, feature].tolist()
+            return bool(low > -math.inf or high < math.inf)
+        features = self.entries.features
+        place = int(np.searchsorted(features, feature))
+        return place < len(features) and int(features[place]) == feature
 
     def interval(self, feature: int) -> Interval:
         """The interval of one feature."""
-        return Interval.from_flags(
-            float(self.lower[feature]),
-            float(self.upper[feature]),
-            bool(self.lower_closed[feature]),
-            bool(self.upper_closed[feature]),
-        )
+        place = _as_index(feature, self.n_features)
+        if self._arrays is not None:
+            bounds, closed = self._arrays
+        elif self.has_bounds(place):
+            features, bounds, closed = self.entries
+            place = int(np.searchsorted(features, place))
+        else:
+            return Interval(-math.inf, math.inf)
+        return Interval.from_flags(*bounds[:, place].tolist(), *closed[:, place].tolist())
 
     @property
     def is_empty(self) -> bool:
         """Whether no point is in the box."""
-        narrow = self.lower >= self.upper
-        if not np.count_nonzero(narrow):  # as in nearly every box
-            return self.sets.is_empty
-        points = (self.lower == self.upper) & self.lower_closed & self.upper_closed
-        return bool((narrow & ~points).any()) or self.sets.is_empty
+        (low, high), closed = self._arrays or self.entries[1:]
+        narrow = low >= high
+        if np.count_nonzero(narrow):  # as in hardly any box
+            points = (low == high) & closed[0] & closed[1]
+            if (narrow & ~points).any():
+                return True
+        return self.sets.is_empty or any(
+            j in self.known or j in self.sets or self.has_bounds(j) for j in self.missing
+        )
 
     def contains(self, X: ArrayLike) -> BoolArray:
-        """Tell for each row of X whether it is in the box."""
+        """Tell for each row of X whether it is in the box; a condition on a missing value is false."""
         points = as_points(X, self.n_features)
-        inside = is_point(points)
-        for j in np.flatnonzero(np.isfinite(self.lower)):
+        inside = np.ones(len(points), dtype=np.bool_)
+        features, (lower, upper), (low_closed, high_closed) = self.entries
+        for k, j in enumerate(features.tolist()):
             column = points[:, j]
-            inside &= column >= self.lower[j] if self.lower_closed[j] else column > self.lower[j]
-        for j in np.flatnonzero(np.isfinite(self.upper)):
-            column = points[:, j]
-            inside &= column <= self.upper[j] if self.upper_closed[j] else column < self.upper[j]
+            inside &= column >= lower[k] if low_closed[k] else column > lower[k]
+            inside &= column <= upper[k] if high_closed[k] else column < upper[k]
+        for j in self.missing:
+            inside &= np.isnan(points[:, j])
+        for j in self.known:
+            inside &= ~np.isnan(points[:, j])
         return inside & self.sets.contains(points)
 
     def intersect(self, other: Box) -> Box:
         """The points in both boxes; the result may be empty."""
-        self._check_same_space(other)
-        # Of two equal bounds the open one is the narrower.
-        low_mine = (self.lower > other.lower) | ((self.lower == other.lower) & ~self.lower_closed)
-        high_mine = (self.upper < other.upper) | ((self.upper == other.upper) & ~self.upper_closed)
-        return Box(
-            np.where(low_mine, self.lower, other.lower),
-            np.where(high_mine, self.upper, other.upper),
-            np.where(low_mine, self.lower_closed, other.lower_closed),
-            np.where(high_mine, self.upper_closed, other.upper_closed),
-            self.sets.intersect(other.sets),
-        )
+        if other.n_features != self.n_features:
+            raise InvalidValueError(
+                f"one box has {self.n_features} features, the other {other.n_features}"
+            )
+        sets = self.sets.intersect(other.sets) if self.sets or other.sets else _NO_SETS
+        missing, known = {*self.missing, *other.missing}, {*self.known, *other.known}
+        if self._arrays is not None and other._arrays is not None:
+            arrays = _narrower(self._arrays, other._arrays)
+            return Box._trusted(self.n_features, None, arrays, sets, missing, known)
+        mine, theirs = self.entries, other.entries
+        union = np.union1d(mine.features, theirs.features)
+        both = Entries(union, *_narrower(mine.spread(union), theirs.spread(union)))
+        return Box._trusted(self.n_features, both, None, sets, missing, known)
 
     def __and__(self, other: Box) -> Box:
         if not isinstance(other, Box):
@@ -202,7 +339,8 @@ class Box(Value):
         Returns
         -------
         bool
-            True exactly when every real point of the box is in the half-space.
+            True exactly when every real point of the box is in the half-space. Where a feature with a weight must be
+            missing, the plane has no value, and the answer is False.
 
         Examples
         --------
@@ -223,12 +361,15 @@ class Box(Value):
             )
         if self.is_empty:
             return True
+        if any(plane.coef[feature] for feature in self.missing):
+            return False
         coef, intercept = plane.coef * halfspace.sign, plane.intercept * halfspace.sign
         active = np.flatnonzero(coef)
+        bounds, closed = self._dense()
         # Where a weight is positive, the lowest value is at the lower bound.
         rising = coef[active] > 0
-        corner = np.where(rising, self.lower[active], self.upper[active])
-        attained = np.where(rising, self.lower_closed[active], self.upper_closed[active]).all()
+        corner = np.where(rising, bounds[0, active], bounds[1, active])
+        attained = np.where(rising, closed[0, active], closed[1, active]).all()
         if not np.isfinite(corner).all():
             return False
         sign = exact_sign(coef[active], corner, intercept)
@@ -237,27 +378,90 @@ class Box(Value):
     def volume(self) -> float:
         """Product of the widths; a set of categories counts as its number of categories.
 
-        The volume is 0 as soon as one width is, and ``inf`` if it is larger than any float.
+        The volume is 0 as soon as one width is or a value must be missing, and ``inf`` if it is larger than any float.
         """
-        if self.is_empty or (self.lower == self.upper).any():
+        lower, upper = self._dense()[0]
+        if self.is_empty or self.missing or (lower == upper).any():
             return 0.0
         with np.errstate(over="ignore", under="ignore"):
-            widths = np.delete(self.upper - self.lower, list(self.sets))
+            widths = np.delete(upper - lower, list(self.sets))
             if np.isinf(widths).any():
                 return math.inf
             # Powers of two are added up apart: no order of the factors overflows on the way.
             fractions, exponents = np.frexp([*widths, *(len(self.sets[j]) for j in self.sets)])
             return float(np.ldexp(np.prod(fractions), int(exponents.sum())))
 
-    def _check_same_space(self, other: Box) -> None:
-        if other.n_features != self.n_features:
-            raise InvalidValueError(
-                f"one box has {self.n_features} features, the other {other.n_features}"
-            )
-
     def __repr__(self) -> str:
-        parts = [
-            f"{j}: {set(self.sets[j])}" if j in self.sets else f"{j}: {self.interval(j)}"
-            for j in self.bounded
-        ]
+        parts = [f"{j}: {self._describe(j)}" for j in self.bounded]
         return f"Box({{{', '.join(parts)}}}, n_features={self.n_features})"
+
+    def _describe(self, j: int) -> str:
+        said = [f"{set(self.sets[j])}"] if j in self.sets else []
+        said += [str(self.interval(j))] if self.has_bounds(j) else []
+        said += ["missing"] if j in self.missing else []
+        said += ["not missing"] if j in self.known else []
+        return " and ".join(said)
+
+
+_NO_SETS = CategorySets()
+
+
+def make_entries(
+    features: list[int], bounds: list[list[float]], closed: list[list[bool]]
+) -> Entries:
+    """Make entries of lists that are in order already: sorted features, no NaN, no -0.0, infinite bounds closed."""
+    return Entries(
+        np.array(features, dtype=np.intp),
+        np.array(bounds, dtype=np.float64),
+        np.array(closed, dtype=np.bool_),
+    )
+
+
+def _rebuild(
+    n_features: int,
+    features: list[int],
+    bounds: list[list[float]],
+    closed: list[list[bool]],
+    sets: CategorySets,
+    missing: tuple[int, ...],
+    known: tuple[int, ...],
+) -> Box:
+    entries = make_entries(features, bounds, closed)
+    return Box._trusted(n_features, entries, None, sets, missing, known)
+
+
+def _as_sets(sets: CategorySets | Mapping[int, object] | None) -> CategorySets:
+    return sets if isinstance(sets, CategorySets) else CategorySets(sets) if sets else _NO_SETS
+
+
+def _as_index(feature: int, n_features: int) -> int:
+    """The position of a feature, from the end where it is negative, as arrays count."""
+    return range(n_features)[feature]
+
+
+def _narrower(
+    one: tuple[FloatArray, BoolArray], other: tuple[FloatArray, BoolArray]
+) -> tuple[FloatArray, BoolArray]:
+    """The bounds that hold where both do; of two equal ones the open one is the narrower."""
+    (low, high), (low_closed, high_closed) = one
+    low_mine = (low > other[0][0]) | ((low == other[0][0]) & ~low_closed)
+    high_mine = (high < other[0][1]) | ((high == other[0][1]) & ~high_closed)
+    mine = np.stack([low_mine, high_mine])
+    return np.where(mine, one[0], other[0]), np.where(mine, one[1], other[1])
+
+
+def _read_arrays(part: int, end: int, text: str) -> property:
+    def read(box: Box) -> Any:
+        return box._dense()[part][end]
+
+    return property(read, doc=text)
+
+
+# The fields that the constructor takes, without the arrays of all features that they would be if they were stored.
+for _name, _part, _end, _text in (
+    ("lower", 0, 0, "Lower bounds of all features, ``-inf`` where there is none."),
+    ("upper", 0, 1, "Upper bounds of all features, ``inf`` where there is none."),
+    ("lower_closed", 1, 0, "Whether each lower bound belongs to the box."),
+    ("upper_closed", 1, 1, "Whether each upper bound belongs to the box."),
+):
+    setattr(Box, _name, _read_arrays(_part, _end, _text))

@@ -11,7 +11,7 @@ import numpy as np
 from clearmargin.core.value import BoolArray, FloatArray, Value
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["CategorySets"]
+__all__ = ["CategorySets", "feature_tuple"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -87,6 +87,36 @@ class CategorySets(Value):
         for feature, codes in self.allowed:
             inside &= np.isin(X[:, feature], codes)
         return inside
+
+
+def feature_tuple(features: Iterable[int], n_features: int, what: str) -> tuple[int, ...]:
+    """Take indices of features as a sorted tuple without repetition.
+
+    Parameters
+    ----------
+    features : iterable of int
+        The indices.
+    n_features : int
+        How many features there are.
+    what : str
+        What the features are listed as, for the error message.
+
+    Returns
+    -------
+    tuple of int
+        In order.
+
+    Examples
+    --------
+    >>> feature_tuple([3, 1, 3], 4, "missing")
+    (1, 3)
+    """
+    chosen = tuple(sorted({_position(feature) for feature in features}))
+    if chosen and chosen[-1] >= n_features:
+        raise InvalidValueError(
+            f"feature {chosen[-1]} among those listed as {what}, but there are {n_features} features"
+        )
+    return chosen
 
 
 def _position(value: Any) -> int:

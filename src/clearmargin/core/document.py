@@ -1,7 +1,9 @@
-"""The JSON form of a set of rules: version 1.
+"""The JSON form of a set of rules: versions 1 and 2.
 
-Published as `rules.schema.json` beside this file. Numbers are written with the shortest digits that read back as the
-same float; a missing bound is left out, so no infinity is ever written.
+Version 2 has conditions on missing values and the values that missing ones count as. A document without them is
+written as version 1, so that earlier releases read it. Published as `rules.schema.json` beside this file. Numbers are
+written with the shortest digits that read back as the same float; a missing bound is left out, so no infinity is ever
+written.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 
 from clearmargin.core.box import Box
 from clearmargin.core.interval import Interval
-from clearmargin.core.polyhedron import Polyhedron
+from clearmargin.core.polyhedron import MatrixBudget, Polyhedron
 from clearmargin.core.rule import Label, Region, Rule, as_label
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.stats import RuleStats
@@ -33,7 +35,7 @@ from clearmargin.exceptions import (
 __all__ = ["FORMAT", "VERSION", "read_document", "rules_schema", "write_document"]
 
 FORMAT = "clearmargin-rules"
-VERSION = 1
+VERSION = 2
 
 
 def write_document(
@@ -42,11 +44,17 @@ def write_document(
     """Put rules, their features and classes into plain data for JSON."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if _speaks_of_missing(rules, space) else 1,
         "classes": list(classes),
         "features": [_write_feature(space, j) for j in range(len(space))],
         "rules": [_write_rule(rule, space) for rule in rules],
     }
+
+
+def _speaks_of_missing(rules: Sequence[Rule], space: FeatureSpace) -> bool:
+    return any(value is not None for value in space.fill) or any(
+        rule.region.missing or rule.region.known for rule in rules
+    )
 
 
 def _write_feature(space: FeatureSpace, j: int) -> dict[str, Any]:
@@ -58,6 +66,7 @@ def _write_feature(space: FeatureSpace, j: int) -> dict[str, Any]:
         "integer": True if space.integer[j] else None,
         "categories": None if kinds is None else list(kinds),
         "unit": space.units[j],
+        "fill": space.fill[j],
     }
     return _without_none(entry)
 
@@ -90,8 +99,7 @@ def _write_region(region: Region, space: FeatureSpace) -> list[dict[str, Any]]:
     if isinstance(region, Box):
         conditions += [
             {"feature": space.names[j], **_write_interval(region.interval(j))}
-            for j in region.bounded
-            if j not in region.sets
+            for j in region.entries.features.tolist()
         ]
     else:
         conditions += [
@@ -107,6 +115,8 @@ def _write_region(region: Region, space: FeatureSpace) -> list[dict[str, Any]]:
         conditions.append(
             {"feature": space.names[j], "in": [kinds[code] for code in sorted(region.sets[j])]}
         )
+    for is_missing, listed in ((True, region.missing), (False, region.known)):
+        conditions += [{"feature": space.names[j], "missing": is_missing} for j in listed]
     return conditions
 
 
@@ -151,10 +161,11 @@ def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, 
     _check_keys(data, ("format", "version", "classes", "features", "rules"))
     classes = tuple(_read_label(label, "a class") for label in _as_list(data, "classes"))
     space = _read_space(_as_list(data, "features"))
+    names = _Names(space)
     rules = []
     for k, entry in enumerate(_as_list(data, "rules")):
         try:
-            rules.append(_read_rule(entry, space))
+            rules.append(_read_rule(entry, names))
         except ClearmarginError as error:
             raise FileDamagedError(f"rule {k} is damaged: {error}") from error
     return rules, space, classes
@@ -172,7 +183,7 @@ def rules_schema() -> dict[str, Any]:
     Examples
     --------
     >>> rules_schema()["title"]
-    'clearmargin rules, version 1'
+    'clearmargin rules, versions 1 and 2'
     """
     text = resources.files("clearmargin.core").joinpath("rules.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
@@ -240,18 +251,20 @@ def _read_space(entries: list[Any]) -> FeatureSpace:
             features.append(_read_feature(entry))
         except FileDamagedError as error:
             raise FileDamagedError(f"feature {j} is damaged: {error}") from error
-    columns = list(zip(*features, strict=True)) or [()] * 6
-    names, lower, upper, integer, categories, units = columns
+    columns = list(zip(*features, strict=True)) or [()] * 7
+    names, lower, upper, integer, categories, units, fill = columns
     try:
         return FeatureSpace(
-            names, lower, upper, np.array(integer, dtype=np.bool_), categories, units
+            names, lower, upper, np.array(integer, dtype=np.bool_), categories, units, fill
         )
     except InvalidValueError as error:
         raise FileDamagedError(f"the features are damaged: {error}") from error
 
 
 def _read_feature(entry: object) -> tuple[Any, ...]:
-    feature = _check_keys(entry, ("name",), ("lower", "upper", "integer", "categories", "unit"))
+    feature = _check_keys(
+        entry, ("name",), ("lower", "upper", "integer", "categories", "unit", "fill")
+    )
     integer, unit = feature.get("integer", False), feature.get("unit")
     if not isinstance(integer, bool):
         raise FileDamagedError(f"'integer' must be true or false, not {_show(integer)}")
@@ -265,16 +278,42 @@ def _read_feature(entry: object) -> tuple[Any, ...]:
         integer,
         categories,
         unit if unit is None else _read_text(unit, "the unit"),
+        _read_fill(feature, categories),
     )
 
 
-def _read_rule(entry: object, space: FeatureSpace) -> Rule:
+def _read_fill(feature: Mapping[str, Any], categories: list[str] | None) -> float | str | None:
+    if "fill" not in feature:
+        return None
+    if categories is None:
+        return _read_number(feature, "fill")
+    return _read_text(feature["fill"], "'fill'")
+
+
+class _Names:
+    """The features by name, looked up at once however many there are."""
+
+    def __init__(self, space: FeatureSpace):
+        self.space = space
+        self.budget = MatrixBudget()
+        self._index = {name: j for j, name in enumerate(space.names)}
+
+    def __len__(self) -> int:
+        return len(self.space)
+
+    def index(self, name: str) -> int:
+        """Position of a feature; an unknown name is an error that suggests the nearest one."""
+        found = self._index.get(name)
+        return self.space.index(name) if found is None else found
+
+
+def _read_rule(entry: object, names: _Names) -> Rule:
     rule = _check_keys(entry, ("label", "when"), ("name", "weight", "origin", "proof", "stats"))
     stats = None
     if "stats" in rule:
         stats = RuleStats(**_check_keys(rule["stats"], ("rows", "covered"), ("correct", "agreed")))
     return Rule(
-        _read_region(_as_list(rule, "when"), space),
+        _read_region(_as_list(rule, "when"), names),
         _read_label(rule["label"], "the label"),
         name=_read_text(rule["name"], "the name") if "name" in rule else None,
         weight=_read_number(rule, "weight") if "weight" in rule else 1.0,
@@ -285,46 +324,63 @@ def _read_rule(entry: object, space: FeatureSpace) -> Rule:
     )
 
 
-def _read_region(conditions: list[Any], space: FeatureSpace) -> Region:
+def _read_region(conditions: list[Any], names: _Names) -> Region:
     linear: list[tuple[FloatArray, float, bool]] = []
     intervals: dict[int, Interval] = {}
     sets: dict[int, list[int]] = {}
+    missing: dict[int, bool] = {}
     for c, entry in enumerate(conditions):
         try:
             if isinstance(entry, Mapping) and "linear" in entry:
-                linear.append(_read_inequality(entry, space))
+                linear.append(_read_inequality(entry, names))
                 continue
-            condition = _check_keys(entry, ("feature",), ("in", *_BOUNDS))
-            feature = space.index(_read_text(condition["feature"], "the feature"))
-            if feature in intervals or feature in sets:
+            condition = _check_keys(entry, ("feature",), ("in", "missing", *_BOUNDS))
+            feature = names.index(_read_text(condition["feature"], "the feature"))
+            if feature in intervals or feature in sets or feature in missing:
                 raise FileDamagedError(f"a second condition on {condition['feature']!r}")
             if "in" in condition:
-                sets[feature] = _read_codes(condition, space.categories[feature])
+                sets[feature] = _read_codes(condition, names.space.categories[feature])
+            elif "missing" in condition:
+                missing[feature] = _read_missing(condition)
             else:
                 intervals[feature] = _read_interval(condition)
         except ClearmarginError as error:
             raise FileDamagedError(f"condition {c}: {error}") from error
+    absent = [feature for feature, is_missing in missing.items() if is_missing]
+    known = [feature for feature, is_missing in missing.items() if not is_missing]
     if not linear:
-        return Box.from_intervals(intervals, len(space), sets)
+        return Box.from_intervals(intervals, len(names), sets, absent, known)
     if intervals:
         raise FileDamagedError("a rule has either 'linear' conditions or bounds, not both")
     rows, limits, strict = zip(*linear, strict=True)
-    return Polyhedron(np.stack(rows), limits, strict, sets)
+    return Polyhedron(np.stack(rows), limits, strict, sets, absent, known)
+
+
+def _read_missing(condition: Mapping[str, Any]) -> bool:
+    _check_keys(condition, ("feature", "missing"))
+    if not isinstance(condition["missing"], bool):
+        raise FileDamagedError(
+            f"'missing' must be true or false, not {_show(condition['missing'])}"
+        )
+    return condition["missing"]
 
 
 _BOUNDS = ("at_least", "above", "at_most", "below")
 
 
-def _read_inequality(
-    entry: Mapping[str, Any], space: FeatureSpace
-) -> tuple[FloatArray, float, bool]:
+def _read_inequality(entry: Mapping[str, Any], names: _Names) -> tuple[FloatArray, float, bool]:
     condition = _check_keys(entry, ("linear",), ("at_most", "below"))
     weights = condition["linear"]
     if not isinstance(weights, Mapping):
         raise FileDamagedError(f"'linear' must give weights by name, not {_show(weights)}")
-    row = np.zeros(len(space))
+    if not names.budget.take(len(names)):
+        raise FileDamagedError(
+            f"the linear conditions take more than {names.budget.gigabytes} GB over {len(names)} features; "
+            "keep the rules in several files, each over the features that it needs"
+        )
+    row = np.zeros(len(names))
     for name in weights:
-        row[space.index(_read_text(name, "the feature"))] = _read_number(weights, name)
+        row[names.index(_read_text(name, "the feature"))] = _read_number(weights, name)
     key = _one_key(condition, "at_most", "below")
     if key is None:
         raise FileDamagedError("'linear' needs 'at_most' or 'below'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,19 +11,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.core.box import Box
-from clearmargin.core.categories import CategorySets
+from clearmargin.core.categories import CategorySets, feature_tuple
 from clearmargin.core.feasibility import is_infeasible
 from clearmargin.core.interval import Interval
-from clearmargin.core.points import as_points, is_point
+from clearmargin.core.points import as_points
 from clearmargin.core.value import BoolArray, FloatArray, Value, bool_array, float_array
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["Polyhedron"]
+__all__ = ["MatrixBudget", "Polyhedron"]
+
+
+class MatrixBudget:
+    """How many numbers the matrices of all linear conditions that are read together may hold.
+
+    More than 2 GB of them is an accident, and refusing it is better than the machine running out of memory.
+
+    Examples
+    --------
+    >>> budget = MatrixBudget()
+    >>> budget.take(1_000), budget.take(2**28)
+    (True, False)
+    """
+
+    gigabytes = 2
+
+    def __init__(self) -> None:
+        self._left = self.gigabytes * 2**30 // 8
+
+    def take(self, count: int) -> bool:
+        """Take so many numbers, if there is room for them."""
+        self._left -= count
+        return self._left >= 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class Polyhedron(Value):
     """The set {x : A x <= b}, with < instead of <= in rows marked strict.
+
+    An inequality is false where a feature with a weight in it is missing (NaN); other features may be missing.
 
     Parameters
     ----------
@@ -35,6 +60,10 @@ class Polyhedron(Value):
         Which rows are strict inequalities.
     sets : CategorySets or mapping, optional
         For categorical features, the codes that are allowed; such a feature appears in no row.
+    missing : iterable of int, optional
+        Features whose value must be missing; such a feature appears in no row and has no set.
+    known : iterable of int, optional
+        Features whose value must not be missing. Rows and sets say so already, and such features are left out.
 
     Examples
     --------
@@ -49,6 +78,8 @@ class Polyhedron(Value):
     b: FloatArray
     strict: BoolArray
     sets: CategorySets
+    missing: tuple[int, ...]
+    known: tuple[int, ...]
 
     def __init__(
         self,
@@ -56,6 +87,8 @@ class Polyhedron(Value):
         b: ArrayLike,
         strict: ArrayLike = False,
         sets: CategorySets | Mapping[int, object] | None = None,
+        missing: Iterable[int] = (),
+        known: Iterable[int] = (),
     ):
         rows = float_array(A, "the matrix of a polyhedron")
         if rows.ndim != 2:
@@ -78,27 +111,41 @@ class Polyhedron(Value):
                 raise InvalidValueError(
                     f"feature {feature} has both a set of categories and a weight in an inequality"
                 )
+        n = rows.shape[1]
+        absent = feature_tuple(missing, n, "missing")
+        present = feature_tuple(known, n, "known")
+        for feature in absent:
+            if rows[:, feature].any() or feature in allowed or feature in present:
+                raise InvalidValueError(
+                    f"feature {feature} must be missing, and another condition needs its value"
+                )
         self._set(
-            A=rows, b=limits, strict=bool_array(strict, "strict", shape=limits.shape), sets=allowed
+            A=rows,
+            b=limits,
+            strict=bool_array(strict, "strict", shape=limits.shape),
+            sets=allowed,
+            missing=absent,
+            known=tuple(j for j in present if j not in allowed and not rows[:, j].any()),
         )
 
     @classmethod
     def from_box(cls, box: Box) -> Polyhedron:
         """Write the bounds of a box as inequalities, feature by feature, lower bound first."""
-        rows, limits, strict = [], [], []
-        for j in range(box.n_features):
-            unit = np.zeros(box.n_features)
-            unit[j] = 1.0
-            if np.isfinite(box.lower[j]):
-                rows.append(-unit)
-                limits.append(-box.lower[j])
-                strict.append(not box.lower_closed[j])
-            if np.isfinite(box.upper[j]):
-                rows.append(unit)
-                limits.append(box.upper[j])
-                strict.append(not box.upper_closed[j])
-        A = np.array(rows).reshape(len(rows), box.n_features)
-        return cls(A, np.array(limits), np.array(strict, dtype=np.bool_), box.sets)
+        features, bounds, closed = box.entries
+        rows: list[tuple[int, float]] = []
+        limits, strict = [], []
+        for k, j in enumerate(features.tolist()):
+            # A lower bound is written with the weight -1.
+            for end, sign in ((0, -1.0), (1, 1.0)):
+                if np.isfinite(bounds[end, k]):
+                    rows.append((j, sign))
+                    limits.append(sign * bounds[end, k])
+                    strict.append(not closed[end, k])
+        A = np.zeros((len(rows), box.n_features))
+        for i, (j, sign) in enumerate(rows):
+            A[i, j] = sign
+        flags = np.array(strict, dtype=np.bool_)
+        return cls(A, np.array(limits), flags, box.sets, box.missing, box.known)
 
     @property
     def n_features(self) -> int:
@@ -107,21 +154,25 @@ class Polyhedron(Value):
 
     @property
     def bounded(self) -> tuple[int, ...]:
-        """Indices of the features that occur in a row or have a set of categories."""
-        used = np.flatnonzero(np.any(self.A != 0, axis=0))
-        return tuple(sorted({int(j) for j in used} | set(self.sets)))
+        """Indices of the features that the polyhedron has a condition on."""
+        used = np.flatnonzero(np.any(self.A != 0, axis=0)).tolist()
+        return tuple(sorted({*used, *self.sets, *self.missing, *self.known}))
 
     def contains(self, X: ArrayLike) -> BoolArray:
         """Tell for each row of X whether it is in the polyhedron, evaluated in floating point.
 
         A sum is formed from left to right, as Python, SQL and a reader would form it. Where it has no value
-        (infinity minus infinity), the row is not in the polyhedron.
+        (infinity minus infinity, or a value is missing), the row is not in the polyhedron.
         """
         points = as_points(X, self.n_features)
-        inside = is_point(points)
+        inside = np.ones(len(points), dtype=np.bool_)
         for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):
             value = left_side(row, points)
             inside &= value < limit if strict else value <= limit
+        for j in self.missing:
+            inside &= np.isnan(points[:, j])
+        for j in self.known:
+            inside &= ~np.isnan(points[:, j])
         return inside & self.sets.contains(points)
 
     def is_empty(self) -> bool:
@@ -150,7 +201,7 @@ class Polyhedron(Value):
             raise InvalidValueError(
                 f"row {wide[0] + 1} has more than one variable: this polyhedron is not a box"
             )
-        box = Box.from_intervals({}, self.n_features, self.sets)
+        box = Box.from_intervals({}, self.n_features, self.sets, self.missing, self.known)
         for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):
             box = box.intersect(_half_box(row, float(limit), bool(strict)))
         return box
@@ -158,7 +209,9 @@ class Polyhedron(Value):
     def __repr__(self) -> str:
         sets = f", sets={self.sets!r}" if len(self.sets) else ""
         strict = f", strict={self.strict.tolist()}" if self.strict.any() else ""
-        return f"Polyhedron({self.A.tolist()}, {self.b.tolist()}{strict}{sets})"
+        missing = f", missing={self.missing}" if self.missing else ""
+        known = f", known={self.known}" if self.known else ""
+        return f"Polyhedron({self.A.tolist()}, {self.b.tolist()}{strict}{sets}{missing}{known})"
 
 
 def left_side(row: FloatArray, points: FloatArray) -> FloatArray:

@@ -134,10 +134,11 @@ class Rule(Value):
 
     @property
     def n_conditions(self) -> int:
-        """Number of features (or, in a polyhedron, rows and sets) that the premise restricts."""
+        """Number of features (or, in a polyhedron, rows and other features) that the premise restricts."""
         if isinstance(self.region, Box):
             return len(self.region.bounded)
-        return len(self.region.b) + len(self.region.sets)
+        region = self.region
+        return len(region.b) + len(region.sets) + len(region.missing) + len(region.known)
 
     def __repr__(self) -> str:
         extras = [f"name={self.name!r}"] if self.name is not None else []

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.core.box import Box
 from clearmargin.core.document import read_document, write_document
 from clearmargin.core.files import write_text_atomically
 from clearmargin.core.packing import PackedRules
 from clearmargin.core.reading import read_json, read_text
-from clearmargin.core.rule import Label, Rule, as_label
+from clearmargin.core.rule import Label, Region, Rule, as_label
 from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.core.stats import RuleScores, RuleStats
 from clearmargin.core.value import BoolArray, IntArray, Value
@@ -129,7 +130,8 @@ class RuleSet(Value, Sequence[Rule]):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows. A row with a missing value is covered by no rule.
+            The rows. A condition on a missing value is false, and a rule without a condition on it does not mind.
+            Where the space has a value that a missing one counts as (`FeatureSpace.fill`), it takes its place first.
 
         Returns
         -------
@@ -289,10 +291,24 @@ def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozen
             )
     # Most spaces have no categories, and most sets of rules have many rules.
     for feature in rule.region.bounded if with_categories else ():
-        if feature in with_categories and feature not in rule.region.sets:
+        if feature in with_categories and _has_bound(rule.region, feature):
             raise InvalidValueError(
                 f"rule {k} has a bound on {space.names[feature]!r}, which has categories"
             )
+
+    for feature in rule.region.missing:
+        if (value := space.fill[feature]) is not None:
+            raise InvalidValueError(
+                f"rule {k} asks whether {space.names[feature]!r} is missing, but in its space a missing one counts as "
+                f"{value!r}, so that the rule would never hold; drop the rule, or that value from the space"
+            )
+
+
+def _has_bound(region: Region, feature: int) -> bool:
+    """Whether a feature is compared with numbers."""
+    if isinstance(region, Box):
+        return region.has_bounds(feature)
+    return bool(region.A[:, feature].any())
 
 
 def _form(path: str | os.PathLike[str]) -> str:

@@ -19,6 +19,7 @@ from clearmargin.core.value import (
     bool_array,
     float_array,
     holds_numbers,
+    number,
 )
 from clearmargin.exceptions import DataError, InvalidValueError
 
@@ -47,6 +48,9 @@ class FeatureSpace(Value):
         The categories of a feature that names things instead of measuring them; None for the others.
     units : mapping from name, or sequence of length n, optional
         The unit of each feature, for people.
+    fill : mapping from name, or sequence of length n, optional
+        The value that a missing one counts as: a number, or a category of a feature that has categories. Where there
+        is none, what is missing stays missing. A pipeline that imputes fixed values has its rules over such a space.
 
     Examples
     --------
@@ -55,6 +59,8 @@ class FeatureSpace(Value):
     (1, ('no', 'ex', 'yes'))
     >>> space.read([[40, 2]])
     array([[40.,  2.]])
+    >>> FeatureSpace(["age"], fill={"age": 35}).read([[np.nan]])
+    array([[35.]])
     """
 
     names: tuple[str, ...]
@@ -63,6 +69,7 @@ class FeatureSpace(Value):
     integer: BoolArray
     categories: tuple[Categories, ...]
     units: tuple[str | None, ...]
+    fill: tuple[float | str | None, ...]
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class FeatureSpace(Value):
         integer: ArrayLike = False,
         categories: PerFeature = None,
         units: PerFeature = None,
+        fill: PerFeature = None,
     ):
         labels = _check_names(names)
         shape = (len(labels),)
@@ -97,6 +105,7 @@ class FeatureSpace(Value):
                 None if unit in (None, "") else str(unit)
                 for unit in _spread(units, labels, "units")
             ),
+            fill=tuple(map(_check_fill, labels, kinds, _spread(fill, labels, "fill"))),
         )
 
     @classmethod
@@ -161,8 +170,11 @@ class FeatureSpace(Value):
         Returns
         -------
         ndarray of shape (m, n)
-            One row a point.
+            One row a point. Missing values are NaN, or `fill` where there is one.
         """
+        return self.filled(self._read(X))
+
+    def _read(self, X: Any) -> FloatArray:
         keys = column_keys(X)
         if keys is not None:
             columns = [Column(name, X[self._find(name, keys)]) for name in self.names]
@@ -187,6 +199,67 @@ class FeatureSpace(Value):
             axis=1,
         )
 
+    def filled(self, table: FloatArray) -> FloatArray:
+        """Put the value that a missing one counts as in its place, in a table of numbers and codes.
+
+        Parameters
+        ----------
+        table : ndarray of shape (m, n)
+            Numbers and codes of categories, NaN where a value is missing.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The same array where nothing is to be filled, else a copy.
+        """
+        whole = table
+        for j, value in enumerate(self.fill):
+            if value is None:
+                continue
+            holes = np.isnan(table[:, j])
+            if holes.any():
+                whole = table.copy() if whole is table else whole
+                whole[holes, j] = self.fill_code(j)
+        return whole
+
+    def fill_code(self, j: int) -> float | None:
+        """The number, or the code of the category, that a missing value of a feature counts as."""
+        value, kinds = self.fill[j], self.categories[j]
+        if value is None or kinds is None:
+            return None if value is None else float(value)
+        return float(kinds.index(str(value)))
+
+    def with_fill(self, fill: PerFeature) -> FeatureSpace:
+        """Give the same features with other values that missing ones count as.
+
+        Parameters
+        ----------
+        fill : mapping from name, or sequence of length n
+            The values; None where what is missing stays missing.
+
+        Returns
+        -------
+        FeatureSpace
+            Where a range would not hold its value it is made wider, and features whose value is broken are not whole.
+
+        Examples
+        --------
+        >>> FeatureSpace(["age"], [0], [9], True).with_fill({"age": 9.5})
+        FeatureSpace(age: in [0, 9.5], 9.5 where missing)
+        """
+        values = [
+            None if value is None or kinds is not None else number(value, f"fill of {name!r}")
+            for name, kinds, value in zip(
+                self.names, self.categories, _spread(fill, self.names, "fill"), strict=True
+            )
+        ]
+        low, high, whole = self.lower.copy(), self.upper.copy(), self.integer.copy()
+        for j, value in enumerate(values):
+            if value is not None:
+                low[j], high[j] = min(low[j], value), max(high[j], value)
+                whole[j] &= value.is_integer()
+        return FeatureSpace(self.names, low, high, whole, self.categories, self.units, fill)
+
     def _find(self, name: str, keys: Mapping[str, Hashable]) -> Hashable:
         if name not in keys:
             raise DataError(f"the table has no column {name!r}{nearest_name(name, keys)}")
@@ -206,6 +279,9 @@ class FeatureSpace(Value):
             words.append(f"in [{self.lower[j]:g}, {self.upper[j]:g}]")
         if (unit := self.units[j]) is not None:
             words.append(unit)
+        if (value := self.fill[j]) is not None:
+            shown = value if isinstance(value, str) else f"{value:g}"
+            words[-1] += f", {shown} where missing"
         return " ".join(words)
 
 
@@ -298,6 +374,24 @@ def _check_categories(name: str, values: Iterable[Any]) -> tuple[str, ...]:
             f"the categories of {name!r} must be some, and all different: {kinds}"
         )
     return kinds
+
+
+def _check_fill(name: str, kinds: Categories, value: Any) -> float | str | None:
+    """What a missing value of a feature counts as, if it can."""
+    if value is None:
+        return None
+    if kinds is None:
+        filled = number(value, f"the value that a missing {name!r} counts as")
+        if np.isinf(filled):
+            raise InvalidValueError(f"a missing {name!r} cannot count as {filled}")
+        return filled
+    kind = category_name(value)
+    if kind not in kinds:
+        raise InvalidValueError(
+            f"a missing {name!r} counts as {kind!r}, which is none of its categories"
+            f"{nearest_name(kind, kinds)}"
+        )
+    return kind
 
 
 def _spread(given: PerFeature, names: tuple[str, ...], what: str) -> list[Any]:

@@ -14,7 +14,16 @@ from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.text.printer import check_rules
 
-__all__ = ["Between", "Condition", "Member", "Weighted", "check_some_rules", "conditions"]
+__all__ = [
+    "Between",
+    "Condition",
+    "Member",
+    "Missing",
+    "Weighted",
+    "check_some_rules",
+    "conditions",
+    "used_features",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,15 @@ class Weighted:
     limit: float
 
 
-Condition = Between | Member | Weighted
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Whether the value of one feature is missing, or must not be."""
+
+    feature: int
+    is_missing: bool
+
+
+Condition = Between | Member | Weighted | Missing
 
 
 def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -> list[Condition]:
@@ -70,8 +87,9 @@ def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -
 
     Returns
     -------
-    list of Between, Member and Weighted
-        For a box feature by feature; for a polyhedron its rows, then its sets of categories.
+    list of Between, Member, Weighted and Missing
+        For a box feature by feature; for a polyhedron its rows, then its sets of categories, then what is said of
+        missing values.
 
     Examples
     --------
@@ -79,12 +97,33 @@ def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -
     [Between(feature=0, low=('>=', 30.0), high=None)]
     """
     if isinstance(region, Box):
-        return [
-            _member(region, j, categories) if j in region.sets else _between(region, j)
-            for j in region.bounded
-        ]
+        return [_of_feature(region, j, categories) for j in region.bounded]
     rows = [_weighted(region, i) for i in range(len(region.b))]
-    return [*rows, *(_member(region, j, categories) for j in region.sets)]
+    others = (*region.sets, *region.missing, *region.known)
+    return [*rows, *(_of_feature(region, j, categories) for j in others)]
+
+
+def used_features(rules: RuleSet) -> list[int]:
+    """The features that any rule has a condition on, in the order of their space.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> used_features(parse_rules("feature a" + chr(10) + "feature b" + chr(10) + "b > 3 => x"))
+    [1]
+    """
+    return sorted({j for rule in rules for j in rule.region.bounded})
+
+
+def _of_feature(
+    region: Region, j: int, categories: tuple[tuple[str, ...] | None, ...]
+) -> Between | Member | Missing:
+    if j in region.missing or j in region.known:
+        return Missing(j, j in region.missing)
+    if j in region.sets:
+        return _member(region, j, categories)
+    assert isinstance(region, Box)
+    return _between(region, j)
 
 
 def _between(box: Box, j: int) -> Between:

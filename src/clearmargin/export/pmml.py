@@ -12,6 +12,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Condition,
     Member,
+    Missing,
     Weighted,
     check_some_rules,
     conditions,
@@ -61,10 +62,10 @@ def to_pmml(
 
     Notes
     -----
-    The rules stand inside one compound rule whose predicate says that no field is missing: a row in which any
-    feature of the space is missing (or NaN) is covered by no rule, as for `RuleSet.predict`. A category that the space
-    does not know is passed on as it is. A weighted sum becomes a derived field that adds up from left to right. Classes
-    that are all whole numbers of 32 bits or all numbers keep their type, all others are written as text.
+    A condition on a field that is missing (or NaN) is unknown, and its rule does not fire, as for `RuleSet.predict`;
+    where the space has a value that a missing one counts as, it is the replacement of the field. A category that the
+    space does not know is passed on as it is. A weighted sum becomes a derived field that adds up from left to right.
+    Classes that are all whole numbers of 32 bits or all numbers keep their type, all others are written as text.
 
     Examples
     --------
@@ -98,10 +99,9 @@ def to_pmml(
         # JPMML asks for a confidence beside a default score; nothing is known about these rows.
         rule_set.attrib.update(defaultScore=spelled[otherwise], defaultConfidence="0.0")
     ET.SubElement(rule_set, "RuleSelectionMethod", {"criterion": "firstHit"})
-    known = ET.SubElement(rule_set, "CompoundRule")
-    _all_of(known, [_present(name) for name in space.names])
     for k, (rule, premise) in enumerate(zip(rules, premises, strict=True), start=1):
-        written = ET.SubElement(known, "SimpleRule", _rule_attributes(k, rule, spelled[rule.label]))
+        attributes = _rule_attributes(k, rule, spelled[rule.label])
+        written = ET.SubElement(rule_set, "SimpleRule", attributes)
         _all_of(written, [p for part in premise for p in _predicates(part, space.names, sums)])
     _check_text(root)
     ET.indent(root)
@@ -145,9 +145,13 @@ def _data_field(dictionary: ET.Element, name: str, optype: str, data_type: str) 
 
 def _mining_schema(model: ET.Element, space: FeatureSpace, target: str) -> None:
     schema = ET.SubElement(model, "MiningSchema")
-    for name in space.names:
+    for name, value in zip(space.names, space.fill, strict=True):
         # By default an engine gives no answer where a category is not in the dictionary.
-        ET.SubElement(schema, "MiningField", {"name": name, "invalidValueTreatment": "asIs"})
+        field = {"name": name, "invalidValueTreatment": "asIs"}
+        if value is not None:
+            filled = value if isinstance(value, str) else repr(float(value))
+            field.update(missingValueReplacement=filled, missingValueTreatment="asValue")
+        ET.SubElement(schema, "MiningField", field)
     ET.SubElement(schema, "MiningField", {"name": target, "usageType": "target"})
 
 
@@ -219,10 +223,6 @@ def _compound(parent: ET.Element, operator: str, predicates: list[ET.Element]) -
     parent.extend(predicates)
 
 
-def _present(name: str) -> ET.Element:
-    return ET.Element("SimplePredicate", {"field": name, "operator": "isNotMissing"})
-
-
 def _simple(name: str, operator: str, value: str) -> ET.Element:
     return ET.Element("SimplePredicate", {"field": name, "operator": operator, "value": value})
 
@@ -235,6 +235,9 @@ def _predicates(
     if isinstance(part, Weighted):
         return [_simple(sums[part.terms], _OPERATORS[part.sign], repr(part.limit))]
     name = names[part.feature]
+    if isinstance(part, Missing):
+        operator = "isMissing" if part.is_missing else "isNotMissing"
+        return [ET.Element("SimplePredicate", {"field": name, "operator": operator})]
     if isinstance(part, Member):
         return [_member(name, part.kinds)]
     if part.is_point and part.low is not None:

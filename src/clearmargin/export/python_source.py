@@ -12,8 +12,10 @@ from clearmargin.export.conditions import (
     Between,
     Condition,
     Member,
+    Weighted,
     check_some_rules,
     conditions,
+    used_features,
 )
 from clearmargin.export.labels import as_class, label_text
 
@@ -31,22 +33,22 @@ def _is_missing(value):
 """
 
 _NUMBER = '''
-def _number(row, name):
-    """The value of a feature as a float; None where it is missing."""
+def _number(row, name, fill=float("nan")):
+    """The value of a feature as a float; where it is missing NaN, with which every comparison is false."""
     value = row[name]
     if isinstance(value, (str, bytes)):
         raise TypeError(f"{name!r} must be a number, not {value!r}")
-    number = float("nan") if _is_missing(value) else float(value)
-    return None if number != number else number
+    number = fill if _is_missing(value) else float(value)
+    return fill if number != number else number
 '''
 
 _KIND = '''
-def _kind(row, name):
+def _kind(row, name, fill=None):
     """The category of a feature as text, 3 for 3.0; None where it is missing."""
     value = row[name]
     value = value.item() if hasattr(value, "item") else value
     if _is_missing(value) or (isinstance(value, float) and value != value):
-        return None
+        return fill
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 '''
 
@@ -70,8 +72,9 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
 
     Notes
     -----
-    A row in which any feature of the space is None or NaN is covered by no rule, as for `RuleSet.predict`. A feature
-    that is not in the mapping is a KeyError, a text where a number belongs is a TypeError.
+    Only features that the rules have conditions on are read, and a condition on one that is None or NaN is false, as
+    for `RuleSet.predict`; where the space has a value that a missing one counts as, it is that value. A feature that
+    is read and not in the mapping is a KeyError, a text where a number belongs is a TypeError.
 
     Examples
     --------
@@ -93,22 +96,21 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
         f"def {name}(row):",
         '    """Give the class of a row, a mapping from the name of each feature to its value."""',
     ]
-    for variable, feature, kinds in zip(variables, space.names, space.categories, strict=True):
-        reader = "_number" if kinds is None else "_kind"
-        lines.append(f"    {variable} = {reader}(row, {feature!a})")
-    if variables:
-        lines.append(f"    if None in [{', '.join(variables)}]:")
-        lines.append(f"        return {said}")
+    used = used_features(rules)
+    is_named = [kinds is not None for kinds in space.categories]
+    for j in used:
+        reader = "_kind" if is_named[j] else "_number"
+        fill = "" if space.fill[j] is None else f", {space.fill[j]!a}"
+        lines.append(f"    {variables[j]} = {reader}(row, {space.names[j]!a}{fill})")
     for rule in rules:
         parts = conditions(rule.region, space.categories)
-        tests = " and ".join(_condition(part, variables) for part in parts)
+        tests = " and ".join(_condition(part, variables, is_named) for part in parts)
         lines.append(f"    if {tests or 'True'}:")
         lines.append(f"        return {spelled[rule.label]}")
     lines.append(f"    return {said}\n")
-    kinds_used = [kinds is not None for kinds in space.categories]
-    helpers = [_MISSING] if kinds_used else []
-    helpers += [_NUMBER] if not all(kinds_used) else []
-    helpers += [_KIND] if any(kinds_used) else []
+    helpers = [_MISSING] if used else []
+    helpers += [_NUMBER] if any(not is_named[j] for j in used) else []
+    helpers += [_KIND] if any(is_named[j] for j in used) else []
     return "\n".join(["\n".join(lines), _MANY.format(name=name), *helpers])
 
 
@@ -119,26 +121,32 @@ def _literal(label: Label | None) -> str:
     return ascii(label_text(label)) if isinstance(label, str) else label_text(label)
 
 
-def _condition(part: Condition, variables: list[str]) -> str:
-    if isinstance(part, Member):
-        variable, kinds = variables[part.feature], [ascii(kind) for kind in part.kinds]
-        return (
-            f"{variable} == {kinds[0]}"
-            if len(kinds) == 1
-            else f"{variable} in ({', '.join(kinds)})"
-        )
+def _condition(part: Condition, variables: list[str], is_named: list[bool]) -> str:
+    if isinstance(part, Weighted):
+        terms = " + ".join(f"{weight!r} * {variables[j]}" for j, weight in part.terms)
+        return f"{terms} {part.sign} {part.limit!r}"
+    variable = variables[part.feature]
     if isinstance(part, Between):
-        variable = variables[part.feature]
-        if part.is_point and part.low is not None:
-            return f"{variable} == {part.low[1]!r}"
-        if part.low is None and part.high is not None:
-            return f"{variable} {part.high[0]} {part.high[1]!r}"
-        assert part.low is not None
-        if part.high is None:
-            return f"{variable} {part.low[0]} {part.low[1]!r}"
-        return f"{part.low[1]!r} {part.low[0].replace('>', '<')} {variable} {part.high[0]} {part.high[1]!r}"
-    terms = " + ".join(f"{weight!r} * {variables[j]}" for j, weight in part.terms)
-    return f"{terms} {part.sign} {part.limit!r}"
+        return _between(part, variable)
+    if isinstance(part, Member):
+        kinds = [ascii(kind) for kind in part.kinds]
+        listed = f"in ({', '.join(kinds)})"
+        return f"{variable} == {kinds[0]}" if len(kinds) == 1 else f"{variable} {listed}"
+    if is_named[part.feature]:
+        return f"{variable} is {'' if part.is_missing else 'not '}None"
+    # NaN is the one number that differs from itself.
+    return f"{variable} {'!=' if part.is_missing else '=='} {variable}"
+
+
+def _between(part: Between, variable: str) -> str:
+    if part.is_point and part.low is not None:
+        return f"{variable} == {part.low[1]!r}"
+    if part.low is None and part.high is not None:
+        return f"{variable} {part.high[0]} {part.high[1]!r}"
+    assert part.low is not None
+    if part.high is None:
+        return f"{variable} {part.low[0]} {part.low[1]!r}"
+    return f"{part.low[1]!r} {part.low[0].replace('>', '<')} {variable} {part.high[0]} {part.high[1]!r}"
 
 
 def _variables(names: tuple[str, ...], taken: set[str]) -> list[str]:

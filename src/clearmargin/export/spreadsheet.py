@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearmargin.core.files import write_bytes_atomically
+from clearmargin.core.polyhedron import Polyhedron
 from clearmargin.core.rule import Rule
 from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
-from clearmargin.export.conditions import Between, Member, Weighted, conditions
+from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions
 from clearmargin.export.labels import label_text
 from clearmargin.text.lexer import quote
 from clearmargin.text.printer import Phrases, check_rules
@@ -29,6 +30,7 @@ __all__ = ["sheet_names", "to_xlsx"]
 # A number is shown with its sign in front and stays a number, which can be sorted and filtered.
 Cell = tuple[str, str | float | int]
 
+_FILL_SHEET = "missing values"
 # Limits of the file format.
 _LONGEST_TEXT, _MOST_COLUMNS, _MOST_ROWS, _LONGEST_SHEET_NAME = 32_767, 16_384, 1_048_576, 31
 
@@ -53,8 +55,10 @@ def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = F
     Notes
     -----
     The column *rule* counts the rules over all sheets: the first one that covers a row decides. For each feature the
-    lowest and the highest value stand in two columns, the sign in front of the number. The premise in the rule language
-    is exact; a spreadsheet keeps some 15 digits of a number. Texts stay texts, also where they start with ``=``.
+    lowest and the highest value stand in two columns, the sign in front of the number; a further one says where a
+    value has to be missing (yes) or not (no). What missing values count as, where they do, stands in a sheet of its
+    own. The premise in the rule language is exact; a spreadsheet keeps some 15 digits of a number. Texts stay texts,
+    also where they start with ``=``.
 
     Examples
     --------
@@ -83,6 +87,8 @@ def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = F
         for label, name in zip(rules.classes, sheet_names(spelled), strict=True):
             members = [(k, rule) for k, rule in enumerate(rules, start=1) if rule.label == label]
             writer.write_sheet(book.add_worksheet(name), _table(rules, members))
+        if (filled := _fill_table(rules)) is not None:
+            writer.write_sheet(book.add_worksheet(sheet_names([*spelled, _FILL_SHEET])[-1]), filled)
     return write_bytes_atomically(target, content.getvalue(), overwrite=overwrite)
 
 
@@ -129,9 +135,26 @@ def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | 
     return [head, *([row.get(title) for title in titles] for row in rows)]
 
 
+def _fill_table(rules: RuleSet) -> list[list[Cell | None]] | None:
+    """What missing values count as, feature by feature; None where all of them stay missing."""
+    filled = [
+        (name, value)
+        for name, value in zip(rules.space.names, rules.space.fill, strict=True)
+        if value is not None
+    ]
+    head: list[Cell | None] = [("title", "feature"), ("title", "a missing value counts as")]
+    rows: list[list[Cell | None]] = [
+        [("text", name), ("text" if isinstance(value, str) else "number", value)]
+        for name, value in filled
+    ]
+    return [head, *rows] if rows else None
+
+
 def _titles(rules: RuleSet, j: int) -> tuple[str, ...]:
+    """The columns that a feature may have: its bounds or its categories, then whether it is missing."""
     name = quote(rules.space.names[j])
-    return (f"{name} low", f"{name} high") if rules.space.categories[j] is None else (f"{name} in",)
+    ends = ("low", "high") if rules.space.categories[j] is None else ("in",)
+    return tuple(f"{name} {end}" for end in (*ends, "missing"))
 
 
 def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tuple[str, Cell]]:
@@ -144,16 +167,17 @@ def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tup
     for part in parts:
         if isinstance(part, Between):
             titles = _titles(rules, part.feature)
-            for title, bound in zip(titles, (part.low, part.high), strict=True):
+            for title, bound in zip(titles, (part.low, part.high), strict=False):
                 if bound is not None:
                     yield title, bound
         elif isinstance(part, Member):
             kinds = ", ".join(quote(kind) for kind in part.kinds)
             yield _titles(rules, part.feature)[0], ("text", kinds)
+        elif isinstance(part, Missing):
+            yield _titles(rules, part.feature)[-1], ("text", "yes" if part.is_missing else "no")
     if any(isinstance(part, Weighted) for part in parts):
-        written = phrases.conditions(rule.region)
-        sums = written[: len(written) - len(rule.region.sets)]
-        yield "sums", ("text", " and ".join(sums))
+        assert isinstance(rule.region, Polyhedron)
+        yield "sums", ("text", " and ".join(phrases.rows(rule.region)))
     yield from ((title, cell) for title, cell in _facts(rule) if cell is not None)
 
 

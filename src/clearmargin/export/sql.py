@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from clearmargin.core.rule import Label
 from clearmargin.core.ruleset import RuleSet
@@ -11,6 +11,8 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Between,
     Condition,
+    Member,
+    Missing,
     Weighted,
     check_some_rules,
     conditions,
@@ -20,7 +22,7 @@ from clearmargin.export.sql_dialect import Dialect, find_dialect
 
 __all__ = ["to_sql"]
 
-# SQLite refuses expressions deeper than 1,000; each OR and each AND is one step deeper.
+# SQLite refuses expressions deeper than 1,000; each AND is one step deeper.
 _TERMS = 100
 
 
@@ -60,16 +62,17 @@ def to_sql(
 
     Notes
     -----
-    A row in which any feature of the space is NULL (or NaN, where the database knows it) is covered by no rule, as for
-    `RuleSet.predict`. Numbers are compared as doubles and categories as text. Classes keep their type if they are all
-    of one type, else they are written as text.
+    A condition on a column that is NULL (or NaN, where the database knows it) is false, and columns without a
+    condition do not matter, as for `RuleSet.predict`; where the space has a value that a missing one counts as, it
+    takes its place. In SQLite, whose columns hold anything, a text where a number belongs counts as missing, too.
+    Numbers are compared as doubles and categories as text. Classes keep their type if they are all of one type, else
+    they are written as text.
 
     Examples
     --------
     >>> from clearmargin import parse_rules
     >>> print(to_sql(parse_rules("bmi >= 30 and glucose >= 126 => ill")))
     CASE
-      WHEN "bmi" IS NULL OR "glucose" IS NULL THEN NULL
       WHEN "bmi" >= 30e0 AND "glucose" >= 126e0 THEN 'ill'
       ELSE NULL
     END
@@ -94,21 +97,14 @@ def to_sql(
 def _case(rules: RuleSet, dialect: Dialect, default: Label | None) -> list[str]:
     """The expression, line by line; a line may hold a literal with line breaks, which must stay as they are."""
     space = rules.space
-    columns = [dialect.identifier(name) for name in space.names]
     kind = common_kind(rules.classes)
     spelled = {label: _answer(label, kind, dialect) for label in rules.classes}
     otherwise = "NULL" if default is None else spelled[default]
     lines = ["CASE"]
-    missing = [
-        ("{} IS NULL" if kinds is not None else dialect.no_number).format(column)
-        for column, kinds in zip(columns, space.categories, strict=True)
-    ]
-    for start in range(0, len(missing), _TERMS):
-        tests = " OR ".join(missing[start : start + _TERMS])
-        lines.append(f"  WHEN {tests} THEN {otherwise}")
+    table = _Columns(space, dialect)
     for rule in rules:
         parts = conditions(rule.region, space.categories)
-        tests = _all([_condition(part, columns, dialect) for part in parts])
+        tests = _all([test for part in parts for test in table.tests(part)])
         lines.append(f"  WHEN {tests} THEN {spelled[rule.label]}")
     return [*lines, f"  ELSE {otherwise}", "END"]
 
@@ -120,22 +116,70 @@ def _all(tests: list[str]) -> str:
     return " AND ".join(f"({' AND '.join(group)})" for group in groups)
 
 
-def _condition(part: Condition, columns: list[str], dialect: Dialect) -> str:
-    if isinstance(part, Weighted):
-        terms = (
-            f"{dialect.number(weight)} * {dialect.measured.format(columns[j])}"
-            for j, weight in part.terms
-        )
-        return f"{' + '.join(terms)} {part.sign} {dialect.number(part.limit)}"
-    if isinstance(part, Between):
-        value = dialect.measured.format(columns[part.feature])
+class _Columns:
+    """The columns of the table, as the tests of conditions need them."""
+
+    def __init__(self, space: FeatureSpace, dialect: Dialect):
+        self._space = space
+        self._dialect = dialect
+        self._names = [dialect.identifier(name) for name in space.names]
+
+    def tests(self, part: Condition) -> list[str]:
+        """The tests that are all true exactly where a condition holds."""
+        if isinstance(part, Missing):
+            return [self._missing(part)]
+        if isinstance(part, Weighted):
+            return self._weighted(part)
+        if isinstance(part, Between):
+            return self._between(part)
+        return [self._member(part)]
+
+    def _missing(self, part: Missing) -> str:
+        j, is_named = part.feature, self._space.categories[part.feature] is not None
+        if self._space.fill[j] is not None:  # what is filled is never missing
+            return "1 = 1"
+        test = ("{} IS NULL" if is_named else self._dialect.no_number).format(self._names[j])
+        if test.endswith(" IS NULL"):
+            return test if part.is_missing else f"{self._names[j]} IS NOT NULL"
+        return f"({test})" if part.is_missing else f"NOT ({test})"
+
+    def _number(self, j: int) -> str:
+        value = self._space.fill[j]
+        if value is None:
+            return self._dialect.measured.format(self._names[j])
+        return self._dialect.filled(self._names[j], self._dialect.number(float(value)))
+
+    def _guards(self, features: Iterable[int], needed: bool = False) -> list[str]:
+        """Tests that there are values, where a comparison may be true without them."""
+        if not self._dialect.guard or not (needed or self._dialect.guards_all):
+            return []
+        return [
+            self._dialect.guard.format(self._names[j])
+            for j in dict.fromkeys(features)
+            if self._space.fill[j] is None
+        ]
+
+    def _weighted(self, part: Weighted) -> list[str]:
+        number = self._dialect.number
+        terms = (f"{number(weight)} * {self._number(j)}" for j, weight in part.terms)
+        test = f"{' + '.join(terms)} {part.sign} {number(part.limit)}"
+        return [test, *self._guards(j for j, _ in part.terms)]
+
+    def _between(self, part: Between) -> list[str]:
+        value, number = self._number(part.feature), self._dialect.number
         if part.is_point and part.low is not None:
-            return f"{value} = {dialect.number(part.low[1])}"
+            return [f"{value} = {number(part.low[1])}", *self._guards([part.feature])]
         bounds = (bound for bound in (part.low, part.high) if bound is not None)
-        return " AND ".join(f"{value} {sign} {dialect.number(bound)}" for sign, bound in bounds)
-    value = dialect.named.format(columns[part.feature])
-    kinds = [dialect.literal(kind) for kind in part.kinds]
-    return f"{value} = {kinds[0]}" if len(kinds) == 1 else f"{value} IN ({', '.join(kinds)})"
+        tests = [f"{value} {sign} {number(bound)}" for sign, bound in bounds]
+        return [*tests, *self._guards([part.feature], needed=part.high is None)]
+
+    def _member(self, part: Member) -> str:
+        value = self._dialect.named.format(self._names[part.feature])
+        fill = self._space.fill[part.feature]
+        if fill is not None:
+            value = f"COALESCE({value}, {self._dialect.literal(str(fill))})"
+        kinds = [self._dialect.literal(kind) for kind in part.kinds]
+        return f"{value} = {kinds[0]}" if len(kinds) == 1 else f"{value} IN ({', '.join(kinds)})"
 
 
 def _answer(label: Label, kind: Kind, dialect: Dialect) -> str:

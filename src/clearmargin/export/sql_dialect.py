@@ -55,6 +55,17 @@ class Dialect:
     """What the database sees of a name; two columns for which it is the same cannot be told apart."""
     truths: tuple[str, str] = ("FALSE", "TRUE")
     """The truth values."""
+    guard: str = ""
+    """The test that a column of numbers has a value, where a comparison alone may be true without one."""
+    guards_all: bool = False
+    """Whether every comparison needs that test, and not only those without an upper bound."""
+
+    def filled(self, column: str, value: str) -> str:
+        """A column of numbers, with this value where there is none."""
+        if self.no_number == "{} IS NULL":
+            return f"COALESCE({self.measured.format(column)}, {value})"
+        missing, measured = self.no_number.format(column), self.measured.format(column)
+        return f"CASE WHEN {missing} THEN {value} ELSE {measured} END"
 
     def identifier(self, name: str) -> str:
         """Quote a name, whatever it is made of."""
@@ -95,9 +106,10 @@ DIALECTS = {
             _postgresql_text,
             "{}",
             'CAST({} AS text) COLLATE "C"',
-            # NaN is equal to itself here.
+            # NaN is equal to itself here, and larger than all numbers.
             "{0} IS NULL OR {0} = float8 'NaN'",
             _first_bytes,
+            guard="{} <> float8 'NaN'",
         ),
         Dialect(
             "sqlite",
@@ -113,6 +125,8 @@ DIALECTS = {
             _ascii_lower,
             # TRUE would be a column if there is one of this name.
             ("0", "1"),
+            "typeof({}) IN ('integer', 'real')",
+            True,
         ),
         Dialect(
             "duckdb",
@@ -123,6 +137,8 @@ DIALECTS = {
             "CAST({} AS VARCHAR) COLLATE C",
             "{0} IS NULL OR isnan({0})",
             _ascii_lower,
+            # NaN is larger than all numbers.
+            guard="NOT isnan({})",
         ),
     )
 }

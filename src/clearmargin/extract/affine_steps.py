@@ -178,16 +178,34 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 @_pass.register(SimpleImputer)
 @_pass.register(KNNImputer)
 def _(step: Any, flow: Flow, name: str) -> Flow:
-    """Leave the columns alone: a row with a missing value is no point of the space, all others pass unchanged."""
+    """Leave the columns alone, but remember fixed values that take the place of missing ones."""
     marker = step.missing_values
     if not np.isnan(Column(name, np.array([marker], dtype=object)).codes(())).all():
         why = f"replaces the value {marker!r}, which is not affine; mark missing values by NaN"
         raise _refusal(step, name, why)
     if step.add_indicator:
-        raise _refusal(step, name, "has add_indicator=True, which makes columns out of gaps")
+        raise _refusal(
+            step, name, "has add_indicator=True, which makes columns out of missing values"
+        )
     if len(step.get_feature_names_out()) != flow.affine.n_out:
         raise _refusal(step, name, "has dropped columns in which all values were missing")
+    # The neighbours of a row put other values there for each row: then what is missing stays missing.
+    if isinstance(step, SimpleImputer):
+        for k, value in enumerate(step.statistics_.tolist()):
+            _note_fill(flow, k, value)
     return flow
+
+
+def _note_fill(flow: Flow, k: int, value: Any) -> None:
+    """Carry the value that an imputer puts into a column back to the column of the table it was made of."""
+    origin = flow.origin[k]
+    if origin is not None:
+        flow.sources.note_fill(origin, category_name(value) if isinstance(value, str) else value)
+        return
+    source = flow.source_of(k)
+    if source is not None and source[0] < len(flow.sources.names) and isinstance(value, float):
+        column, factor, shift = source
+        flow.sources.note_fill(column, (value - shift) / factor)
 
 
 @_pass.register(FunctionTransformer)
@@ -285,6 +303,8 @@ def _indicators(step: Any, flow: Flow, name: str) -> Iterator[list[int | None]]:
             why = f"groups infrequent categories of {label!r} ({listed}), which rules cannot name"
             raise _refusal(step, name, f"{why}; set neither min_frequency nor max_categories")
         missing = np.isnan(Column(label, categories).codes(()))
+        if missing.any():
+            flow.sources.note_encoded_missing(origin)
         yield [
             None if gap else flow.sources.indicator(origin, category_name(category))
             for category, gap in zip(categories.tolist(), missing, strict=True)

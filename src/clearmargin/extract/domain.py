@@ -68,7 +68,10 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     numeric = [kinds is None for kinds in space.categories]
     lower, upper = np.where(numeric, lower, -np.inf), np.where(numeric, upper, np.inf)
     declared &= numeric
-    return FeatureSpace(space.names, lower, upper, space.integer, space.categories, units), declared
+    ranges = FeatureSpace(
+        space.names, lower, upper, space.integer, space.categories, units, space.fill
+    )
+    return ranges, declared
 
 
 def _pair(pair: Any, name: object) -> tuple[Any, Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clearmargin.core import Domain, FeatureSpace, OneHot
-from clearmargin.core.columns import Column
+from clearmargin.core.columns import Column, category_name
 from clearmargin.core.space import seen_ranges
 from clearmargin.core.value import BoolArray, FloatArray, Value
 from clearmargin.exceptions import InvalidValueError
@@ -55,7 +55,10 @@ class Encoding(Value):
     sources : tuple of Source
         For each encoded column, the feature it comes from and, for a 0/1 column, the code of its category.
     space : FeatureSpace
-        The user's features, in the order of the table.
+        The user's features, in the order of the table; what the model imputes is their `fill`.
+    asked : tuple of int
+        Features whose missing values the model treats as one more category. What was proved for all categories is
+        not proved for these, so that rules ask for a value.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Encoding(Value):
     columns: FeatureSpace
     sources: tuple[Source, ...]
     space: FeatureSpace
+    asked: tuple[int, ...] = field(default=(), kw_only=True)
 
     def read(self, X: Any) -> FloatArray:
         """Read the user's table as numbers and codes of categories, one column for each feature of `space`.
@@ -79,7 +83,7 @@ class Encoding(Value):
         Returns
         -------
         ndarray of shape (m, n_features)
-            NaN where a value is missing, -1 for a category that the model does not know.
+            NaN where a value is missing that the model does not impute, -1 for a category that it does not know.
         """
         if not any(self.space.categories):
             return self.space.read(X)
@@ -89,7 +93,7 @@ class Encoding(Value):
                 read_columns(X, self.space.names), self.space.categories, strict=True
             )
         ]
-        return np.stack(table, axis=1)
+        return self.space.filled(np.stack(table, axis=1))
 
     def encode(self, X: Any) -> FloatArray:
         """Give the encoded columns of the user's table.
@@ -102,7 +106,7 @@ class Encoding(Value):
         Returns
         -------
         ndarray of shape (m, n_encoded)
-            NaN where a value is missing; all zeros for a category that the model does not know.
+            NaN where a value is missing that the model does not impute; all zeros for a category that it does not know.
         """
         table = self.read(X)
         if all(source == (k, None) for k, source in enumerate(self.sources)):
@@ -197,7 +201,8 @@ def build_encoding(
         np.where(is_indicator, 1.0, space.upper[feature]),
         is_indicator | space.integer[feature],
     )
-    return Encoding(encoded, tuple(origins), space), kept
+    asked = tuple(j for j in range(len(space)) if sources.has_encoded_missing(j))
+    return Encoding(encoded, tuple(origins), space, asked=asked), kept
 
 
 def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray) -> FeatureSpace:
@@ -218,4 +223,17 @@ def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray)
     low[numeric], high[numeric], integer[numeric] = seen_ranges(
         [columns[j].numbers() for j in numeric]
     )
-    return FeatureSpace([column.name for column in columns], low, high, integer, categories)
+    names = [column.name for column in columns]
+    fill = [_usable_fill(sources.fill(j), kinds) for j, kinds in enumerate(categories)]
+    return FeatureSpace(names, low, high, integer, categories).with_fill(fill)
+
+
+def _usable_fill(value: float | str | None, kinds: Sequence[str] | None) -> float | str | None:
+    """What a missing value counts as, if it is a number or a category that the model knows."""
+    if value is None:
+        return None
+    if kinds is not None:
+        name = category_name(value)
+        return name if name in kinds else None
+    number = float(value)
+    return number if np.isfinite(number) else None

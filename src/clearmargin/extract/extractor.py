@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -16,7 +17,7 @@ from clearmargin.core.columns import case_table
 from clearmargin.core.points import is_point
 from clearmargin.core.progress import Progress, share_bar
 from clearmargin.core.rule import Label
-from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.extract.cases import check_cases, check_table, has_unknown_category
 from clearmargin.extract.class_rules import DEFAULT_CRITERION, DEFAULT_MIN_COVERAGE
 from clearmargin.extract.domain import read_bounds
@@ -222,22 +223,36 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         check_is_fitted(self)
         return self.surface_.hyperplane
 
-    def _table(self, X: Any) -> FloatArray:
-        """The user's table as numbers; rows that the rules cannot speak of are NaN."""
+    def _table(self, X: Any) -> tuple[FloatArray, BoolArray]:
+        """The user's table as numbers, and the rows that the proof of no rule speaks of."""
         check_is_fitted(self)
         check_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         table = self.surface_.read(X)
-        unknown = has_unknown_category(self.surface_, table)
+        outside = has_unknown_category(self.surface_, table)
         if self._declared.any():
             # The proof holds where features were declared to live.
             lower = np.where(self._declared, self.space_.lower, -np.inf)
             upper = np.where(self._declared, self.space_.upper, np.inf)
-            unknown |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
-        if unknown.any():
-            table = table.copy()
-            table[unknown] = np.nan
-        return table
+            outside |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
+        return table, outside
+
+    def covers(self, X: Any) -> BoolArray:
+        """Tell for each row and each rule of `rules_` whether the rule covers the row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them. A value that the model imputes counts as imputed; a condition on another
+            missing value is false.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, r)
+            One column a rule.
+        """
+        table, outside = self._table(X)
+        return np.asarray(self.rules_.covers(table) & ~outside[:, None])
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index in `rules_` of the rule that covers it, -1 where none does.
@@ -252,8 +267,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         ndarray of int of shape (m,)
             Indices of rules.
         """
-        table = self._table(X)
-        return self.rules_.which(table)
+        table, outside = self._table(X)
+        return np.where(outside, -1, self.rules_.which(table))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of the rule that covers each row, and the fallback where none does.
@@ -261,7 +276,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows, as the model takes them.
+            The rows, as the model takes them. With `fallback="estimator"` they lack no value that the model does not
+            impute; otherwise a rule decides wherever it has all values that it has conditions on.
 
         Returns
         -------
@@ -272,6 +288,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         if self.fallback == "abstain":
             answers: NDArray[Any] = np.full(len(which), None, dtype=object)
         elif self.fallback == "estimator":
+            # A model that takes no missing values says so of all rows, as scikit-learn asks of its estimators.
             answers = np.asarray(self.estimator_.predict(X)).copy()
         else:
             answers = np.full(len(which), self.fallback, dtype=self.classes_.dtype)
@@ -347,4 +364,6 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
+        if self.estimator is not None:
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags

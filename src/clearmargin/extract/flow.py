@@ -40,6 +40,8 @@ class Sources:
         self.names = tuple(names)
         self.unit = unit
         self._indicators: dict[int, dict[str, int]] = {}
+        self._fill: dict[int, set[float | str]] = {}
+        self._encoded_missing: set[int] = set()
         self._size = len(self.names)
 
     def indicator(self, column: int, category: str) -> int:
@@ -53,6 +55,23 @@ class Sources:
     def categories(self, column: int) -> list[str]:
         """Categories of a column of the table in the order in which they were met; none for numbers."""
         return list(self._indicators.get(column, ()))
+
+    def note_fill(self, column: int, value: float | str) -> None:
+        """Remember that a step puts this value in the place of missing ones of a column."""
+        self._fill.setdefault(column, set()).add(value)
+
+    def fill(self, column: int) -> float | str | None:
+        """The value that missing ones of a column count as; None if there is none, or if steps disagree about it."""
+        values = self._fill.get(column, set())
+        return next(iter(values)) if len(values) == 1 else None
+
+    def note_encoded_missing(self, column: int) -> None:
+        """Remember that a step gives the missing values of a column a 0/1 column of their own."""
+        self._encoded_missing.add(column)
+
+    def has_encoded_missing(self, column: int) -> bool:
+        """Whether the model treats a missing value of a column as one more category, of which rules do not speak."""
+        return column in self._encoded_missing and self.fill(column) is None
 
     def __len__(self) -> int:
         return self._size
@@ -108,6 +127,14 @@ class Flow:
         chosen_map = AffineMap.selection(chosen, self.affine.n_out).after(self.affine)
         origin = tuple(self.origin[j] for j in chosen)
         return Flow(chosen_map, origin, self.sources, self.centred.take(chosen))
+
+    def source_of(self, k: int) -> tuple[int, float, float] | None:
+        """The one source of a column with its factor and the number added; None if it has several or none."""
+        matrix = self.affine.matrix
+        first, last = matrix.indptr[k : k + 2].tolist()
+        if last - first != 1:
+            return None
+        return int(matrix.indices[first]), float(matrix.data[first]), float(self.affine.shift[k])
 
     def through(self, step: AffineMap, centred: CentredMap | None = None) -> Flow:
         """Columns that a map makes of these; they are no copies any more.

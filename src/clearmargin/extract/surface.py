@@ -120,9 +120,9 @@ def read_surface(estimator: Any, X: Any) -> Surface:
     """Read the hyperplanes of a fitted linear classifier in the units of the table it was fitted to.
 
     The classifier may stand at the end of pipelines of affine steps: scalers, selections, encoders of categories,
-    column transformers, linear projections. Imputers count as affine, since a row with a missing value is no point of
-    the space, and they leave all others alone. What was read is tried on the rows of X: a model that
-    decides otherwise than its planes is refused.
+    column transformers, linear projections. Imputers count as affine: fixed values that they put in the place of
+    missing ones become the `fill` of the space, and rows without missing values pass unchanged. What was read is
+    tried on the rows of X: a model that decides otherwise than its planes is refused.
 
     Parameters
     ----------
@@ -172,6 +172,7 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
         columns=encoding.columns,
         sources=encoding.sources,
         space=encoding.space,
+        asked=encoding.asked,
         classes=tuple(as_label(label) for label in decision.classes),
         planes=tuple(
             Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.plane.intercept))
@@ -194,7 +195,7 @@ _ROWS_TRIED = 1_000
 
 
 def _try(estimator: Any, decision: Decision, surface: Surface, X: Any) -> None:
-    """Compare the model with its planes on rows without gaps and without categories it does not know."""
+    """Compare the model with its planes on rows without missing values and without categories it does not know."""
     from sklearn.utils import _safe_indexing
 
     # Spread over the table, which may be sorted by class.

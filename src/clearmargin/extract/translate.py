@@ -46,4 +46,4 @@ def to_user_box(box: Box, encoding: Encoding) -> Box | None:
             return None
         if len(codes) < len(members):
             sets[feature] = codes
-    return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets))
+    return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets), known=encoding.asked)

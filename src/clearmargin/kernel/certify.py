@@ -292,6 +292,11 @@ class _Order:
 
     def to_model(self, box: Box, space: FeatureSpace | None) -> Box:
         """The box as the model counts, with the ends of the space where it has none of its own."""
+        if box.missing:
+            raise InvalidValueError(
+                f"the region asks for cases in which feature {box.missing[0]} is missing, and a kernel machine has no "
+                "score there; certify a region of values"
+            )
         f = self.feature
         lower, upper = box.lower[f], box.upper[f]
         lower_closed, upper_closed = box.lower_closed[f], box.upper_closed[f]

@@ -158,8 +158,8 @@ def count_bounds(rule: Rule) -> int:
     """
     region = rule.region
     if isinstance(region, Box):
-        ends = np.isfinite(region.lower).sum() + np.isfinite(region.upper).sum()
-        return int(ends) + len(region.sets)
+        ends = np.isfinite(region.entries.bounds).sum()
+        return int(ends) + len(region.sets) + len(region.missing) + len(region.known)
     return rule.n_conditions
 
 
@@ -306,16 +306,14 @@ def _mean(values: NDArray[Any]) -> float:
 
 def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
     """Whether rules of more than one class cover a row."""
-    covers = rules.covers(_read(extractor, X)).astype(np.intp)
+    covers = _covers(rules, extractor, X).astype(np.intp)
     member = np.array([[rule.label == label for label in rules.classes] for rule in rules])
     by_class = covers @ member.reshape(len(rules), len(rules.classes)).astype(np.intp)
     return np.asarray((by_class > 0).sum(axis=1) > 1)
 
 
-def _read(extractor: Any, X: Any) -> Any:
-    """The rows as the rules of an extractor take them: categories as their codes."""
+def _covers(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
+    """Which rules cover which rows, as the extractor reads them: categories as their codes."""
     if isinstance(extractor, KernelRules):
-        return extractor._encoding.read(X)
-    if isinstance(extractor, RuleExtractor):
-        return extractor._table(X)
-    return X
+        return rules.covers(extractor._encoding.read(X))
+    return extractor.covers(X) if isinstance(extractor, RuleExtractor) else rules.covers(X)

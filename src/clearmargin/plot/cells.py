@@ -11,7 +11,15 @@ from clearmargin.plot.lettering import title_of
 from clearmargin.text.printer import Phrases, format_number
 from clearmargin.text.prose import percent, plain
 
-__all__ = ["Column", "columns_of", "interval_text", "linear_texts", "shown_interval", "stats_text"]
+__all__ = [
+    "Column",
+    "columns_of",
+    "interval_text",
+    "linear_texts",
+    "missing_text",
+    "shown_interval",
+    "stats_text",
+]
 
 # Beyond it, not every whole number is a float.
 _LAST_SURE_WHOLE = 2.0**53
@@ -41,7 +49,7 @@ class Column:
 
 
 def columns_of(rules: RuleSet) -> list[Column]:
-    """Give a column for each feature with an interval or a set of categories in some rule.
+    """Give a column for each feature of which some rule says more than that it is part of a sum.
 
     Examples
     --------
@@ -52,7 +60,8 @@ def columns_of(rules: RuleSet) -> list[Column]:
     occurring: set[int] = set()
     for rule in rules:
         region = rule.region
-        occurring |= {*(region.bounded if isinstance(region, Box) else region.sets)}
+        others = (*region.sets, *region.missing, *region.known)
+        occurring |= {*(region.bounded if isinstance(region, Box) else others)}
     return [
         Column(
             j,
@@ -88,6 +97,20 @@ def shown_interval(rule: Rule, feature: int, *, integer: bool) -> Interval | Non
     if math.isinf(interval.low) and math.isinf(interval.high):
         return None
     return (_whole(interval) if integer else None) or interval
+
+
+def missing_text(rule: Rule, feature: int) -> str:
+    """Say whether the value of a feature must be missing, or must not; nothing where a rule says neither.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> missing_text(parse_rules("age is not missing => a")[0], 0)
+    'not missing'
+    """
+    if feature in rule.region.missing:
+        return "missing"
+    return "not missing" if feature in rule.region.known else ""
 
 
 def _whole(interval: Interval) -> Interval | None:

@@ -318,6 +318,11 @@ def _cut(rules: RuleSet, pair: list[int], extent: Extent) -> FloatArray:
     for row, rule in zip(rectangles, rules, strict=True):
         box = _boxed(rule.region)
         for k, j in enumerate(pair):
+            if j in box.missing:
+                raise InvalidValueError(
+                    f"a rule asks for cases in which {rules.space.names[j]!r} is missing, and these have no place in a "
+                    "plane of its values; leave the rule out, or choose other features"
+                )
             limits = extent[2 * k], extent[2 * k + 1]
             row[2 * k : 2 * k + 2] = np.clip([box.lower[j], box.upper[j]], *limits)
     return rectangles

@@ -11,6 +11,7 @@ from clearmargin.plot.cells import (
     columns_of,
     interval_text,
     linear_texts,
+    missing_text,
     shown_interval,
     stats_text,
 )
@@ -173,7 +174,7 @@ class RulesDisplay:
     def _text(self, rule: Rule, feature: int) -> str:
         interval = self._interval(rule, feature)
         if interval is None:
-            return ""
+            return missing_text(rule, feature)
         # Whole numbers are said as they are.
         digits = None if self.rules.space.integer[feature] else self.digits
         return interval_text(interval, digits)
@@ -214,6 +215,8 @@ class RulesDisplay:
             elif interval is not None:
                 text = self._text(rule, j)
                 strokes.add_interval(self.ax_, place, column, y, interval, text, colour)
+            elif said := missing_text(rule, j):
+                strokes.add_text(self.ax_, place, y, said)
 
 
 def plot_rules(

@@ -126,6 +126,10 @@ class Strokes:
             ends.append((x + (sign * _DOT if kind == "out" else 0.0), y + _BAR_BELOW))
         if ends[0][0] < ends[1][0]:
             self.bars.append((ends, colour))
+        self.add_text(ax, place, y, text)
+
+    def add_text(self, ax: Axes, place: Place, y: float, text: str) -> None:
+        """Write what a condition says above its scale."""
         write(ax, (place.left + place.right) / 2, y - _TEXT_ABOVE, text, ha="center")
 
     def add_kinds(

@@ -329,7 +329,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             table.rule(items, side)
             for items, side in zip(self.properties_["items"], self.properties_["side"], strict=True)
         )
-        self.rules_ = RuleSet([r for r in rules if r is not None], table.space, ["top", "bottom"])
+        self.rules_ = RuleSet(rules, table.space, ["top", "bottom"])
 
     def _confirm(
         self,

@@ -286,22 +286,22 @@ def _tabulate(rows: _Rows, binning: _Binning) -> PropertyTable:
         name, column = rows.space.names[j], rows.values[:, j]
         missing = np.isnan(column)
         codes, boxes = _divide(rows.space, j, column, ~missing, binning)
-        texts = [
-            f"{phrases.names[j]} is known" if b is None else phrases.bound(b, j) for b in boxes
-        ]
+        is_whole = boxes[:1] == [None]
+        n = len(rows.space)
+        conditions = [Box.from_intervals({}, n, known=[j]) if b is None else b for b in boxes]
         if missing.any():
             codes = np.where(missing, len(boxes), codes)
-            boxes, texts = [*boxes, None], [*texts, f"{phrases.names[j]} is missing"]
-        if len(boxes) < 2:
+            conditions.append(Box.from_intervals({}, n, missing=[j]))
+        if len(conditions) < 2:
             if missing.all() or (column == column[0]).all():
                 constant.append(name)
-            elif boxes[0] is None:
+            elif is_whole:
                 skipped.append((name, "no cut of its values tells the classes of y apart"))
             else:
                 skipped.append((name, "all its values are in one bin; give it other edges"))
             continue
-        properties += [Property(j, *each) for each in zip(texts, boxes, strict=True)]
-        masks.append(codes == np.arange(len(boxes))[:, None])
+        properties += [Property(j, phrases.bound(box, j), box) for box in conditions]
+        masks.append(codes == np.arange(len(conditions))[:, None])
     return PropertyTable(
         rows.space,
         tuple(properties),

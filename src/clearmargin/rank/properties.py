@@ -25,10 +25,10 @@ class Property:
     column : int
         Position of the attribute in the space.
     text : str
-        The condition in the rule language, such as ``30 <= age < 45`` or ``sex = male``; for what no rule can
-        say, ``age is missing`` (and ``age is known``, where an attribute has no other condition).
-    box : Box or None
-        The condition as a region of the space; None for what no rule can say.
+        The condition in the rule language, such as ``30 <= age < 45``, ``sex = male`` or ``age is missing`` (and
+        ``age is not missing``, where an attribute has no other condition).
+    box : Box
+        The condition as a region of the space.
 
     Examples
     --------
@@ -38,15 +38,14 @@ class Property:
 
     column: int
     text: str
-    box: Box | None
+    box: Box
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PropertyTable(Value):
     """Properties, and for each row of a table which of them it has.
 
-    A row has a property when its value of that one attribute fits, whatever else is missing. A rule is stricter: it
-    covers no row in which any value is missing.
+    A row has a property when its value of that one attribute fits, whatever else is missing.
 
     Parameters
     ----------
@@ -94,7 +93,7 @@ class PropertyTable(Value):
             raise InvalidValueError("attribute must hold the column of each property, in order")
         n = len(self.space)
         for k, each in enumerate(properties):
-            if not 0 <= each.column < n or (each.box is not None and each.box.n_features != n):
+            if not 0 <= each.column < n or each.box.n_features != n:
                 raise InvalidValueError(
                     f"property {k} ({each.text}) is not over the {n} features of the space"
                 )
@@ -112,7 +111,7 @@ class PropertyTable(Value):
         attributes = len(np.unique(self.attribute))
         return f"<PropertyTable of {p} properties of {attributes} attributes, {m} rows>"
 
-    def rule(self, items: Sequence[int], label: Label) -> Rule | None:
+    def rule(self, items: Sequence[int], label: Label) -> Rule:
         """Put a conjunction of properties as a rule.
 
         Parameters
@@ -124,8 +123,8 @@ class PropertyTable(Value):
 
         Returns
         -------
-        Rule or None
-            The rule; None where a property is among them that no rule can say.
+        Rule
+            The rule.
 
         Examples
         --------
@@ -136,8 +135,6 @@ class PropertyTable(Value):
         """
         box = Box.unbounded(len(self.space))
         for item in self._chosen(items):
-            if item.box is None:
-                return None
             box = box.intersect(item.box)
         if box.is_empty:
             raise InvalidValueError(

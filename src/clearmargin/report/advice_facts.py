@@ -114,6 +114,8 @@ def _conditions(outcome: RuleOutcome, space: FeatureSpace | None, X: Any) -> lis
 
 def _asked(box: Box, j: int, space: FeatureSpace, limits: list[float | None]) -> Facts:
     kinds = space.categories[j]
+    if j in box.missing or j in box.known:
+        return {"feature": space.names[j], "missing": j in box.missing}
     if kinds is not None:
         allowed = {"allowed": sorted(box.sets[j]), "categories": list(kinds)}
         return {"feature": space.names[j], **allowed}

@@ -171,7 +171,9 @@ def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) 
     asks = condition_texts([single_condition(region, j) for j in region.bounded], space)
     for j, asked in zip(region.bounded, asks, strict=True):
         kinds = space.categories[j]
-        value: Any = finite(x[j]) if kinds is None else kinds[int(x[j])]
+        value: Any = None
+        if np.isfinite(x[j]):
+            value = finite(x[j]) if kinds is None else kinds[int(x[j])]
         interval = region.interval(j)
         fact = {
             "feature": space.names[j],
@@ -179,7 +181,7 @@ def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) 
             "unit": space.units[j],
             "asks": asked,
         }
-        if kinds is None:
+        if kinds is None and region.has_bounds(j):
             fact |= {
                 "low": finite(interval.low),
                 "high": finite(interval.high),

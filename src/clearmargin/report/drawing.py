@@ -51,7 +51,7 @@ def condition_bar(condition: Facts, style: int) -> Html | None:
     >>> 'x="0" y="2" width="80"' in bar
     True
     """
-    if condition["feature"] is None:
+    if condition["feature"] is None or "missing" in condition:
         return None
     kind = f"mark c{style % STYLES}"
     if "categories" in condition:

@@ -226,7 +226,7 @@ def uncovered_section(summary: Summary) -> Section | None:
     ]
     if facts["missing"]:
         said.append(
-            f"{counted(facts['missing'], 'of them has', 'of them have')} a missing value, of which no rule can speak."
+            f"{counted(facts['missing'], 'of them has', 'of them have')} a missing value, which a rule may need."
         )
     if facts["model_right"] is not None:
         said.append(

@@ -35,6 +35,8 @@ class Measured:
         Position of the class predicted in the end; -1 for no answer.
     true : ndarray of int of shape (m,) or None
         Position of the true class; -1 for one that the model does not know.
+    absent : ndarray of int of shape (n,)
+        In how many rows the value of each feature is missing or infinite, before anything was put in its place.
     """
 
     table: FloatArray
@@ -44,6 +46,7 @@ class Measured:
     machine_says: IntArray | None
     answer: IntArray
     true: IntArray | None
+    absent: IntArray
 
     @property
     def covered(self) -> BoolArray:
@@ -52,7 +55,7 @@ class Measured:
 
     @property
     def missing(self) -> BoolArray:
-        """Whether a feature of the row is not known."""
+        """Whether a feature of the row is not known, and nothing takes its place."""
         return np.asarray(~np.isfinite(self.table).all(axis=1))
 
 
@@ -105,6 +108,7 @@ def measure(
         if model is machine and machine_says is not None
         else match_labels(model.predict(X), classes),
         true=None if y is None else match_labels(y, classes),
+        absent=np.count_nonzero(~np.isfinite(rules.space.with_fill(None).read(X)), axis=0),
     )
 
 

@@ -120,7 +120,9 @@ def _conditions(rule: Rule, space: FeatureSpace, phrases: Phrases, limits: Range
             "unit": space.units[j],
         }
         kinds = space.categories[j]
-        if kinds is not None:
+        if j in region.missing or j in region.known:
+            fact["missing"] = j in region.missing
+        elif kinds is not None:
             fact |= {"allowed": sorted(region.sets[j]), "categories": list(kinds)}
         else:
             interval = region.interval(j)
@@ -152,12 +154,7 @@ def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured
     used = np.zeros((len(space), len(classes)), dtype=np.intp)
     number = {label: k for k, label in enumerate(classes)}
     for rule in rules:
-        region = rule.region
-        if isinstance(region, Box):
-            features = list(region.bounded)
-        else:
-            features = [*np.flatnonzero((region.A != 0).any(axis=0)), *region.sets]
-        used[features, number[rule.label]] += 1
+        used[list(rule.region.bounded), number[rule.label]] += 1
     order = np.argsort(-used.sum(axis=1), kind="stable")
     return [
         {
@@ -166,7 +163,8 @@ def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured
             "integer": bool(space.integer[j]),
             "range": list(limits[j]) if space.categories[j] is None else None,
             "categories": None if space.categories[j] is None else list(space.categories[j] or ()),
-            "missing": int(np.count_nonzero(~np.isfinite(measured.table[:, j]))),
+            "missing": int(measured.absent[j]),
+            "fill": space.fill[j],
             "rules": used[j].tolist(),
         }
         for j in order.tolist()

@@ -156,7 +156,7 @@ def feature_section(summary: Summary) -> Section | None:
     for fact in summary["features"]:
         unit = f" {plain(fact['unit'])}" if fact["unit"] else ""
         row = (plain(fact["name"]), f"{_range(fact)}{unit}", *(f"{n:,}" for n in fact["rules"]))
-        rows.append((*row, f"{fact['missing']:,}") if with_gaps else row)
+        rows.append((*row, _missing_text(fact)) if with_gaps else row)
     numbers = frozenset(range(2, len(columns)))
     used = sum(1 for fact in summary["features"] if any(fact["rules"]))
     head = Para.of(
@@ -175,6 +175,14 @@ def feature_section(summary: Summary) -> Section | None:
         left = counted(len(rows) - _MOST_FEATURES, "more feature")
         blocks.append(Para.of(f"There are {left}, the least used; the summary has all of them."))
     return Section("features", "The features", tuple(blocks))
+
+
+def _missing_text(fact: Summary) -> str:
+    """How many values are missing, and what they count as."""
+    count, value = f"{fact['missing']:,}", fact["fill"]
+    if value is None or not fact["missing"]:
+        return count
+    return f"{count}, taken as {plain(value) if isinstance(value, str) else number_text(value)}"
 
 
 def _range(fact: Summary) -> str:

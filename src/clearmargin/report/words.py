@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from clearmargin.core import Box, CategorySets, FeatureSpace, Rule, RuleSet
 from clearmargin.core.rule import Region
 from clearmargin.text.prose import percent, plain
@@ -102,7 +100,8 @@ def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
     if not rules:
         return []
     bare = RuleSet([Rule(rule.region, rule.label) for rule in rules], space)
-    lines = bare.describe().split("\n")
+    # A last line may say what missing values count as.
+    lines = bare.describe().split("\n")[: len(rules)]
     return [line.removeprefix(f"{k}. ") for k, line in enumerate(lines, 1)]
 
 
@@ -130,6 +129,7 @@ def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]
         return []
     # All at once: the names of the space are spelled once. No name has a line feed that is not escaped.
     lines = RuleSet([Rule(region, _LABEL) for region in regions], space).describe().split("\n")
+    lines = lines[: len(regions)]
     return [
         line.removeprefix(f"{k}. If ").removesuffix(f", then {_LABEL}.")
         for k, line in enumerate(lines, 1)
@@ -145,7 +145,9 @@ def single_condition(box: Box, feature: int) -> Box:
     Box({1: [2, 4]}, n_features=2)
     """
     n = box.n_features
+    if feature in box.missing or feature in box.known:
+        missing, known = ({feature} & {*listed} for listed in (box.missing, box.known))
+        return Box.from_intervals({}, n, missing=missing, known=known)
     if feature in box.sets:
-        free = np.full(n, math.inf)
-        return Box(-free, free, sets=CategorySets({feature: box.sets[feature]}))
+        return Box.from_intervals({}, n, CategorySets({feature: box.sets[feature]}))
     return Box.from_intervals({feature: box.interval(feature)}, n)

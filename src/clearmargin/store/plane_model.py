@@ -162,6 +162,10 @@ def _(estimator: Any, flow: Flow) -> Decision:
     """Say to `RuleExtractor` how the model decides."""
     sources, encoding = flow.sources, estimator.encoding_
     places = []
+    for feature in range(len(estimator.space)):
+        origin, value = flow.origin[feature], estimator.space.fill[feature]
+        if origin is not None and value is not None:
+            sources.note_fill(origin, value)
     for feature, code in encoding.sources:
         origin = flow.origin[feature]
         if origin is None:

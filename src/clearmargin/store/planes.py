@@ -12,7 +12,7 @@ from clearmargin.core import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.core.columns import name_row
 from clearmargin.core.hyperplane import linear_scores
 from clearmargin.core.rule import Label
-from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.extract.duel import Duel, highest_wins
 from clearmargin.extract.encoding import Encoding, Source
@@ -45,7 +45,8 @@ class Planes:
         fill: Mapping[str, Any] | None = None,
         facts: Facts | None = None,
     ):
-        self.rules = rules
+        # What a missing value counts as is part of what a feature is, so that rules know it without the model.
+        self.rules = rules if not fill else _with_fill(rules, fill)
         self.weights = weights
         self.intercepts = intercepts
         self.advice = advice
@@ -88,6 +89,12 @@ class Planes:
         return self.rules.space
 
     @property
+    def imputed(self) -> dict[str, float | str]:
+        """What missing values count as, by the name of the feature."""
+        pairs = zip(self.space.names, self.space.fill, strict=True)
+        return {name: value for name, value in pairs if value is not None}
+
+    @property
     def hyperplane_(self) -> Hyperplane:
         """The plane over the encoded columns, for two classes."""
         if len(self.classes_) != 2:
@@ -122,8 +129,8 @@ class Planes:
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows; a data frame may have its columns in any order. A missing value, or a category that the model
-            does not know, is an error.
+            The rows; a data frame may have its columns in any order. In a feature with a weight, a missing value that
+            the model does not impute, or a category that it does not know, is an error.
 
         Returns
         -------
@@ -133,6 +140,9 @@ class Planes:
         table = self.encoding_.read(X)
         self._check(table, X)
         points = self.encoding_.encode(X)
+        if not np.isfinite(points).all():
+            # Where the model has no weight a value may be missing; zero times NaN would be NaN.
+            points = np.where(self.coef_.any(axis=0), points, 0.0)
         scores = [
             linear_scores(points, w, float(b))
             for w, b in zip(self.coef_, self.intercept_, strict=True)
@@ -140,15 +150,31 @@ class Planes:
         return scores[0] if len(self.classes_) == 2 else np.stack(scores, axis=1)
 
     def _check(self, table: FloatArray, X: Any) -> None:
-        named = np.array([kinds is not None for kinds in self.space.categories], dtype=np.bool_)
         for problem, wrong in (
-            ("is missing or infinite", ~np.isfinite(table)),
-            ("is no category that the model knows", (table < 0) & named),
+            ("is missing or infinite", self.lacks_value(table)),
+            ("is no category that the model knows", self.lacks_category(table)),
         ):
             if wrong.any():
                 row, column = (int(place[0]) for place in np.nonzero(wrong))
                 place = name_row(row, X)
                 raise DataError(f"{place}: the value of {self.space.names[column]!r} {problem}")
+
+    @property
+    def _has_weight(self) -> BoolArray:
+        """Which features have a weight."""
+        columns = np.flatnonzero(self.coef_.any(axis=0)).tolist()
+        used = np.zeros(len(self.space), dtype=np.bool_)
+        used[[self.encoding_.sources[k].feature for k in columns]] = True
+        return used
+
+    def lacks_value(self, table: FloatArray) -> BoolArray:
+        """Tell for each value of a table, as `encoding_.read` gives it, whether the model needs it and it is none."""
+        return np.asarray(~np.isfinite(table) & self._has_weight)
+
+    def lacks_category(self, table: FloatArray) -> BoolArray:
+        """Tell for each value of a table whether the model needs it and it is no category that the model knows."""
+        named = np.array([kinds is not None for kinds in self.space.categories], dtype=np.bool_)
+        return np.asarray((table < 0) & named & self._has_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of each row; a row on the plane itself gets `classes_[0]`.
@@ -169,6 +195,14 @@ class Planes:
         """Give the class of each row by its position in `classes_`."""
         scores = self.decision_function(X)
         return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+def _with_fill(rules: RuleSet, fill: Mapping[str, Any]) -> RuleSet:
+    space = rules.space
+    known = {name: value for name, value in fill.items() if name in space.names}
+    if all(space.fill[space.index(name)] == value for name, value in known.items()):
+        return rules
+    return RuleSet(rules.rules, space.with_fill(known), rules.classes)
 
 
 def _class_array(classes: tuple[Label, ...]) -> NDArray[Any]:

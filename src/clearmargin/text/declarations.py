@@ -44,7 +44,7 @@ def parse_classes(cursor: Cursor) -> ClassesNode:
 
 
 def parse_feature(cursor: Cursor) -> FeatureNode:
-    """Read ``feature age: integer in [20, 80] unit years``.
+    """Read ``feature age: integer in [20, 80] unit years fill 35``.
 
     Parameters
     ----------
@@ -77,6 +77,10 @@ def _parse_part(cursor: Cursor, node: FeatureNode) -> None:
         _once(cursor, node.unit is not None)
         cursor.take()
         node.unit = cursor.take_name("a unit").text
+    elif cursor.is_word("fill"):
+        _once(cursor, node.fill is not None)
+        cursor.take()
+        node.fill = cursor.take_category()
     elif cursor.token.kind == "in" and cursor.following.kind == "[":
         _once(cursor, node.lower is not None)
         cursor.take()
@@ -87,7 +91,7 @@ def _parse_part(cursor: Cursor, node: FeatureNode) -> None:
         _parse_categories(cursor, node)
     else:
         cursor.fail(
-            "expected 'integer', 'in [low, high]', 'in {a, b}' or 'unit ...', "
+            "expected 'integer', 'in [low, high]', 'in {a, b}', 'unit ...' or 'fill ...', "
             f"not {cursor.what_is_here()}"
         )
 

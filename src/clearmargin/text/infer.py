@@ -9,7 +9,7 @@ from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import RuleSyntaxError
 from clearmargin.text.lexer import NOT_NUMBERS
 from clearmargin.text.source import Source, shown
-from clearmargin.text.syntax import Bound, Chain, Condition, Membership, Name, RuleNode
+from clearmargin.text.syntax import Bound, Chain, Condition, Membership, Missing, Name, RuleNode
 
 __all__ = ["infer_classes", "infer_space", "refuse_infinity"]
 
@@ -22,7 +22,8 @@ def infer_classes(rules: Sequence[RuleNode]) -> tuple[Label, ...]:
 def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
     r"""Collect the features, and the categories of each, in the order in which they appear.
 
-    A feature with a name after ``=`` or a set after ``in`` has categories, all others are numbers. If both sides of
+    A feature with a name after ``=`` or a set after ``in`` has categories, all others are numbers (also those of which
+    the rules say no more than whether they are missing). If both sides of
     ``=`` are names, the left one has categories unless it is compared as a number somewhere else.
 
     Parameters
@@ -51,7 +52,7 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
             usage.note(condition)
     usage.check_spellings()
     kinds = [None if found is None else list(found) for found in usage.features.values()]
-    return FeatureSpace(usage.features, categories=kinds)
+    return FeatureSpace(usage.features, categories=[found or None for found in kinds])
 
 
 def refuse_infinity(source: Source, name: Name) -> None:
@@ -78,7 +79,7 @@ def _compared_as_numbers(rules: Sequence[RuleNode]) -> Iterator[str]:
 
 
 class _Usage:
-    """The features seen so far: None for a number, else its categories in order."""
+    """The features seen so far: None for a number, else its categories in order, none where neither was said."""
 
     def __init__(self, source: Source, numbers: set[str]):
         self.source = source
@@ -89,6 +90,8 @@ class _Usage:
     def note(self, condition: Condition) -> None:
         if isinstance(condition, Bound):
             self._note_number(condition.feature)
+        elif isinstance(condition, Missing):
+            self.features.setdefault(condition.feature.text, {})
         elif isinstance(condition, Membership):
             self._note_categories(condition.feature, condition.members)
         elif (match := condition.match) is None:
@@ -102,8 +105,9 @@ class _Usage:
 
     def _note_number(self, name: Name) -> None:
         refuse_infinity(self.source, name)
-        if self.features.setdefault(name.text, None) is not None:
+        if self.features.setdefault(name.text, None):
             raise self._both_ways(name)
+        self.features[name.text] = None
 
     def _note_equality(self, left: Name, right: Name) -> None:
         if right.text not in self.numbers:

@@ -1,4 +1,4 @@
-"""Tokens to conditions: comparisons of sums, and sets of categories."""
+"""Tokens to conditions: comparisons of sums, sets of categories, and missing values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from clearmargin.text.cursor import Cursor
 from clearmargin.text.lexer import KEYWORDS, Token, number_value
 from clearmargin.text.source import shown
-from clearmargin.text.syntax import Bound, Chain, Condition, Membership, Name, Sum
+from clearmargin.text.syntax import Bound, Chain, Condition, Membership, Missing, Name, Sum
 
 __all__ = ["parse_premise"]
 
@@ -58,6 +58,8 @@ def _after_condition(cursor: Cursor) -> str:
 def _parse_condition(cursor: Cursor) -> Condition:
     if cursor.following.kind == "in" and cursor.token.kind in {"name", "quoted"}:
         return _parse_membership(cursor)
+    if cursor.token.kind in {"name", "quoted"} and _is_word(cursor.following, "is"):
+        return _parse_missing(cursor)
     sums = [_parse_sum(cursor)]
     signs: list[str] = []
     while cursor.token.kind in _COMPARISONS:
@@ -140,6 +142,26 @@ def _parse_membership(cursor: Cursor) -> Membership:
         members.append(cursor.take_category())
     cursor.expect("}", "after the categories")
     return Membership(feature, members, feature.start, cursor.last_end)
+
+
+def _is_word(token: Token, word: str) -> bool:
+    """Whether a token is this word, which may also be the name of a feature elsewhere."""
+    return token.kind == "name" and token.text.lower() == word
+
+
+def _parse_missing(cursor: Cursor) -> Missing:
+    feature = cursor.take_name("a feature")
+    cursor.take()
+    is_missing = cursor.token.kind != "not"
+    if not is_missing:
+        cursor.take()
+    if not _is_word(cursor.token, "missing"):
+        cursor.fail(
+            f"expected 'missing' or 'not missing' after 'is', not {cursor.what_is_here()}; "
+            "a value is compared with '='"
+        )
+    cursor.take()
+    return Missing(feature, is_missing, feature.start, cursor.last_end)
 
 
 def _parse_match(cursor: Cursor) -> Sum:

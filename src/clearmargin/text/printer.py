@@ -155,10 +155,28 @@ class Phrases:
         """Write the conditions one by one."""
         if isinstance(region, Box):
             return [self.bound(region, j) for j in region.bounded]
-        return [*self.rows(region), *(self.chosen(j, codes) for j, codes in region.sets.allowed)]
+        return [*self.rows(region), *self.beside_rows(region)]
+
+    def beside_rows(self, region: Polyhedron) -> list[str]:
+        """Write the conditions of a polyhedron that are no inequalities."""
+        return [
+            *(self.chosen(j, codes) for j, codes in region.sets.allowed),
+            *(self.missing(j) for j in region.missing),
+            *(self.known(j) for j in region.known),
+        ]
+
+    def missing(self, j: int) -> str:
+        """Write that the value of a feature is missing."""
+        return f"{self.names[j]} is missing"
+
+    def known(self, j: int) -> str:
+        """Write that the value of a feature is not missing."""
+        return f"{self.names[j]} is not missing"
 
     def bound(self, box: Box, j: int) -> str:
-        """Write the interval or the set of one feature of a box."""
+        """Write the condition on one feature of a box."""
+        if j in box.missing or j in box.known:
+            return self.missing(j) if j in box.missing else self.known(j)
         if j in box.sets:
             return self.chosen(j, tuple(sorted(box.sets[j])))
         interval = box.interval(j)
@@ -219,7 +237,7 @@ def _says_its_space(rules: RuleSet) -> bool:
     """Whether reading the rules alone gives their space: every feature is used, in order, and nothing more is known."""
     space = rules.space
     is_plain = not (np.isfinite(space.lower) | np.isfinite(space.upper) | space.integer).any()
-    if not is_plain or any(unit is not None for unit in space.units):
+    if not is_plain or any(said is not None for said in (*space.units, *space.fill)):
         return False
     seen: dict[int, dict[int, None]] = {}
     for rule in rules:
@@ -239,6 +257,7 @@ def _mentioned(region: Region) -> Iterator[tuple[int, tuple[int, ...]]]:
     else:
         yield from ((int(j), ()) for j in np.nonzero(region.A)[1])
         yield from sets.items()
+        yield from ((j, ()) for j in (*region.missing, *region.known))
 
 
 def _declare(space: FeatureSpace, j: int, phrases: Phrases) -> str:
@@ -250,4 +269,7 @@ def _declare(space: FeatureSpace, j: int, phrases: Phrases) -> str:
         parts.append(f"in {{{', '.join(kinds)}}}")
     if (unit := space.units[j]) is not None:
         parts.append(f"unit {quote(unit)}")
+    if (value := space.fill[j]) is not None:
+        said = quote(value) if isinstance(value, str) else format_number(value)
+        parts.append(f"fill {said}")
     return f"feature {phrases.names[j]}{': ' if parts else ''}{' '.join(parts)}"

@@ -16,7 +16,14 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.text.lexer import escape
 from clearmargin.text.printer import Phrases, check_rules, format_number
 
-__all__ = ["PROOF_WORDS", "describe_premise", "describe_rules", "percent", "plain"]
+__all__ = [
+    "PROOF_WORDS",
+    "describe_fill",
+    "describe_premise",
+    "describe_rules",
+    "percent",
+    "plain",
+]
 
 # What is said of the proof of a rule.
 PROOF_WORDS = {
@@ -61,7 +68,37 @@ def describe_rules(rules: RuleSet, digits: int = 3) -> str:
     lines = [
         f"{k}. {_sentence(rule, rules.space, phrases, digits)}" for k, rule in enumerate(rules, 1)
     ]
+    if (filled := describe_fill(rules)) is not None:
+        lines.append(filled)
     return "\n".join(lines) or "No rules."
+
+
+def describe_fill(rules: RuleSet) -> str | None:
+    """Say what missing values count as, of the features that rules have conditions on.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    str or None
+        A sentence; None where no value that a rule needs is filled.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
+    'A missing value counts as: bmi 32.5.'
+    """
+    used = {j for rule in rules for j in rule.region.bounded}
+    said = [
+        f"{plain(name)} {plain(value) if isinstance(value, str) else format_number(value)}"
+        for j, (name, value) in enumerate(zip(rules.space.names, rules.space.fill, strict=True))
+        if value is not None and j in used
+    ]
+    return f"A missing value counts as: {', '.join(said)}." if said else None
 
 
 def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
@@ -99,6 +136,8 @@ def _premise(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> 
         said = [
             *phrases.rows(region),
             *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
+            *(f"{plain(space.names[j])} is missing" for j in region.missing),
+            *(f"{plain(space.names[j])} is not missing" for j in region.known),
         ]
     return " and ".join(said)
 
@@ -118,6 +157,8 @@ def plain(label: Label) -> str:
 
 
 def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
+    if j in box.missing or j in box.known:
+        return f"{plain(space.names[j])} is {'' if j in box.missing else 'not '}missing"
     if j in box.sets:
         return _say_set(j, sorted(box.sets[j]), space)
     interval = box.interval(j)

@@ -8,18 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clearmargin.core.box import Box
+from clearmargin.core.box import Box, make_entries
 from clearmargin.core.categories import CategorySets
 from clearmargin.core.polyhedron import Polyhedron
 from clearmargin.core.rule import Region
+from clearmargin.exceptions import RuleSyntaxError
 from clearmargin.text.source import shown
-from clearmargin.text.syntax import Bound, Chain, Condition, RuleNode, Sum
+from clearmargin.text.syntax import Bound, Chain, Condition, Missing, RuleNode, Sum
 from clearmargin.text.vocabulary import Vocabulary
 
 __all__ = ["make_region"]
 
-# 2 GB of floats in one premise is an accident, and refusing it is better than the machine running out of memory.
-_LARGEST_MATRIX = 2**28
 _NO_SETS = CategorySets()
 
 
@@ -60,7 +59,11 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
     """
     found: list[Limits | Row] = []
     sets: dict[int, set[int]] = {}
+    said: dict[int, Missing] = {}
     for condition in rule.conditions:
+        if isinstance(condition, Missing):
+            _note_missing(said, condition, words)
+            continue
         choice = words.categories(condition)
         if choice is not None:
             _narrow_set(sets, choice, condition, words)
@@ -68,10 +71,52 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
             found.append(_limits(condition, words))
         elif isinstance(condition, Chain):
             found.extend(_compare(condition, words))
+    if said:
+        _check_missing(said, found, sets, words)
     plain = [item for item in found if isinstance(item, Limits)]
     if len(plain) == len(found):
-        return _make_box(plain, sets, words)
-    return _make_polyhedron(rule, found, sets, words)
+        return _make_box(plain, sets, said, words)
+    return _make_polyhedron(rule, found, sets, said, words)
+
+
+def _note_missing(said: dict[int, Missing], condition: Missing, words: Vocabulary) -> None:
+    feature = words.feature(condition.feature)
+    if said.setdefault(feature, condition).is_missing != condition.is_missing:
+        raise _contradiction(feature, condition, words)
+    if condition.is_missing and (value := words.space.fill[feature]) is not None:
+        raise words.source.error(
+            f"a missing {shown(words.space.names[feature])} counts as {shown(value)} here, so that it never is "
+            "missing; leave out this rule, or the 'fill' in the declaration",
+            condition.start,
+            condition.end,
+        )
+
+
+def _check_missing(
+    said: dict[int, Missing],
+    found: Sequence[Limits | Row],
+    sets: dict[int, set[int]],
+    words: Vocabulary,
+) -> None:
+    """A value that is missing meets no other condition."""
+    needed = set(sets)
+    for item in found:
+        needed |= {item.feature} if isinstance(item, Limits) else set(item.weights)
+    for feature, condition in said.items():
+        if condition.is_missing and feature in needed:
+            raise _contradiction(feature, condition, words)
+
+
+def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> RuleSyntaxError:
+    return words.source.error(
+        f"no value of {shown(words.space.names[feature])} is left: the conditions contradict each other",
+        condition.start,
+        condition.end,
+    )
+
+
+def _listed(said: dict[int, Missing], is_missing: bool) -> list[int]:
+    return [feature for feature, node in said.items() if node.is_missing is is_missing]
 
 
 def _limits(bound: Bound, words: Vocabulary) -> Limits:
@@ -143,28 +188,37 @@ def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, floa
     return kept, limit
 
 
-def _make_box(found: Sequence[Limits], sets: dict[int, set[int]], words: Vocabulary) -> Box:
-    n = len(words.space)
+def _make_box(
+    found: Sequence[Limits],
+    sets: dict[int, set[int]],
+    said: dict[int, Missing],
+    words: Vocabulary,
+) -> Box:
     narrowed: dict[int, Limits] = {}
-    for said in found:
-        j = said.feature
-        limits = _both(narrowed[j], said) if j in narrowed else said
+    for item in found:
+        j = item.feature
+        limits = _both(narrowed[j], item) if j in narrowed else item
         narrowed[j] = limits
         if limits.low >= limits.high and (
             limits.low > limits.high or limits.low_is_open or limits.high_is_open
         ):
-            raise words.source.error(
-                f"no value of {shown(words.space.names[j])} is left: the conditions contradict each other",
-                limits.written.start,
-                limits.written.end,
-            )
-    bounds, closed = np.empty((2, n)), np.empty((2, n), dtype=np.bool_)
-    bounds[0], bounds[1], closed[:] = -math.inf, math.inf, True
-    for j, low, high, low_is_open, high_is_open, _ in narrowed.values():
-        bounds[0, j], bounds[1, j] = low + 0.0, high + 0.0  # -0.0 + 0.0 is 0.0
-        closed[0, j], closed[1, j] = not low_is_open, not high_is_open
+            raise _contradiction(j, limits.written, words)
+    features = sorted(narrowed)
+    ordered = [narrowed[j] for j in features]
     # No bound is NaN, none is open at infinity, and a feature with categories is not compared with numbers.
-    return Box._trusted(bounds, closed, CategorySets(sets) if sets else _NO_SETS)
+    entries = make_entries(
+        features,
+        [[item.low + 0.0 for item in ordered], [item.high + 0.0 for item in ordered]],  # no -0.0
+        [[not item.low_is_open for item in ordered], [not item.high_is_open for item in ordered]],
+    )
+    return Box._trusted(
+        len(words.space),
+        entries,
+        None,
+        CategorySets(sets) if sets else _NO_SETS,
+        _listed(said, True) if said else (),
+        _listed(said, False) if said else (),
+    )
 
 
 def _both(a: Limits, b: Limits) -> Limits:
@@ -175,13 +229,18 @@ def _both(a: Limits, b: Limits) -> Limits:
 
 
 def _make_polyhedron(
-    rule: RuleNode, found: Sequence[Limits | Row], sets: dict[int, set[int]], words: Vocabulary
+    rule: RuleNode,
+    found: Sequence[Limits | Row],
+    sets: dict[int, set[int]],
+    said: dict[int, Missing],
+    words: Vocabulary,
 ) -> Polyhedron:
     rows = [row for item in found for row in ([item] if isinstance(item, Row) else _as_rows(item))]
     n = len(words.space)
-    if len(rows) * n > _LARGEST_MATRIX:
+    if not words.budget.take(len(rows) * n):
         raise words.source.error(
-            f"this premise is too large: {len(rows)} linear conditions over {n} features",
+            f"this premise is too large: {len(rows)} linear conditions over {n} features take, with those before "
+            f"them, more than {words.budget.gigabytes} GB; read the rules in parts, each over the features it needs",
             rule.start,
             rule.end,
         )
@@ -190,7 +249,8 @@ def _make_polyhedron(
         A[i, list(row.weights)] = list(row.weights.values())
     limits = [row.limit for row in rows]
     strict = np.array([row.is_strict for row in rows], dtype=np.bool_)
-    return Polyhedron(A, limits, strict, CategorySets(sets))
+    missing, known = _listed(said, True), _listed(said, False)
+    return Polyhedron(A, limits, strict, CategorySets(sets), missing, known)
 
 
 def _as_rows(limits: Limits) -> Iterator[Row]:

@@ -17,6 +17,7 @@ __all__ = [
     "FeatureNode",
     "LabelNode",
     "Membership",
+    "Missing",
     "Name",
     "RuleNode",
     "Sum",
@@ -101,7 +102,17 @@ class Membership:
     end: int
 
 
-Condition = Bound | Chain | Membership
+@dataclass(slots=True)
+class Missing:
+    """Whether the value of a feature is missing: ``x is missing``, ``x is not missing``."""
+
+    feature: Name
+    is_missing: bool
+    start: int
+    end: int
+
+
+Condition = Bound | Chain | Membership | Missing
 
 
 @dataclass(slots=True)
@@ -147,6 +158,7 @@ class FeatureNode:
     is_integer: bool = False
     categories: list[Name] | None = None
     unit: str | None = None
+    fill: Name | None = None
 
 
 @dataclass(slots=True)

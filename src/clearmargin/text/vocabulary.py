@@ -5,17 +5,27 @@ They come from the caller, else from the declarations in the text, else from how
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from clearmargin.core.polyhedron import MatrixBudget
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import RuleSyntaxError
 from clearmargin.text.infer import infer_classes, infer_space, refuse_infinity
 from clearmargin.text.source import Source, shown, suggestion
-from clearmargin.text.syntax import Bound, Chain, Condition, LabelNode, Membership, Name, Tree
+from clearmargin.text.syntax import (
+    Bound,
+    Chain,
+    FeatureNode,
+    LabelNode,
+    Membership,
+    Name,
+    Tree,
+)
 
 __all__ = ["Vocabulary", "make_vocabulary"]
 
@@ -40,6 +50,8 @@ class Vocabulary:
     _index: dict[str, int]
     _codes: tuple[dict[str, int] | None, ...]
     _labels: dict[Label, Label]
+    budget: MatrixBudget
+    """What the linear conditions of all rules together may take."""
 
     @classmethod
     def over(cls, source: Source, space: FeatureSpace, classes: tuple[Label, ...]) -> Vocabulary:
@@ -49,7 +61,8 @@ class Vocabulary:
             None if kinds is None else {kind: code for code, kind in enumerate(kinds)}
             for kinds in space.categories
         )
-        return cls(source, space, classes, index, codes, {label: label for label in classes})
+        labels = {label: label for label in classes}
+        return cls(source, space, classes, index, codes, labels, MatrixBudget())
 
     def feature(self, name: Name) -> int:
         """Index of a feature."""
@@ -74,7 +87,7 @@ class Vocabulary:
             )
         return index
 
-    def categories(self, condition: Condition) -> tuple[int, list[int]] | None:
+    def categories(self, condition: Bound | Chain | Membership) -> tuple[int, list[int]] | None:
         """Read a condition on categories as a feature and codes; None if it is about numbers."""
         if isinstance(condition, Membership):
             feature, members = condition.feature, condition.members
@@ -187,7 +200,7 @@ def make_vocabulary(
     (('smoker', 'age'), (('yes',), None), ('ill',))
     """
     if space is None:
-        space = _declared_space(tree) if tree.features else infer_space(source, tree.rules)
+        space = _declared_space(source, tree) if tree.features else infer_space(source, tree.rules)
     if classes is not None:
         labels = tuple(as_label(label) for label in classes)
     elif tree.classes is not None:
@@ -202,7 +215,7 @@ def make_vocabulary(
     return vocabulary
 
 
-def _declared_space(tree: Tree) -> FeatureSpace:
+def _declared_space(source: Source, tree: Tree) -> FeatureSpace:
     nodes = tree.features
     return FeatureSpace(
         [node.name.text for node in nodes],
@@ -214,4 +227,30 @@ def _declared_space(tree: Tree) -> FeatureSpace:
             for node in nodes
         ],
         [node.unit for node in nodes],
+        [_read_fill(source, node) for node in nodes],
     )
+
+
+def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
+    """What a missing value counts as: a category of a feature that has some, and else a number."""
+    said = node.fill
+    if said is None:
+        return None
+    if node.categories is None:
+        value = float(said.text) if said.is_number else math.nan
+        if not math.isfinite(value):
+            raise source.error(
+                f"a missing {shown(node.name.text)} counts as a number, not as {shown(said.text)}",
+                said.start,
+                said.end,
+            )
+        return value
+    known = [name.text for name in node.categories]
+    if said.text not in known:
+        hint = suggestion(said.text, known)
+        raise source.error(
+            f"unknown category {shown(said.text)} of {shown(node.name.text)}{hint}",
+            said.start,
+            said.end,
+        )
+    return said.text

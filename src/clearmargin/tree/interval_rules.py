@@ -113,7 +113,7 @@ class IntervalRules(Value):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows, without gaps.
+            The rows; one that no rule covers has no missing value, since it goes to the nearest.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class IntervalRules(Value):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows, without gaps.
+            The rows; one that no rule covers has no missing value, since it goes to the nearest.
 
         Returns
         -------
