@@ -55,17 +55,16 @@ class _Cuts:
 
 @dataclass(frozen=True, slots=True)
 class _Codes:
-    """One categorical feature: for each code the rules that allow it, then for any other code and for none at all."""
+    """One categorical feature: for each code the rules that allow it; the last row is any other code, or none."""
 
     column: int
     table: Words
     words: IntArray | None
 
     def look_up(self, values: FloatArray) -> Words:
-        other = len(self.table) - 2
+        other = len(self.table) - 1
         known = (values >= 0) & (values < other) & (values == np.floor(values))
-        place = np.where(known, values, np.where(np.isnan(values), other + 1, other))
-        return self.table.take(place.astype(np.intp), axis=0)
+        return self.table.take(np.where(known, values, other).astype(np.intp), axis=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +207,7 @@ class _Bits:
     Parameters
     ----------
     n_segments : int
-        Number of segments; the last one is that of missing values.
+        Number of segments.
     rules : sequence of int
         The rules with a condition on the feature.
     """
@@ -222,7 +221,7 @@ class _Bits:
         self._table[:, self._places(rules)] = holds
 
     def put_missing(self, missing: Sequence[int], known: Sequence[int]) -> None:
-        """Say which rules hold exactly where the value is missing, and which exactly where it is not."""
+        """Say which rules hold exactly in the last segment, that of missing values, and which in all others."""
         if missing or known:
             is_last = np.arange(len(self._table))[:, None] == len(self._table) - 1
             self.put(missing, is_last)
@@ -243,23 +242,21 @@ _NO_BOUNDS = _Conditions(*(np.empty(0, dtype=t) for t in (np.intp, float, float,
 
 
 def _tables(rules: Sequence[Rule], place: dict[int, int]) -> Iterator[_Cuts | _Codes]:
-    """One table a feature that a box has bounds on, or any region a set of categories or a word on missing values."""
+    """One table a feature with sets of categories, and one a feature with bounds or a word on missing values."""
     bounds = _bounds_by_feature(rules)
     sets = _by_feature(rules, lambda region: region.sets)
     missing = _by_feature(rules, lambda region: region.missing)
     known = _by_feature(rules, lambda region: region.known)
-    for j in sorted({*bounds, *sets, *missing, *known}):
-        absent, present = missing.get(j, []), known.get(j, [])
-        if j in sets:
-            allowed = {r: rules[r].region.sets[j] for r in sets[j]}
-            n_codes = 1 + max(max(codes) for codes in allowed.values())
-            bits = _Bits(n_codes + 2, [*allowed, *absent, *present])
-            for r, codes in allowed.items():
-                bits.put([r], np.isin(np.arange(n_codes + 2), list(codes))[:, None])
-            bits.put_missing(absent, present)
-            yield _Codes(place[j], *bits.pack(len(rules)))
-        else:
-            yield _cut_table(place[j], bounds.get(j, _NO_BOUNDS), absent, present, len(rules))
+    for j in sorted(sets):
+        allowed = {r: rules[r].region.sets[j] for r in sets[j]}
+        n_codes = 1 + max(max(codes) for codes in allowed.values())
+        bits = _Bits(n_codes + 1, list(allowed))
+        for r, codes in allowed.items():
+            bits.put([r], np.isin(np.arange(n_codes + 1), list(codes))[:, None])
+        yield _Codes(place[j], *bits.pack(len(rules)))
+    for j in sorted({*bounds, *missing, *known}):
+        asked = missing.get(j, []), known.get(j, [])
+        yield _cut_table(place[j], bounds.get(j, _NO_BOUNDS), *asked, len(rules))
 
 
 def _by_feature(

@@ -84,13 +84,13 @@ def describe_fill(rules: RuleSet) -> str | None:
     Returns
     -------
     str or None
-        A sentence; None where no value that a rule needs is filled.
+        A comment; None where no value that a rule needs is filled.
 
     Examples
     --------
     >>> from clearmargin.text import parse_rules
     >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
-    'A missing value counts as: bmi 32.5.'
+    '# A missing value counts as: bmi 32.5.'
     """
     used = {j for rule in rules for j in rule.region.bounded}
     said = [
@@ -98,7 +98,8 @@ def describe_fill(rules: RuleSet) -> str | None:
         for j, (name, value) in enumerate(zip(rules.space.names, rules.space.fill, strict=True))
         if value is not None and j in used
     ]
-    return f"A missing value counts as: {', '.join(said)}." if said else None
+    # Where sentences are read back, this is a comment.
+    return f"# A missing value counts as: {', '.join(said)}." if said else None
 
 
 def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:

@@ -179,7 +179,7 @@ class _Reader:
         if kinds is None and self._read_bounds(name, place):
             if unit is not None:
                 self._skip_unit(unit)
-        elif kinds is None and (found := self._take(_MISSING)) is not None:
+        elif "missing" not in (kinds or ()) and (found := self._take(_MISSING)) is not None:
             self._add_text(f"{name} is {found[0]}", place)
         else:
             self._read_members(name, place, kinds)
