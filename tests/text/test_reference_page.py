@@ -51,4 +51,5 @@ def test_the_declarations_say_what_the_page_says():
         [True, False, False, False],
         {"colour": ["red", "green", "blue"]},
         {"age": "years", "worst area": "mm²"},
+        {"colour": "red"},
     )
