@@ -197,6 +197,13 @@ def test_neighbours_that_fill_a_value_leave_it_missing_for_the_rules():
     X[::10, 0] = np.nan
     extractor = RuleExtractor(make_pipeline(KNNImputer(), LogisticRegression())).fit(X, y)
     assert extractor.space_.fill == (None, None)
+    # A second imputer never sees what the first one has filled, and of two values neither is taken.
+    for steps in (
+        [KNNImputer(), SimpleImputer()],
+        [SimpleImputer(), SimpleImputer(strategy="median")],
+    ):
+        model = make_pipeline(*steps, LogisticRegression()).fit(X, y)
+        assert RuleExtractor(model).fit(X, y).space_.fill[0] is None
     asks = extractor.covers(X)[::10]
     assert not asks[:, [0 in rule.region.bounded for rule in extractor.rules_]].any()
     assert (extractor.predict(X) == extractor.estimator_.predict(X)).all()

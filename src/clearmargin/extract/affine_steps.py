@@ -189,10 +189,11 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
         )
     if len(step.get_feature_names_out()) != flow.affine.n_out:
         raise _refusal(step, name, "has dropped columns in which all values were missing")
-    # The neighbours of a row put other values there for each row: then what is missing stays missing.
-    if isinstance(step, SimpleImputer):
-        for k, value in enumerate(step.statistics_.tolist()):
-            _note_fill(flow, k, value)
+    # Neighbours put another value into each row: then what is missing stays missing for the rules.
+    is_fixed = isinstance(step, SimpleImputer)
+    values = step.statistics_.tolist() if is_fixed else [None] * flow.affine.n_out
+    for k, value in enumerate(values):
+        _note_fill(flow, k, value)
     return flow
 
 
@@ -203,9 +204,9 @@ def _note_fill(flow: Flow, k: int, value: Any) -> None:
         flow.sources.note_fill(origin, category_name(value) if isinstance(value, str) else value)
         return
     source = flow.source_of(k)
-    if source is not None and source[0] < len(flow.sources.names) and isinstance(value, float):
+    if source is not None and source[0] < len(flow.sources.names):
         column, factor, shift = source
-        flow.sources.note_fill(column, (value - shift) / factor)
+        flow.sources.note_fill(column, None if value is None else (float(value) - shift) / factor)
 
 
 @_pass.register(FunctionTransformer)

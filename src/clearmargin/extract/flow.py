@@ -40,7 +40,7 @@ class Sources:
         self.names = tuple(names)
         self.unit = unit
         self._indicators: dict[int, dict[str, int]] = {}
-        self._fill: dict[int, set[float | str]] = {}
+        self._fill: dict[int, set[float | str | None]] = {}
         self._encoded_missing: set[int] = set()
         self._size = len(self.names)
 
@@ -56,8 +56,8 @@ class Sources:
         """Categories of a column of the table in the order in which they were met; none for numbers."""
         return list(self._indicators.get(column, ()))
 
-    def note_fill(self, column: int, value: float | str) -> None:
-        """Remember that a step puts this value in the place of missing ones of a column."""
+    def note_fill(self, column: int, value: float | str | None) -> None:
+        """Remember that a step puts this value in the place of missing ones of a column; None for no fixed value."""
         self._fill.setdefault(column, set()).add(value)
 
     def fill(self, column: int) -> float | str | None:
