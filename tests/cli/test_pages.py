@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import html
 import re
 import shlex
 from pathlib import Path
@@ -42,3 +43,25 @@ def test_sessions_show_what_really_happens(name, capsys, tmp_path, monkeypatch):
         assert doctest.OutputChecker().check_output(shown, said.err + said.out, FLAGS), (
             f"{command}\nshown:\n{shown}\nsaid ({code}):\n{said.err}{said.out}"
         )
+
+
+def test_the_command_in_a_report_makes_it_again(folder, clearmargin):
+    words = [
+        "report",
+        "patients.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "patient",
+        "--nu",
+        "1",
+        "--cv",
+        "2",
+    ]
+    clearmargin(*words, "--out", "my page.html")
+    page = (folder / "my page.html").read_text(encoding="utf-8")
+    command = re.search(r"clearmargin report [^<]*", page)[0]
+    assert html.unescape(command) == "clearmargin " + shlex.join([*words, "--out", "my page.html"])
+    (folder / "my page.html").unlink()
+    clearmargin(*shlex.split(html.unescape(command))[1:])
+    assert (folder / "my page.html").read_text(encoding="utf-8") == page

@@ -77,7 +77,7 @@ def test_markdown_and_page_carry_the_numbers_of_the_summary(reports, read_page):
             assert share_text(figure["part"], figure["whole"]) in text
             assert f"{figure['part']:,} of {figure['whole']:,}" in text
         assert summary["reproduce"]["data"]["table_sha256"] in text
-        assert summary["reproduce"]["call"].split("\n")[1] in text
+        assert summary["reproduce"]["call"].split("\n")[-1] in text
 
 
 def test_tables_in_markdown_have_as_many_cells_in_every_row(reports):

@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options: list[str] = []
     try:
         arguments = _parser(words).parse_args(words)
+        arguments.typed = words
         options += vars(arguments)
         with _warnings_as_notes(options, quiet=arguments.quiet):
             import_module(f"clearmargin.cli.{arguments.command}").run(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console
@@ -14,6 +15,7 @@ from clearmargin.cli.unseen import add_split_arguments
 if TYPE_CHECKING:
     from clearmargin.cli.task import Task
     from clearmargin.cli.unseen import Recipe
+    from clearmargin.report import Report
 
 __all__ = ["add_arguments", "run"]
 
@@ -49,6 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     save(extractor, model_file, arguments, console)
     with writing(out):
         made = report(extractor, task.X, task.y, **_validation(task, recipe, arguments))
+        made = _with_command(made, arguments)
         made.save(out, overwrite=arguments.force)
     console.wrote(f"The report is in {out}: open it in a browser.")
     data = {
@@ -73,3 +76,12 @@ def _validation(task: Task, recipe: Recipe | None, arguments: argparse.Namespace
         "times": task.splitting.times,
         "refit": recipe.refit(lambda rows, model: extract(task.part(rows), model, arguments)),
     }
+
+
+def _with_command(made: Report, arguments: argparse.Namespace) -> Report:
+    """Say which command makes the report again, instead of a call in Python with a model that is not at hand."""
+    from clearmargin.report import Report
+
+    summary = made.to_dict()
+    summary["reproduce"]["call"] = shlex.join(["clearmargin", *arguments.typed])
+    return Report(summary)

@@ -15,6 +15,7 @@ from clearmargin.core import RuleSet
 from clearmargin.core.columns import Column, category_name, column_keys, table_array
 from clearmargin.exceptions import DataError
 from clearmargin.extract.training import is_fitted
+from clearmargin.report.call import python_call
 
 __all__ = ["fingerprint", "fingerprint_column", "origin_facts", "parameters"]
 
@@ -137,24 +138,24 @@ def origin_facts(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Facts:
     dict
         Versions, parameters, fingerprints, call.
     """
-    given = ", ".join(
-        f"{name}={_short(value)}" for name, value in options.items() if value is not None
-    )
-    name = _short(model)
     was = isinstance(model, RuleSet) or is_fitted(model)
-    remark = "  # as it was given, fitted before" if was else ""
     return {
         "versions": {
             "clearmargin": __version__,
             "python": platform.python_version(),
             **{package: version(package) for package in _PACKAGES},
         },
-        "model": name,
+        "model": _short(model),
         "fitted_before": was,
         "parameters": parameters(model),
         "data": {
             "table_sha256": fingerprint(X),
             "classes_sha256": None if y is None else fingerprint_column("y", y),
         },
-        "call": f"model = {name}{remark}\nreport(model, X{'' if y is None else ', y'}, {given})",
+        "call": python_call(
+            model,
+            y is not None,
+            options,
+            was_fitted=was and not isinstance(model, RuleSet),
+        ),
     }
