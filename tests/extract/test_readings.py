@@ -200,7 +200,7 @@ def test_neighbours_that_fill_a_value_leave_it_missing_for_the_rules():
     # A second imputer never sees what the first one has filled, and of two values neither is taken.
     for steps in (
         [KNNImputer(), SimpleImputer()],
-        [SimpleImputer(), SimpleImputer(strategy="median")],
+        [SimpleImputer(), SimpleImputer(strategy="constant", fill_value=9.0)],
     ):
         model = make_pipeline(*steps, LogisticRegression()).fit(X, y)
         assert RuleExtractor(model).fit(X, y).space_.fill[0] is None
