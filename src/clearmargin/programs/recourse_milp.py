@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from clearmargin.core.value import BoolArray, FloatArray, IntArray
-from clearmargin.exceptions import InfeasibleError, InvalidValueError
+from clearmargin.exceptions import InfeasibleError, InvalidValueError, TimeLimitError
 from clearmargin.optim import Linear, Program, Solution, Variables, solve
 
 __all__ = ["Moves", "cheapest_change", "smallest_shortfall"]
@@ -115,7 +115,11 @@ class Moves:
 
 
 def cheapest_change(
-    moves: Moves, need: FloatArray, barred: Iterable[Iterable[int]] = ()
+    moves: Moves,
+    need: FloatArray,
+    barred: Iterable[Iterable[int]] = (),
+    *,
+    time_limit: float | None = None,
 ) -> FloatArray | None:
     """Find the cheapest amounts that gain what is needed.
 
@@ -127,6 +131,8 @@ def cheapest_change(
         What each row has to gain; positive for at least one of them.
     barred : iterable of sets of features
         Sets that must not be changed together.
+    time_limit : float, optional
+        Seconds that each program may take; a `TimeLimitError` says when they are over.
 
     Returns
     -------
@@ -149,12 +155,12 @@ def cheapest_change(
     amounts = np.zeros(len(moves))
     form = _Form.of(some, need, sets)
     for slack in _SLACKS if form.has_integers else (0.0,):
-        found = _attempt(some, need + slack * form.scale, sets)
+        found = _attempt(some, need + slack * form.scale, sets, time_limit)
         if found is None:
             return None
         amounts[useful] = found
         if form.has_integers:
-            found = _polished(some, found, need, form.tied)
+            found = _polished(some, found, need, form.tied, time_limit)
         if found is not None and (found @ some.gain >= need - 2 * _TOLERANCE * form.scale).all():
             amounts[useful] = found
             break
@@ -162,7 +168,7 @@ def cheapest_change(
 
 
 def _polished(
-    moves: Moves, amounts: FloatArray, need: FloatArray, tied: BoolArray
+    moves: Moves, amounts: FloatArray, need: FloatArray, tied: BoolArray, time_limit: float | None
 ) -> FloatArray | None:
     """Find continuous amounts anew, beside the whole ones and the moves that were found."""
     loose = ~moves.integer
@@ -178,14 +184,16 @@ def _polished(
     useful = loose & _useful(room)
     if not useful.any():
         return settled
-    more = _attempt(room.take(useful), rest, [])
+    more = _attempt(room.take(useful), rest, [], time_limit)
     if more is None:
         return None
     settled[useful] += more
     return settled
 
 
-def _attempt(moves: Moves, need: FloatArray, barred: list[list[int]]) -> FloatArray | None:
+def _attempt(
+    moves: Moves, need: FloatArray, barred: list[list[int]], time_limit: float | None
+) -> FloatArray | None:
     form = _Form.of(moves, need, barred)
     cut = form.moves
     with np.errstate(divide="ignore"):
@@ -196,12 +204,26 @@ def _attempt(moves: Moves, need: FloatArray, barred: list[list[int]]) -> FloatAr
     blocks = form.blocks(cut.cost / (bounds.max() if len(bounds) else 1.0), barred)
     blocks.append(Linear("enough", form.gains(), lower=need / form.scale))
     try:
-        return form.amounts(solve(Program(blocks), tol=_TOLERANCE, explain=False))
+        return form.amounts(_solved(blocks, time_limit, explain=False))
     except InfeasibleError:
         return None
 
 
-def smallest_shortfall(moves: Moves, need: FloatArray) -> tuple[float, FloatArray]:
+def _solved(
+    blocks: list[Variables | Linear], time_limit: float | None, *, explain: bool = True
+) -> Solution:
+    try:
+        return solve(Program(blocks), tol=_TOLERANCE, explain=explain, time_limit=time_limit)
+    except TimeLimitError as error:
+        raise TimeLimitError(
+            f"the search for the cheapest change was stopped after {time_limit:g} s, before it had an answer; allow "
+            "fewer features or options to change, or give it more time (time_limit)"
+        ) from error
+
+
+def smallest_shortfall(
+    moves: Moves, need: FloatArray, *, time_limit: float | None = None
+) -> tuple[float, FloatArray]:
     """Find out how little may be missing in the row that is worst off.
 
     Parameters
@@ -210,6 +232,8 @@ def smallest_shortfall(moves: Moves, need: FloatArray) -> tuple[float, FloatArra
         What may happen.
     need : ndarray of shape (r,)
         What each row has to gain.
+    time_limit : float, optional
+        As for `cheapest_change`.
 
     Returns
     -------
@@ -240,7 +264,7 @@ def smallest_shortfall(moves: Moves, need: FloatArray) -> tuple[float, FloatArra
         ),
     ]
     amounts = np.zeros(len(moves))
-    amounts[useful] = form.amounts(solve(Program(blocks), tol=_TOLERANCE))
+    amounts[useful] = form.amounts(_solved(blocks, time_limit))
     return max(0.0, float((need - amounts @ moves.gain).max())), amounts
 
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from clearmargin.core.rule import Label, as_label
 from clearmargin.core.space import nearest_name
-from clearmargin.core.value import FloatArray
+from clearmargin.core.value import FloatArray, number
 from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
+from clearmargin.extract.score_error import ScoreError
 from clearmargin.programs.recourse_milp import Moves, cheapest_change, smallest_shortfall
 from clearmargin.rank.recourse_case import Case, read_case
 from clearmargin.rank.recourse_plan import Plan, make_plan
@@ -21,10 +22,11 @@ from clearmargin.rank.recourse_value import FeatureChange, Rank, Recourse
 
 __all__ = ["FeatureChange", "Rank", "Recourse", "recourse"]
 
-# How far beyond the boundary a case must go, relative to the terms of its score: more than the solver's tolerance
-# (1e-9), and much more than the rounding of a score (1e-15). If the model disagrees all the same, the next one is
-# tried; steps in single precision round to about 1e-7.
+# How far beyond the boundary a case must go, besides what rounding can do, relative to what its score has to gain:
+# more than the solver's tolerance (1e-9). If the model disagrees all the same, the next one is tried; steps in single
+# precision round to about 1e-7. Nothing beyond rounding is tried last, where all others ask for too much.
 _MARGINS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_TIME_LIMIT = 60.0
 
 
 def recourse(
@@ -37,6 +39,7 @@ def recourse(
     target: Any = "boundary",
     n_alternatives: int = 1,
     bounds: Any = None,
+    time_limit: float = _TIME_LIMIT,
 ) -> Recourse:
     """Find the cheapest change of one case that would change the model's answer, or the rank of the case.
 
@@ -69,6 +72,8 @@ def recourse(
     bounds : mapping from name to (low, high), FeatureSpace or pair (low, high), optional
         Where numbers may go; by default the range in X, and anywhere without X. A FeatureSpace also says which numbers
         are whole.
+    time_limit : float, default 60
+        Seconds that one search for a change may take; when they are over, a `TimeLimitError` says so.
 
     Returns
     -------
@@ -77,8 +82,9 @@ def recourse(
 
     Notes
     -----
-    Across means beyond the boundary by 1e-8 of the size of the terms of the score, or more if the model, asked about
-    the changed case, does not confirm that; `verified` says whether it did in the end. The program is in
+    All is measured from the case: an offset of a column, such as that of a time in seconds, costs no digits. Across
+    means beyond the boundary by what rounding can do and 1e-8 of what the score has to gain, or more if the model,
+    asked about the changed case, does not confirm that; `verified` says whether it did in the end. The program is in
     `clearmargin.programs.recourse_milp`.
 
     See Also
@@ -93,7 +99,7 @@ def recourse(
     >>> model = RidgeClassifier().fit(X, ["healthy", "ill", "healthy", "ill"])
     >>> print(recourse(model, X.iloc[[1]], actionable={"bmi": "decrease"}, X=X))
     If bmi were 28.2926 instead of 34, this would change the model's answer from ill to healthy
-    (score 0.7976 -> -1.1...e-07, cost 0.439).
+    (score 0.7976 -> -7.9...e-09, cost 0.439).
     This is about the model only: what such a change does in the world is not known from data.
     """
     if not isinstance(n_alternatives, Integral) or isinstance(n_alternatives, bool):
@@ -106,13 +112,14 @@ def recourse(
     start = goal.look({})
     if start.is_there:
         return _report(plan, goal, start, ())
-    first = _solve(plan, goal, start, [])
+    limit = _read_time_limit(time_limit)
+    first = _solve(plan, goal, start, [], limit)
     if first is None:
-        return _certificate(plan, goal, start)
+        return _certificate(plan, goal, start, limit)
     found = [first]
     while len(found) < n_alternatives:
         barred = [[change.feature for change in way.changes] for way in found]
-        further = _solve(plan, goal, start, barred)
+        further = _solve(plan, goal, start, barred, limit)
         if further is None:
             break
         found.append(further)
@@ -123,6 +130,13 @@ def recourse(
             stacklevel=2,
         )
     return replace(first, alternatives=tuple(found[1:]))
+
+
+def _read_time_limit(time_limit: Any) -> float:
+    seconds = number(time_limit, "time_limit")
+    if not seconds > 0:
+        raise InvalidValueError(f"time_limit must be a positive number of seconds, not {seconds:g}")
+    return seconds
 
 
 class _Look(NamedTuple):
@@ -136,13 +150,16 @@ class _Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Goal:
-    """Where the case has to go: rows of weights over the encoded columns, each with the gap that it has to gain."""
+    """Where the case has to go: rows of weights over the encoded columns, each with the gap that it has to gain.
+
+    `rounding` is what rounding, of the score and of changed values, can take away from each row.
+    """
 
     case: Case
     target: Label | Rank
     coef: FloatArray
     gap: FloatArray
-    size: FloatArray
+    rounding: FloatArray
     others: FloatArray | None = None
 
     def score(self, changed: Mapping[str, Any]) -> float:
@@ -175,20 +192,22 @@ def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
     label = _read_label(case, target)
     k = surface.classes.index(label)
     point = case.point()
-    rows = [
-        (1.0 if duel.positive == k else -1.0, duel.plane)
-        for duel in surface.planes
-        if k in (duel.positive, duel.negative)
-    ]
+    guards = surface.guards()[k]
+    signs = [guard.halfspace.sign for guard in guards]
+    errors = [guard.error for guard in guards]
     return _Goal(
         case,
         label,
-        np.array([sign * plane.coef for sign, plane in rows]),
-        np.array([-sign * float(plane.decision(point[None])[0]) for sign, plane in rows]),
-        np.array(
-            [float(np.abs(plane.coef) @ np.abs(point)) + abs(plane.intercept) for _, plane in rows]
-        ),
+        np.array([s * error.coef for s, error in zip(signs, errors, strict=True)]),
+        np.array([-s * error.score(point) for s, error in zip(signs, errors, strict=True)]),
+        np.array([_rounding(error, point) for error in errors]),
     )
+
+
+def _rounding(error: ScoreError, point: FloatArray) -> float:
+    """What rounding can do to the score of a case and of values near its own, which are rounded as well."""
+    moved = float((np.abs(error.coef) * np.spacing(np.abs(point))).sum())
+    return 2.0 * error.bound(np.abs(point - error.centre)) + 2.0 * moved
 
 
 def _read_label(case: Case, target: Any) -> Label:
@@ -226,10 +245,13 @@ def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
             f"{len(others)}"
         )
     limit = float(np.sort(others)[len(others) - target.n])
-    plane, point = case.surface.hyperplane, case.point()
-    size = float(np.abs(plane.coef) @ np.abs(point)) + abs(plane.intercept) + abs(limit)
-    gap = float(plane.decision(point[None])[0]) - limit
-    return _Goal(case, target, -plane.coef[None], np.array([gap]), np.array([size]), others)
+    point = case.point()
+    (guard,) = case.surface.guards()[1]
+    # The list was scored by the model itself, and so is the case.
+    gap = case.score() - limit
+    rounding = _rounding(guard.error, point) + 4.0 * float(np.spacing(abs(limit)))
+    coef = -guard.halfspace.sign * guard.error.coef
+    return _Goal(case, target, coef[None], np.array([gap]), np.array([rounding]), others)
 
 
 def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange, ...]) -> Recourse:
@@ -251,22 +273,35 @@ def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange,
     )
 
 
-def _solve(plan: Plan, goal: _Goal, start: _Look, barred: list[list[str]]) -> Recourse | None:
+def _solve(
+    plan: Plan, goal: _Goal, start: _Look, barred: list[list[str]], time_limit: float
+) -> Recourse | None:
     """The cheapest way that the model confirms; None if there is none."""
     moves = _moves(plan, goal)
     if moves is None:
         return None
+    size = _size(goal, moves)
     index = plan.case.space.names.index
     sets = [[index(name) for name in names] for names in barred]
     answer: Recourse | None = None
-    for margin in _MARGINS:
-        amounts = cheapest_change(moves, goal.gap + margin * goal.size, sets)
-        if amounts is None:
+    for margin in (*_MARGINS, 0.0):
+        if margin == 0.0 and answer is not None:
             break
+        need = goal.gap + margin * size + goal.rounding
+        amounts = cheapest_change(moves, need, sets, time_limit=time_limit)
+        # The solver's tolerance takes the boundary itself for across.
+        if amounts is None or not (amounts @ moves.gain > goal.gap).all():
+            continue
         answer = _report(plan, goal, start, plan.changes(amounts))
         if answer.verified:
             break
     return answer
+
+
+def _size(goal: _Goal, moves: Moves) -> FloatArray:
+    """What the tolerances of the solver are relative to: what each row needs, and what whole moves add to it."""
+    whole = np.abs(moves.gain[moves.integer]).max(axis=0, initial=0.0)
+    return np.asarray(np.abs(goal.gap) + whole)
 
 
 def _moves(plan: Plan, goal: _Goal) -> Moves | None:
@@ -281,20 +316,24 @@ def _moves(plan: Plan, goal: _Goal) -> Moves | None:
     return moves
 
 
-def _certificate(plan: Plan, goal: _Goal, start: _Look) -> Recourse:
+def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Recourse:
     """The proof that nothing is enough: the best score, and what it lacks."""
     moves = _moves(plan, goal)
     missing, changes = float(goal.gap.max()), plan.changes(np.zeros(len(plan.steps)))
+    size = np.abs(goal.gap)
     if moves is not None:
-        margin = _MARGINS[0] * goal.size
-        missing, amounts = smallest_shortfall(moves, goal.gap + margin)
-        missing = max(0.0, missing - float(margin.max()))
+        size = _size(goal, moves)
+        missing, amounts = smallest_shortfall(moves, goal.gap, time_limit=time_limit)
         changes = plan.changes(amounts)
     best = _report(plan, goal, start, changes)
+    if moves is not None and best.verified and (amounts @ moves.gain > goal.gap).all():
+        # Across by less than what rounding could do, and the model confirms it.
+        return best
     assert best.score_after is not None
     gained = abs(best.score_after - best.score_before)
     expected = float(goal.gap.max()) - missing
-    agrees = abs(gained - expected) <= _MARGINS[-1] * float(goal.size.max())
+    allowed = _MARGINS[-1] * float(size.max()) + 4.0 * float(goal.rounding.max())
+    agrees = abs(gained - expected) <= allowed
     return replace(
         best,
         changes=(),

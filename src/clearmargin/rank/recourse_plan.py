@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,16 @@ class Step:
         if self.sign == 0:
             return self.value
         limit = min if self.sign > 0 else max
-        moved = limit(float(before) + self.sign * amount, float(self.value))
+        moved = limit(_at_least(float(before), self.sign, amount), float(self.value))
         return type(before)(moved) if self.integer and isinstance(before, int) else moved
+
+
+def _at_least(before: float, sign: int, amount: float) -> float:
+    """The first float that is an amount away: one that is nearer would gain too little."""
+    exact = Fraction(before) + sign * Fraction(amount)
+    nearest = float(exact)
+    too_near = nearest < exact if sign > 0 else nearest > exact
+    return math.nextafter(nearest, sign * math.inf) if too_near else nearest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
