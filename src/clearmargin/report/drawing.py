@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clearmargin.report.markup import Html, svg, tag
-from clearmargin.report.words import number_text, plain
+from clearmargin.report.words import number_text, plain, ratio_text
 
 __all__ = ["STYLES", "condition_bar", "curve_chart", "line_sample", "two_sided_bar", "value_bar"]
 
@@ -199,7 +199,7 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
                 stroke_dasharray=_DASHES[k % STYLES] or None,
             )
         )
-        end = f"{100 * values[-1]:.3g} % after {len(values)} rules" if values else "no rules"
+        end = f"{ratio_text(values[-1])} after {len(values)} rules" if values else "no rules"
         said.append(f"{plain(name)}: {end}")
     label = f"Share of {what} by number of rules. {'; '.join(said)}"
     return svg(360, 218, label, *shapes, class_="chart")

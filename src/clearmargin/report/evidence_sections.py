@@ -17,7 +17,7 @@ from clearmargin.report.blocks import (
 )
 from clearmargin.report.drawing import curve_chart, line_sample, value_bar
 from clearmargin.report.rule_sections import proof_mark
-from clearmargin.report.words import counted, number_text, plain, share_text
+from clearmargin.report.words import counted, number_text, plain, ratio_text, share_text
 
 __all__ = [
     "case_section",
@@ -116,7 +116,7 @@ def curve_section(summary: Summary) -> Section | None:
     for curve in filled:
         total = curve["volume_total"]
         if total is not None:
-            low, high = (f"{100 * total[end]:.3g} %" for end in ("low", "high"))
+            low, high = (ratio_text(total[end]) for end in ("low", "high"))
             share = low if low == high else f"between {low} and {high}"
             blocks.append(
                 Para.of(
@@ -157,7 +157,7 @@ def _share(curve: Summary, key: str, r: int) -> str:
         return "–"
     if key == "coverage":
         return share_text(curve["covered"][r], curve["reachable"])
-    return f"{100 * curve[key][r]:.3g} %"
+    return ratio_text(curve[key][r])
 
 
 def case_section(summary: Summary) -> Section | None:
@@ -189,7 +189,7 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         for fact in case["values"]
     )
     facts: list[tuple[str, Cell]] = [
-        (name, f"{100 * value:.0f} %") for name, value in case["parts"].items() if value is not None
+        (name, ratio_text(value)) for name, value in case["parts"].items() if value is not None
     ]
     marks = [Mark("✗ wrong", "wrong")] if case["kind"] == "wrong" else []
     # The proof is about what the model says, and not about the truth.

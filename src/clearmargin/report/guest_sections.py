@@ -18,7 +18,7 @@ from clearmargin.report.blocks import (
     Table,
 )
 from clearmargin.report.drawing import condition_bar, two_sided_bar
-from clearmargin.report.words import counted, plain, share_text
+from clearmargin.report.words import counted, plain, ratio_text, share_text
 
 __all__ = ["advice_section", "contrast_section"]
 
@@ -51,7 +51,7 @@ def contrast_section(summary: Summary) -> Section | None:
         Bullets(
             (
                 "Leverage: share of the cases at both ends that have the property and are at the top, less what chance "
-                f"would give; from −{facts['largest_leverage']:.3g} to {facts['largest_leverage']:.3g}. In brackets a "
+                f"would give; from -{facts['largest_leverage']:.3g} to {facts['largest_leverage']:.3g}. In brackets a "
                 "95 % interval.",
                 "Holm: whether the ends of this ranking differ in it by more than chance, all possible properties "
                 "counted. It says nothing about the classes.",
@@ -104,7 +104,7 @@ def _properties(facts: Summary) -> Block:
 
 def _attribute_table(entry: Summary) -> Table:
     rows = tuple(
-        (Code(value["property"]), f"{value['top']:.1f} %", f"{value['bottom']:.1f} %")
+        (Code(value["property"]), ratio_text(value["top"] / 100), ratio_text(value["bottom"] / 100))
         for value in entry["values"]
     )
     columns = ("value", "of the top", "of the bottom")

@@ -8,6 +8,7 @@ from typing import Any
 
 from clearmargin.core import Box, CategorySets, FeatureSpace, Rule, RuleSet
 from clearmargin.core.rule import Region
+from clearmargin.text.printer import format_number
 from clearmargin.text.prose import percent, plain
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "listed",
     "number_text",
     "plain",
+    "ratio_text",
     "sentences",
     "share_text",
     "single_condition",
@@ -30,7 +32,7 @@ def finite(value: Any) -> float | None:
 
     Examples
     --------
-    >>> finite(np.float64(0.5)), finite(float("nan"))
+    >>> finite(0.5), finite(float("nan"))
     (0.5, None)
     """
     number = float(value)
@@ -74,19 +76,30 @@ def share_text(part: int | None, whole: int) -> str:
     return percent(part, whole) if part is not None and whole else "–"
 
 
-def number_text(value: float | None, digits: int = 4) -> str:
-    """Write a measured number with few digits.
+def ratio_text(ratio: float) -> str:
+    """Say a share that is no count in percent, as `share_text` does: at most one decimal, rounded down.
 
     Examples
     --------
-    >>> number_text(3.0), number_text(0.123456), number_text(1234567.0), number_text(None)
-    ('3', '0.1235', '1,234,567', '–')
+    >>> ratio_text(0.98), ratio_text(0.98765), ratio_text(0.9999), ratio_text(0.0004)
+    ('98 %', '98.7 %', '99.9 %', '0 %')
+    """
+    # A billionth of a thousandth lifts what is a whole number of tenths but for the last bits.
+    return percent(math.floor(1000 * ratio + 1e-9), 1000)
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """Write a measured number with few digits, in the form that numbers have in rules and sentences.
+
+    Examples
+    --------
+    >>> number_text(3.0), number_text(-0.123456), number_text(1234567.0), number_text(54321.6), number_text(None)
+    ('3', '-0.1235', '1234567', '54320', '–')
     """
     if value is None or math.isnan(value):
         return "–"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.{digits}g}".replace("-", "−")
+    is_whole = float(value).is_integer() and abs(value) < 1e15
+    return format_number(value if is_whole else float(f"{value:.{digits}g}"))
 
 
 def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
@@ -122,7 +135,7 @@ def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]
 
     Examples
     --------
-    >>> condition_texts([Box([29.9876], [np.inf])], FeatureSpace(["bmi"], units=["kg/m2"]))
+    >>> condition_texts([Box([29.9876], [math.inf])], FeatureSpace(["bmi"], units=["kg/m2"]))
     ['bmi is at least 30 kg/m2']
     """
     if not regions:
