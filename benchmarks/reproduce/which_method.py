@@ -37,7 +37,7 @@ DATA: dict[str, Callable[..., Any]] = {
     "radar (`load_ionosphere`)": load_ionosphere,
 }
 MODELS: dict[str, Callable[[], Any]] = {
-    "sparse plane": lambda: LPSVCCV(rule="1se", max_features=8, allow_constant=False),
+    "sparse plane": lambda: LPSVCCV(rule="1se", max_features=8),
     "plane": LPSVCCV,
     "kernel machine": SVC,
     "random forest": lambda: RandomForestClassifier(random_state=0),

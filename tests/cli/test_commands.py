@@ -284,9 +284,9 @@ def test_the_demo_prints_rules_explains_a_case_and_writes_a_report(clearmargin, 
     shown = clearmargin("demo").out
     assert "683 cases, 9 features, 444 benign and 239 malignant" in shown
     assert "The plane needs 5 of 9 features" in shown
-    assert "No plane with this nu" in shown
+    assert "over these features with this nu" in shown
     assert "=> malignant" in shown
-    assert "rules for benign, covering 9" in shown
+    assert "of its 444 cases:" in shown
     assert "read back, they are the same rules" in shown
     assert "The case is benign" in shown
     assert f"is in {folder / 'report.html'}" in shown

@@ -121,3 +121,18 @@ def test_hints_of_a_doubt_can_be_followed():
         X, y
     )
     assert hinted.coef_[0, 0] != 0
+
+
+def test_coverage_is_said_with_the_recall_of_each_class(clearmargin, folder):
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"])
+    X["outcome"] = np.where(X["a"] + rng.normal(size=120) > 0, "failure", "success")
+    X.to_csv(folder / "noisy.csv", index=False)
+    words = ("rules", "noisy.csv", "--target", "outcome", "--nu", "1")
+    shown, document = clearmargin(*words).out, json.loads(clearmargin(*words, "--json").out)
+    for label, entry in zip(("failure", "success"), document["coverage"], strict=True):
+        members = int((X["outcome"] == label).sum())
+        covered = round(entry["recall"] * members)
+        assert entry["class"] == label
+        assert f"for {label}: {covered} of {members} rows of this class" in shown
+        assert entry["recall"] < entry["coverage"]

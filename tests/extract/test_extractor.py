@@ -345,3 +345,17 @@ def test_of_very_many_points_some_are_searched_and_all_are_counted(wbc, svm, ora
         assert trace.covered == (covered[:, own].any(axis=1) & wanted).sum()
         assert trace.coverage > 0.7
         assert not oracle.meeting_pairs([extractor.rules_[k].region for k in own])
+
+
+def test_recall_is_the_share_of_all_cases_of_a_class_and_coverage_of_those_that_the_model_gets_right():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 2))
+    y = np.where(X[:, 0] + rng.normal(size=200) > 0, "failure", "success")
+    extractor = RuleExtractor(LPSVC(nu=1.0)).fit(X, y)
+    which, right = extractor.which(X), extractor.estimator_.predict(X) == y
+    for label in ("failure", "success"):
+        own = [k for k, rule in enumerate(extractor.rules_) if rule.label == label]
+        covered = np.isin(which, own) & (y == label)
+        assert extractor.recall_[label] == covered.sum() / (y == label).sum()
+        assert extractor.coverage_[label] == covered.sum() / (right & (y == label)).sum()
+        assert extractor.recall_[label] < extractor.coverage_[label]

@@ -153,3 +153,16 @@ def test_what_is_said_is_a_part_of_what_the_rule_covers(
         for value in (math.ceil(low), math.floor(high)):
             if digits >= 17 and abs(value) < 2**53:
                 assert (float(value) in heard) == (float(value) in exact)
+
+
+def test_a_rule_that_is_mostly_wrong_says_so_before_it_is_called_proved():
+    def said(correct, weight=1.0):
+        stats = RuleStats(rows=300, covered=100, correct=correct, agreed=100)
+        rule = Rule(Box([30.0], [math.inf]), "ill", proof="proved", stats=stats, weight=weight)
+        return describe_rules(RuleSet([rule], FeatureSpace(["bmi"])))
+
+    assert "(right on only 31 % of its rows; proved" in said(31)
+    assert said(31).count("31 %") == 1
+    assert "only" not in said(50)
+    # The weight stays where it is read from.
+    assert "(weight 2; right on only 31 % of its rows; proved" in said(31, weight=2.0)

@@ -190,7 +190,7 @@ def _print_rules(extractor: RuleExtractor, seconds: float, console: Console) -> 
     for label, trace in extractor.trace_.items():
         own = [line for rule, line in zip(rules, lines, strict=True) if rule.label == label]
         console.heading(
-            f"  {len(own)} rules for {label}, covering {100 * trace.coverage:.1f} % of its cases:"
+            f"  {len(own)} rules for {label}, covering {trace.covered} of its {trace.members} cases:"
         )
         for line in own[:_SHOWN]:
             console.say(f"    {line}")

@@ -275,7 +275,11 @@ def _count_on_all(
         own = kept[said_by[kept] == code[label]]
         # Rules of a class do not meet, so that no row is counted twice.
         traces[label] = replace(
-            trace, points=int(points[code[label]]), kept=len(own), covered=int(hit[own].sum())
+            trace,
+            points=int(points[code[label]]),
+            kept=len(own),
+            covered=int(hit[own].sum()),
+            members=task.counts.get(label, 0),
         )
     right = float(points.sum() / task.rows)
     return RuleSet(members, rules.space, rules.classes), traces, right

@@ -77,8 +77,8 @@ def print_rules(
         own = [k for k, rule in enumerate(rules) if rule.label == label]
         console.say()
         console.heading(
-            f"{number_of(len(own), 'rule')} for {label}: {100 * trace.coverage:.1f} % of the {trace.points} rows that "
-            "the model gets right"
+            f"{number_of(len(own), 'rule')} for {label}: {trace.covered} of {trace.members} rows of this class, "
+            f"{100 * trace.coverage:.1f} % of the {trace.points} that the model gets right"
         )
         cells = [(str(k + 1), *_counted(rules, k), lines[k]) for k in own[:most]]
         if cells:

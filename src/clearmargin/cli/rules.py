@@ -98,7 +98,8 @@ def run(arguments: argparse.Namespace) -> None:
             **task.to_dict(),
             "model": found.known,
             "coverage": [
-                {"class": label, "coverage": trace.coverage} for label, trace in found.trace.items()
+                {"class": label, "coverage": trace.coverage, "recall": trace.recall}
+                for label, trace in found.trace.items()
             ],
             "rules": rules.to_dict(),
         },

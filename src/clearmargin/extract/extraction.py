@@ -176,5 +176,6 @@ def _rules(
             int(np.count_nonzero(covered & data.are_right(k))),
             result.seconds,
             result.unlimited,
+            int(np.count_nonzero(data.true == k)),
         )
     return rules, boxes, trace

@@ -105,6 +105,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         What was found and what it cost.
     coverage_ : dict from class to float
         Share of the correctly classified training points that the rules cover.
+    recall_ : dict from class to float
+        Share of all training points of the class that its rules cover.
     volume_coverage_ : dict from class to Volume
         Share of the class's part of the domain that disjoint rules fill, as a certified interval; for two classes and
         a model without categories.
@@ -190,6 +192,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             found = extract_rules(surface, self.space_, self._declared, data, watched)
         self.trace_: dict[Label, Trace] = found.trace
         self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
+        self.recall_ = {label: trace.recall for label, trace in found.trace.items()}
         self.rules_ = found.rules
         self._measure_volume(found)
         self._explainer = Explainer(

@@ -205,9 +205,18 @@ def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) 
                 "reachable": reach,
                 "covered": count,
                 "coverage": count / reach if reach else None,
+                "recall": _recall(measured, k, count),
             }
         )
     return facts
+
+
+def _recall(measured: Measured, k: int, covered: int) -> float | None:
+    """The share of all rows of a class that its rules cover; None without labels."""
+    if measured.true is None:
+        return None
+    members = int((measured.true == k).sum())
+    return covered / members if members else None
 
 
 def curve_facts(

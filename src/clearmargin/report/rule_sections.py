@@ -7,6 +7,7 @@ from typing import Any
 from clearmargin.report.blocks import Block, Card, Cell, Fold, Group, Mark, Para, Section, Table
 from clearmargin.report.drawing import condition_bar
 from clearmargin.report.words import counted, listed, number_text, plain, share_text
+from clearmargin.text.prose import mostly_wrong
 
 __all__ = ["feature_section", "proof_mark", "rule_section"]
 
@@ -59,15 +60,16 @@ def rule_section(summary: Summary) -> Section | None:
             plain(entry["class"]),
             f"{entry['rules']:,}",
             "–" if entry["rows"] is None else f"{entry['rows']:,}",
-            f"{entry['reachable']:,}",
             f"{entry['covered']:,}",
+            "–" if not entry["rows"] else share_text(entry["covered"], entry["rows"]),
+            f"{entry['reachable']:,}",
             share_text(entry["covered"], entry["reachable"]),
         )
         for entry in facts["classes"]
     )
-    columns = ("class", "rules", "cases", "reachable", "covered", "share")
+    columns = ("class", "rules", "cases", "covered", "of all", "reachable", "of reachable")
     head: list[Block] = [
-        Table("Rules by class", columns, rows, frozenset(range(1, 6))),
+        Table("Rules by class", columns, rows, frozenset(range(1, 7))),
         Para.of(
             f"All rules together cover {total['covered']:,} of {counted(total['rows'], 'case')} "
             f"({share_text(total['covered'], total['rows'])}). "
@@ -106,7 +108,12 @@ def _card(rule: Summary, style: int, is_drawn: bool) -> Card:
     name = f" ({plain(rule['name'])})" if rule["name"] else ""
     facts: list[tuple[str, Cell]] = [("covers", f"{rule['covered']:,} of {rule['rows']:,} cases")]
     if rule["correct"] is not None:
-        facts.append(("right", share_text(rule["correct"], rule["covered"])))
+        right = share_text(rule["correct"], rule["covered"])
+        if mostly_wrong(rule["correct"], rule["covered"]):
+            # Whoever reads no further has to have read this.
+            facts.insert(0, ("mostly wrong", f"right on only {right} of its cases"))
+        else:
+            facts.append(("right", right))
     if rule["agreed"] is not None:
         facts.append(("as the model", share_text(rule["agreed"], rule["covered"])))
     if rule["weight"] != 1:

@@ -21,6 +21,7 @@ __all__ = [
     "describe_fill",
     "describe_premise",
     "describe_rules",
+    "mostly_wrong",
     "percent",
     "plain",
 ]
@@ -218,15 +219,35 @@ def _say_set(j: int, codes: Iterable[int], space: FeatureSpace) -> str:
 
 
 def _remarks(rule: Rule) -> str:
+    stats = rule.stats
     remarks = [] if rule.weight == 1 else [f"weight {format_number(rule.weight)}"]
+    if (
+        stats is not None
+        and stats.correct is not None
+        and mostly_wrong(stats.correct, stats.covered)
+    ):
+        # A proof is about the model; whoever reads no further has to have read this.
+        remarks.append(f"right on only {percent(stats.correct, stats.covered)} of its rows")
     remarks += [] if rule.proof is None else [PROOF_WORDS[rule.proof]]
-    remarks += [] if rule.stats is None else [_say_stats(rule.stats)]
+    remarks += [] if stats is None else [_say_stats(stats)]
     return "; ".join(remarks)
+
+
+def mostly_wrong(correct: int | None, covered: int) -> bool:
+    """Tell whether a rule is right on less than half of the rows that it covers.
+
+    Examples
+    --------
+    >>> mostly_wrong(31, 100), mostly_wrong(50, 100), mostly_wrong(None, 100), mostly_wrong(0, 0)
+    (True, False, False, False)
+    """
+    return correct is not None and 2 * correct < covered
 
 
 def _say_stats(stats: RuleStats) -> str:
     text = f"covers {stats.covered} of {stats.rows} rows"
-    if stats.covered and stats.correct is not None:
+    is_wrong = mostly_wrong(stats.correct, stats.covered)
+    if stats.covered and stats.correct is not None and not is_wrong:
         text += f", {percent(stats.correct, stats.covered)} of them right"
     if stats.covered and stats.agreed is not None:
         text += f", {percent(stats.agreed, stats.covered)} as the model says"
