@@ -69,9 +69,9 @@ def recourse(
     n_alternatives : int, default 1
         How many ways to look for. Each further one, in `alternatives`, leaves alone at least one feature of each
         earlier one.
-    bounds : mapping from name to (low, high), FeatureSpace or pair (low, high), optional
+    bounds : mapping from name to (low, high), FeatureSpace, pair (low, high) or Domain, optional
         Where numbers may go; by default the range in X, and anywhere without X. A FeatureSpace also says which numbers
-        are whole.
+        are whole, and a `Domain` which 0/1 columns are the categories of one feature: exactly one of them stays 1.
     time_limit : float, default 60
         Seconds that one search for a change may take; when they are over, a `TimeLimitError` says so.
 
@@ -281,8 +281,7 @@ def _solve(
     if moves is None:
         return None
     size = _size(goal, moves)
-    index = plan.case.space.names.index
-    sets = [[index(name) for name in names] for names in barred]
+    sets = [[plan.place(name) for name in names] for names in barred]
     answer: Recourse | None = None
     for margin in (*_MARGINS, 0.0):
         if margin == 0.0 and answer is not None:

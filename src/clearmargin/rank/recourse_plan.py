@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core import FeatureSpace
+from clearmargin.core import Domain, FeatureSpace
 from clearmargin.core.columns import category_name
 from clearmargin.core.space import nearest_name
 from clearmargin.core.value import FloatArray, number
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.extract.domain import read_bounds
 from clearmargin.extract.surface import Source
 from clearmargin.programs.recourse_milp import Moves
@@ -44,6 +44,8 @@ class Step:
         Whether a number goes up or down by the amount; 0 for an option.
     value : Any
         The bound that the number must not pass, or the option.
+    leaves : str, optional
+        The 0/1 column of the category that is given up, where the options of a feature are columns.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Step:
     integer: bool
     sign: int
     value: Any
+    leaves: str | None = None
 
     def after(self, before: Any, amount: float) -> Any:
         """The new value."""
@@ -88,6 +91,8 @@ class Plan:
         The moves.
     allowed : tuple of str
         The features that were declared actionable.
+    groups : tuple of tuple of str
+        Names of 0/1 columns of which exactly one is 1.
 
     Examples
     --------
@@ -102,6 +107,12 @@ class Plan:
     case: Case
     steps: tuple[Step, ...]
     allowed: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    def place(self, name: str) -> int:
+        """The position of a feature; the columns of a group are one feature, at the place of the first of them."""
+        group = next((columns for columns in self.groups if name in columns), (name,))
+        return self.case.space.index(group[0])
 
     def moves(self, coef: FloatArray) -> Moves:
         """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`."""
@@ -115,11 +126,15 @@ class Plan:
             if kinds is None:
                 amount = step.sign or float(step.value) - float(before)
                 gain = weights[:, place.get(Source(j, None), -1)] * amount
+                if step.leaves is not None:
+                    old = self.case.space.index(step.leaves)
+                    gain = gain - weights[:, place.get(Source(old, None), -1)]
             else:
                 code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(kinds)}
                 old, new = (code.get(category_name(v), -1) for v in (before, step.value))
                 gain = weights[:, new] - weights[:, old]
-            entries.append((j, gain, step.cost, step.least, step.most, step.integer))
+            own = self.place(step.name)
+            entries.append((own, gain, step.cost, step.least, step.most, step.integer))
         return Moves.of(entries)
 
     def changes(self, amounts: FloatArray) -> tuple[FeatureChange, ...]:
@@ -130,6 +145,9 @@ class Plan:
             after = step.after(before, amount) if amount > 0 else before
             if after != before:
                 made.append(FeatureChange(step.name, before, after, step.cost * amount))
+                if step.leaves is not None:
+                    left = self.case.values[step.leaves]
+                    made.append(FeatureChange(step.leaves, left, type(left)(0), 0.0))
         return tuple(made)
 
 
@@ -151,8 +169,14 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
     wishes = _read_actionable(actionable, case.space)
     prices = _read_costs(costs, case.space)
     space, declared = _read_bounds(bounds, case.space)
+    groups = _read_columns_of_groups(bounds, case)
     steps: list[Step] = []
+    for columns in groups:
+        steps += _group_steps(case, columns, wishes, prices)
+    grouped = {name for columns in groups for name in columns}
     for name, wish in wishes.items():
+        if name in grouped:
+            continue
         j = space.index(name)
         if space.categories[j] is not None:
             steps += _category_steps(case, name, wish, prices.get(name, 1.0))
@@ -166,10 +190,10 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
             steps += _value_steps(case, name, values, price)
             continue
         given = (float(space.lower[j]), float(space.upper[j]))
-        low, high = _limits(name, wish, before, given, bool(declared[j]))
+        low, high = _limits(name, wish, before, given, (bool(declared[0][j]), bool(declared[1][j])))
         price = prices.get(name) or _default_cost(case.space, j, low, high)
         steps += _number_steps(name, before, low, high, whole, price)
-    return Plan(case, tuple(steps), tuple(wishes))
+    return Plan(case, tuple(steps), tuple(wishes), groups)
 
 
 def _read_actionable(actionable: Any, space: FeatureSpace) -> dict[str, Any]:
@@ -209,9 +233,13 @@ def _read_costs(costs: Any, space: FeatureSpace) -> dict[str, float]:
     return prices
 
 
-def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, Any]:
+def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
+    """Ranges, and which of their lower and upper ends are declared."""
     if bounds is None:
-        return known, np.zeros(len(known), dtype=np.bool_)
+        nothing = np.zeros(len(known), dtype=np.bool_)
+        return known, (nothing, nothing)
+    if isinstance(bounds, Domain):
+        return _read_domain(bounds, known)
     if isinstance(bounds, Mapping):
         _check_names(bounds, known, "bounds name")
         for name in bounds:
@@ -221,20 +249,96 @@ def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, Any]:
                     f"actionable={{{name!r}: [...]}}"
                 )
     space, declared = read_bounds(bounds, known)
+    ends = (declared, declared)
     if not isinstance(bounds, FeatureSpace):
-        return space, declared
+        return space, ends
     integer = [bounds.integer[bounds.index(name)] for name in space.names]
-    return FeatureSpace(space.names, space.lower, space.upper, integer, space.categories), declared
+    return FeatureSpace(space.names, space.lower, space.upper, integer, space.categories), ends
+
+
+def _read_domain(domain: Domain, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
+    """The ranges of a domain; what it does not know is as the list or the case tells."""
+    _check_names(domain.space.names, known, "the domain names")
+    lower, upper, integer = known.lower.copy(), known.upper.copy(), known.integer.copy()
+    low, high = np.zeros((2, len(known)), dtype=np.bool_)
+    for k, name in enumerate(domain.space.names):
+        j = known.index(name)
+        if known.categories[j] is not None:
+            continue
+        low[j], high[j] = domain.lower_declared[k], domain.upper_declared[k]
+        integer[j] = domain.space.integer[k]
+        if np.isfinite(domain.space.lower[k]):
+            lower[j] = domain.space.lower[k]
+        if np.isfinite(domain.space.upper[k]):
+            upper[j] = domain.space.upper[k]
+    return FeatureSpace(known.names, lower, upper, integer, known.categories), (low, high)
+
+
+def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], ...]:
+    """The names of the 0/1 columns of each categorical feature of a domain, after looking at those of the case."""
+    if not isinstance(bounds, Domain):
+        return ()
+    found = []
+    for group in bounds.groups:
+        columns = tuple(bounds.space.names[k] for k in group.columns)
+        values = [float(case.values[name]) for name in columns]
+        if sorted(values) != [0.0] * (len(values) - 1) + [1.0]:
+            listed = ", ".join(f"{n} = {v:g}" for n, v in zip(columns, values, strict=True))
+            raise DataError(
+                f"exactly one column of {group.feature!r} must be 1 and the others 0, but the case has {listed}; "
+                "correct the case, or leave the group out of the domain"
+            )
+        found.append(columns)
+    return tuple(found)
+
+
+def _group_steps(
+    case: Case, columns: tuple[str, ...], wishes: Mapping[str, Any], prices: Mapping[str, float]
+) -> list[Step]:
+    """To take another category: its column becomes 1, and the one that was 1 becomes 0."""
+    listed = [name for name in columns if name in wishes]
+    own = next(name for name in columns if float(case.values[name]) == 1.0)
+    if not listed:
+        return []
+    for name in listed:
+        if not (isinstance(wishes[name], str) and wishes[name] == "any"):
+            raise InvalidValueError(
+                f"{name!r} is a category in a 0/1 column, which is taken or given up; allow 'any', not {wishes[name]!r}"
+            )
+    if own not in listed or len(listed) < 2:
+        others = ", ".join(repr(name) for name in columns if name not in listed)
+        raise InvalidValueError(
+            f"exactly one of {', '.join(columns)} is 1, now {own!r}: one can be taken only if {own!r} may be given up; "
+            f"make {others} actionable as well"
+        )
+    return [
+        Step(
+            name,
+            prices.get(name, 1.0),
+            1.0,
+            1.0,
+            True,
+            0,
+            type(case.values[name])(1),
+            leaves=own,
+        )
+        for name in listed
+        if name != own
+    ]
 
 
 def _limits(
-    name: str, wish: Any, before: float, given: tuple[float, float], is_declared: bool
+    name: str,
+    wish: Any,
+    before: float,
+    given: tuple[float, float],
+    is_declared: tuple[bool, bool],
 ) -> tuple[float, float]:
     """The values that a number may take, besides staying where it is."""
     if isinstance(wish, tuple) and len(wish) == 2:
         low, high = (number(end, f"the limits of {name!r}") for end in wish)
-        if is_declared:
-            low, high = max(low, given[0]), min(high, given[1])
+        low = max(low, given[0]) if is_declared[0] else low
+        high = min(high, given[1]) if is_declared[1] else high
         if low > high:
             raise InvalidValueError(
                 f"the limits of {name!r} leave nothing: from {low:g} to {high:g}"
@@ -247,7 +351,8 @@ def _limits(
             f"values, not {wish!r}{hint}"
         )
     # What was declared is a limit; what was seen in the data only says how far it goes.
-    low, high = given if is_declared else (min(given[0], before), max(given[1], before))
+    low = given[0] if is_declared[0] else min(given[0], before)
+    high = given[1] if is_declared[1] else max(given[1], before)
     if wish == "increase":
         low = max(low, before)
     if wish == "decrease":
