@@ -63,7 +63,7 @@ BOTH = {
 }
 OF_MODELS = {
     **BOTH,
-    "NaN": (with_weight(b"NaN"), ["plane 0: the weight of", "must be a number, not nan"]),
+    "NaN": (with_weight(b"NaN"), ["plane 1: the weight of", "must be a number, not nan"]),
     "infinite": (with_weight(b"-Infinity"), ["must be a number, not -inf"]),
     "too large": (with_weight(b"1e999"), ["must be a number, not inf"]),
     "whole and too large": (with_weight(b"1" + b"0" * 400), ["must be a number"]),
@@ -74,7 +74,7 @@ OF_MODELS = {
     ),
     "weight twice": (
         changed(lambda data: data["planes"][0]["weights"].append(data["planes"][0]["weights"][0])),
-        ["plane 0: a second weight for"],
+        ["plane 1: a second weight for"],
     ),
     "rules": (
         changed(lambda data: [data.update(data.pop("rules")), data.pop("planes")]),
@@ -85,7 +85,7 @@ OF_RULES = {
     **BOTH,
     "NaN": (
         changed(lambda data: data["rules"][0]["when"][0].update(at_least=float("nan"))),
-        ["rule 0 is damaged", "must be a number, not nan"],
+        ["rule 1 is damaged", "must be a number, not nan"],
     ),
 }
 

@@ -59,17 +59,17 @@ DAMAGE = {
     "class null": (change("classes", 0, to=None), "a class must be a text or a number", True),
     "class empty": (change("classes", 0, to=""), "a class is damaged: .* not ''", True),
     "class twice": (change("classes", 0, to="ill"), "the classes must differ", True),
-    "class unused": (change("classes", 1, to="il"), "rule 0 says 'ill', .* mean 'il'", False),
+    "class unused": (change("classes", 1, to="il"), "rule 1 says 'ill', .* mean 'il'", False),
     "features an object": (change("features", to={}), "'features' must be a list", True),
     "feature a text": (
         change("features", 0, to="age"),
-        "feature 0 is damaged: an object with 'name' is needed, not 'age'",
+        "feature 1 is damaged: an object with 'name' is needed, not 'age'",
         True,
     ),
-    "feature without name": (drop("features", 1, "name"), "feature 1 .* 'name' is missing", True),
+    "feature without name": (drop("features", 1, "name"), "feature 2 .* 'name' is missing", True),
     "feature name empty": (
         change("features", 1, "name", to=""),
-        "the name of feature 1 must be a non-empty text",
+        "the name of feature 2 must be a non-empty text",
         True,
     ),
     "feature name number": (change("features", 1, "name", to=3), "name must be a text", True),
@@ -96,16 +96,16 @@ DAMAGE = {
     "category twice": (change("features", 2, "categories", 0, to="ex"), "all different", True),
     "unit number": (change("features", 0, "unit", to=1), "the unit must be a text", True),
     "rules null": (change("rules", to=None), "'rules' must not be null", True),
-    "rule a list": (change("rules", 0, to=[]), "rule 0 is damaged: an object with 'label'", True),
-    "rule without label": (drop(*FIRST, "label"), "rule 0 .* 'label' is missing", True),
-    "rule without when": (drop("rules", 2, "when"), "rule 2 .* 'when' is missing", True),
+    "rule a list": (change("rules", 0, to=[]), "rule 1 is damaged: an object with 'label'", True),
+    "rule without label": (drop(*FIRST, "label"), "rule 1 .* 'label' is missing", True),
+    "rule without when": (drop("rules", 2, "when"), "rule 3 .* 'when' is missing", True),
     "rule key": (change(*FIRST, "wieght", to=2), "'wieght'; did you mean 'weight'", True),
     "label list": (change(*FIRST, "label", to=["ill"]), "the label must be a text or a num", True),
     "label infinite": (change(*FIRST, "label", to=INF), "the label is damaged", False),
-    "label unknown": (change(*FIRST, "label", to="i"), "rule 0 says 'i', which is no", False),
-    "name number": (change(*FIRST, "name", to=3), "rule 0 .*the name must be a text", True),
+    "label unknown": (change(*FIRST, "label", to="i"), "rule 1 says 'i', which is no", False),
+    "name number": (change(*FIRST, "name", to=3), "rule 1 .*the name must be a text", True),
     "name empty": (change(*FIRST, "name", to=""), "non-empty text or None", True),
-    "weight zero": (change(*FIRST, "weight", to=0), "rule 0 .* a positive number, not 0", True),
+    "weight zero": (change(*FIRST, "weight", to=0), "rule 1 .* a positive number, not 0", True),
     "weight text": (change(*FIRST, "weight", to="2"), "'weight' must be a number", True),
     "origin unknown": (change(*FIRST, "origin", to="god"), "origin must be one of", True),
     "origin list": (change(*FIRST, "origin", to=[1]), "origin must be one of", True),
@@ -119,25 +119,25 @@ DAMAGE = {
     "when a text": (change(*FIRST, "when", to=""), "'when' must be a list, not ''", True),
     "condition a text": (
         change(*BOUND, to="age > 3"),
-        "rule 0 is damaged: condition 0: an object with 'feature' is needed, not 'age > 3'",
+        "rule 1 is damaged: condition 1: an object with 'feature' is needed, not 'age > 3'",
         True,
     ),
-    "condition empty": (change(*BOUND, to={}), "condition 0: 'feature' is missing", True),
+    "condition empty": (change(*BOUND, to={}), "condition 1: 'feature' is missing", True),
     "condition key": (change(*BOUND, "atleast", to=3), "did you mean 'at_least'", True),
     "condition without bound": (
         change(*BOUND, to={"feature": "age"}),
-        "condition 0: the condition on 'age' has no bound",
+        "condition 1: the condition on 'age' has no bound",
         True,
     ),
     "feature unknown": (
         change(*BOUND, "feature", to="aeg"),
-        "condition 0: unknown feature 'aeg'; did you mean 'age'",
+        "condition 1: unknown feature 'aeg'; did you mean 'age'",
         False,
     ),
     "feature list": (change(*BOUND, "feature", to=["age"]), "the feature must be a text", True),
     "feature twice": (
         change("rules", 0, "when", 1, "feature", to="age"),
-        "condition 1: a second condition on 'age'",
+        "condition 2: a second condition on 'age'",
         False,
     ),
     "both kinds of lower bound": (
@@ -165,7 +165,7 @@ DAMAGE = {
     "set of numbers": (change(*SET, "in", to=[1]), "a category must be a text", True),
     "category unknown": (
         change(*SET, "in", to=["exx"]),
-        "condition 2: 'smoker' has no category 'exx'; did you mean 'ex'",
+        "condition 3: 'smoker' has no category 'exx'; did you mean 'ex'",
         False,
     ),
     "set on numbers": (change(*SET, "feature", to="bmi"), "a second condition on 'bmi'", False),
@@ -175,7 +175,7 @@ DAMAGE = {
     "linear text": (change(*ROW, "linear", "age", to="1"), "'age' must be a number", True),
     "linear categories": (
         change(*ROW, "linear", "smoker", to=1.0),
-        "rule 1 has a bound on 'smoker', which has categories",
+        "rule 2 has a bound on 'smoker', which has categories",
         False,
     ),
     "linear without limit": (drop(*ROW, "at_most"), "'linear' needs 'at_most' or 'below'", True),
@@ -200,7 +200,7 @@ def test_a_damaged_document_is_refused_with_what_and_where(document, name):
 
 def test_a_set_for_a_feature_without_categories_is_refused(document):
     document["rules"][2]["when"] = [{"feature": "bmi", "in": ["high"]}]
-    with pytest.raises(FileDamagedError, match=r"rule 2 .* condition 0: 'bmi' has no categories"):
+    with pytest.raises(FileDamagedError, match=r"rule 3 .* condition 1: 'bmi' has no categories"):
         RuleSet.from_dict(document)
 
 

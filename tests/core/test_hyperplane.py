@@ -135,3 +135,9 @@ def test_a_table_that_does_not_fit_is_refused():
         Hyperplane([1.0, 2.0], 0.0).decision([[1.0]])
     with pytest.raises(InvalidValueError, match=r"scale has shape \(3,\), but \(2,\) is needed"):
         Hyperplane([1.0, 2.0], 0.0).pull_back([1.0, 1.0, 1.0])
+
+
+def test_a_score_beyond_all_floats_is_infinite_without_a_warning():
+    plane = Hyperplane([1.6e308, 1.6e308], 0.0)
+    assert plane.decision([[1.0, 1.0]]).tolist() == [np.inf]
+    assert plane.decision(np.ones((5, 2))).tolist() == [np.inf] * 5

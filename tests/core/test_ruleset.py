@@ -291,10 +291,10 @@ BOX3 = Box.unbounded(3)
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"rules": ["age > 3"]}, "rule 0 is not a Rule but str"),
-        ({"rules": [Rule(BOX3, "a"), Rule(Box([0], [1]), "a")]}, "rule 1 is over 1 features, the"),
-        ({"classes": ["b"]}, "rule 0 says 'a', which is no class"),
-        ({"classes": ["aa", "A"]}, "rule 0 says 'a', which is no class; did you mean 'A'"),
+        ({"rules": ["age > 3"]}, "rule 1 is not a Rule but str"),
+        ({"rules": [Rule(BOX3, "a"), Rule(Box([0], [1]), "a")]}, "rule 2 is over 1 features, the"),
+        ({"classes": ["b"]}, "rule 1 says 'a', which is no class"),
+        ({"classes": ["aa", "A"]}, "rule 1 says 'a', which is no class; did you mean 'A'"),
         ({"classes": ["a", "b", "a"]}, "the classes must differ"),
         ({"classes": ["a", 1, True]}, "the classes must differ"),
         ({"classes": "a"}, "classes must be a list of labels, not the single text 'a'"),
@@ -305,19 +305,19 @@ BOX3 = Box.unbounded(3)
         ),
         (
             {"rules": [Rule(Box([-INF] * 3, [INF] * 3, sets={2: [3]}), "a")]},
-            "rule 0 names a category of 'smoker' that the space does not have",
+            "rule 1 names a category of 'smoker' that the space does not have",
         ),
         (
             {"rules": [Rule(Box([-INF] * 3, [INF] * 3, sets={0: [0]}), "a")]},
-            "rule 0 names a category of 'age' that the space does not have",
+            "rule 1 names a category of 'age' that the space does not have",
         ),
         (
             {"rules": [Rule(Box([-INF, -INF, 0], [INF] * 3), "a")]},
-            "rule 0 has a bound on 'smoker', which has categories",
+            "rule 1 has a bound on 'smoker', which has categories",
         ),
         (
             {"rules": [Rule(Polyhedron([[1.0, 0.0, 1.0]], [0]), "a")]},
-            "rule 0 has a bound on 'smoker', which has categories",
+            "rule 1 has a bound on 'smoker', which has categories",
         ),
     ],
 )

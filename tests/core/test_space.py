@@ -227,8 +227,8 @@ def test_reading_agrees_with_a_lookup_row_by_row(rows):
     ("arguments", "message"),
     [
         ({"names": "ab"}, "a list of names, not the single text 'ab'"),
-        ({"names": ["a", ""]}, "the name of feature 1 must be a non-empty text, not ''"),
-        ({"names": [1]}, "the name of feature 0 must be a non-empty text, not 1"),
+        ({"names": ["a", ""]}, "the name of feature 2 must be a non-empty text, not ''"),
+        ({"names": [1]}, "the name of feature 1 must be a non-empty text, not 1"),
         ({"names": ["a", "b", "a"]}, "two features are called 'a'; names must differ"),
         ({"names": ["a"], "lower": [2], "upper": [1]}, "feature 'a' has no range: from 2.0 to 1.0"),
         ({"names": ["a"], "lower": [math.inf]}, "feature 'a' has no range: from inf to inf"),

@@ -120,12 +120,12 @@ DAMAGE = {
     "category of a number": (put(*WEIGHT, "category", to="ex"), "which is no column", False),
     "weight twice": (
         lambda d: d["planes"][0]["weights"].append({"feature": "age", "weight": 7.0}),
-        "plane 0: a second weight for 'age'",
+        "plane 1: a second weight for 'age'",
         False,
     ),
     "zero twice": (
         lambda d: d["planes"][0].update(weights=[{"feature": "age", "weight": 0.0}] * 2),
-        "plane 0: a second weight for 'age'",
+        "plane 1: a second weight for 'age'",
         True,
     ),
     "fact a list": (put("facts", "rows", to=[1]), "the fact 'rows' must be a text or", True),

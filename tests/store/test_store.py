@@ -278,8 +278,8 @@ DAMAGE = [
     ({"version": 0}, FileDamagedError, "whole number from 1, not 0"),
     ({"extra": 1}, FileDamagedError, "unknown key 'extra'"),
     ({"planes": {}}, FileDamagedError, "'planes' must be a list"),
-    ({"planes": [3]}, FileDamagedError, "plane 0 must be an object"),
-    ({"planes": [{"weights": []}]}, FileDamagedError, "plane 0: 'intercept' is missing"),
+    ({"planes": [3]}, FileDamagedError, "plane 1 must be an object"),
+    ({"planes": [{"weights": []}]}, FileDamagedError, "plane 1: 'intercept' is missing"),
     ({"planes": [{"weights": 3, "intercept": 1}]}, FileDamagedError, "'weights' must be a list"),
     (
         {"planes": [{"weights": [], "intercept": True}]},

@@ -167,7 +167,7 @@ def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, 
         try:
             rules.append(_read_rule(entry, names))
         except ClearmarginError as error:
-            raise FileDamagedError(f"rule {k} is damaged: {error}") from error
+            raise FileDamagedError(f"rule {k + 1} is damaged: {error}") from error
     return rules, space, classes
 
 
@@ -250,7 +250,7 @@ def _read_space(entries: list[Any]) -> FeatureSpace:
         try:
             features.append(_read_feature(entry))
         except FileDamagedError as error:
-            raise FileDamagedError(f"feature {j} is damaged: {error}") from error
+            raise FileDamagedError(f"feature {j + 1} is damaged: {error}") from error
     columns = list(zip(*features, strict=True)) or [()] * 7
     names, lower, upper, integer, categories, units, fill = columns
     try:
@@ -345,7 +345,7 @@ def _read_region(conditions: list[Any], names: _Names) -> Region:
             else:
                 intervals[feature] = _read_interval(condition)
         except ClearmarginError as error:
-            raise FileDamagedError(f"condition {c}: {error}") from error
+            raise FileDamagedError(f"condition {c + 1}: {error}") from error
     absent = [feature for feature, is_missing in missing.items() if is_missing]
     known = [feature for feature, is_missing in missing.items() if not is_missing]
     if not linear:

@@ -20,6 +20,8 @@ __all__ = ["HalfSpace", "Hyperplane", "linear_scores"]
 _BLOCK = 4_096
 
 
+# As a product of matrices, a score beyond all floats is infinite without a warning.
+@np.errstate(over="ignore", invalid="ignore")
 def linear_scores(points: FloatArray, coef: FloatArray, intercept: float = 0.0) -> FloatArray:
     """Give coef.x + intercept for each row x, added up column by column.
 

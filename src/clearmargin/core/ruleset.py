@@ -91,7 +91,9 @@ class RuleSet(Value, Sequence[Rule]):
         for k, rule in enumerate(members):
             if rule.label not in known:
                 hint = nearest_name(str(rule.label), [str(c) for c in labels])
-                raise InvalidValueError(f"rule {k} says {rule.label!r}, which is no class{hint}")
+                raise InvalidValueError(
+                    f"rule {k + 1} says {rule.label!r}, which is no class{hint}"
+                )
         members = tuple(rule._named_by(space) for rule in members)
         self._set(rules=members, space=space, classes=labels, _packed=None)
 
@@ -278,29 +280,29 @@ class RuleSet(Value, Sequence[Rule]):
 
 def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozenset[int]) -> None:
     if not isinstance(rule, Rule):
-        raise InvalidValueError(f"rule {k} is not a Rule but {type(rule).__name__}")
+        raise InvalidValueError(f"rule {k + 1} is not a Rule but {type(rule).__name__}")
     if rule.n_features != len(space):
         raise InvalidValueError(
-            f"rule {k} is over {rule.n_features} features, the space has {len(space)}"
+            f"rule {k + 1} is over {rule.n_features} features, the space has {len(space)}"
         )
     for feature, codes in rule.region.sets.allowed:
         kinds = space.categories[feature]
         if kinds is None or codes[-1] >= len(kinds):
             raise InvalidValueError(
-                f"rule {k} names a category of {space.names[feature]!r} that the space does not have"
+                f"rule {k + 1} names a category of {space.names[feature]!r} that the space does not have"
             )
     # Most spaces have no categories, and most sets of rules have many rules.
     for feature in rule.region.bounded if with_categories else ():
         if feature in with_categories and _has_bound(rule.region, feature):
             raise InvalidValueError(
-                f"rule {k} has a bound on {space.names[feature]!r}, which has categories"
+                f"rule {k + 1} has a bound on {space.names[feature]!r}, which has categories"
             )
 
     for feature in rule.region.missing:
         if (value := space.fill[feature]) is not None:
             raise InvalidValueError(
-                f"rule {k} asks whether {space.names[feature]!r} is missing, but in its space a missing one counts as "
-                f"{value!r}, so that the rule would never hold; drop the rule, or that value from the space"
+                f"rule {k + 1} asks whether {space.names[feature]!r} is missing, but in its space a missing one counts "
+                f"as {value!r}, so that the rule would never hold; drop the rule, or that value from the space"
             )
 
 

@@ -359,7 +359,7 @@ def _check_names(names: Iterable[str]) -> tuple[str, ...]:
     for j, name in enumerate(labels):
         if not isinstance(name, str) or not name:
             raise InvalidValueError(
-                f"the name of feature {j} must be a non-empty text, not {name!r}"
+                f"the name of feature {j + 1} must be a non-empty text, not {name!r}"
             )
     if len(set(labels)) < len(labels):
         twice = next(name for name in labels if labels.count(name) > 1)

@@ -215,33 +215,35 @@ def _read_facts(data: object) -> Mapping[str, Any]:
 
 
 def _read_plane(entry: object, k: int, space: FeatureSpace) -> tuple[list[float], float]:
-    plane = _as_mapping(entry, f"plane {k}")
-    _check_keys(plane, ("weights", "intercept"), place=f"plane {k}: ")
+    plane = _as_mapping(entry, f"plane {k + 1}")
+    _check_keys(plane, ("weights", "intercept"), place=f"plane {k + 1}: ")
     place: dict[tuple[str, str | None], int] = {}
     for name, kinds in zip(space.names, space.categories, strict=True):
         for kind in (None,) if kinds is None else kinds:
             place[name, kind] = len(place)
     weights: list[float | None] = [None] * len(place)
     if not isinstance(plane["weights"], list):
-        raise FileDamagedError(f"plane {k}: 'weights' must be a list")
+        raise FileDamagedError(f"plane {k + 1}: 'weights' must be a list")
     for item in plane["weights"]:
-        weight = _as_mapping(item, f"plane {k}: a weight")
-        _check_keys(weight, ("feature", "weight"), ("category",), place=f"plane {k}: ")
+        weight = _as_mapping(item, f"plane {k + 1}: a weight")
+        _check_keys(weight, ("feature", "weight"), ("category",), place=f"plane {k + 1}: ")
         for part in ("feature", "category"):
             if part in weight and not isinstance(weight[part], str):
                 raise FileDamagedError(
-                    f"plane {k}: the {part} of a weight must be a text, not {reprlib.repr(weight[part])}"
+                    f"plane {k + 1}: the {part} of a weight must be a text, not {reprlib.repr(weight[part])}"
                 )
         key = (weight["feature"], weight.get("category"))
         said = key[0] if key[1] is None else f"{key[0]} = {key[1]}"
         if key not in place:
             hint = nearest_name(str(key[0]), space.names)
-            raise FileDamagedError(f"plane {k}: a weight for {said!r}, which is no column{hint}")
+            raise FileDamagedError(
+                f"plane {k + 1}: a weight for {said!r}, which is no column{hint}"
+            )
         if weights[place[key]] is not None:
-            raise FileDamagedError(f"plane {k}: a second weight for {said!r}")
-        weights[place[key]] = _number(weight["weight"], f"plane {k}: the weight of {key[0]!r}")
+            raise FileDamagedError(f"plane {k + 1}: a second weight for {said!r}")
+        weights[place[key]] = _number(weight["weight"], f"plane {k + 1}: the weight of {key[0]!r}")
     return [weight or 0.0 for weight in weights], _number(
-        plane["intercept"], f"plane {k}: 'intercept'"
+        plane["intercept"], f"plane {k + 1}: 'intercept'"
     )
 
 

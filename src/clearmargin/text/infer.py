@@ -58,9 +58,15 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
 def refuse_infinity(source: Source, name: Name) -> None:
     """Raise if `inf` or `nan` stands where a number is meant; in backquotes it is a name like others."""
     if name.text.lower() in NOT_NUMBERS and source.text[name.start] != "`":
+        is_missing = name.text.lower() == "nan"
+        advice = (
+            "for a missing value write 'is missing'"
+            if is_missing
+            else "leave the condition out where there is no bound"
+        )
         raise source.error(
-            f"{shown(name.text)} is no number that a feature can be compared with; leave the condition out where "
-            f"there is no bound (as a name it is written `{name.text}`)",
+            f"{shown(name.text)} is no number that a feature can be compared with; {advice} (as a name it is "
+            f"written `{name.text}`)",
             name.start,
             name.end,
         )
