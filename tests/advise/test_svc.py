@@ -201,8 +201,8 @@ def test_a_column_that_only_begins_like_a_category_is_none():
 
 def test_rules_of_an_extractor_go_in_unchanged_and_come_back():
     X, y = load_wbc(return_X_y=True)
-    rules = RuleExtractor(criterion="coverage", max_rules=4).fit(X, y).rules_
-    model = AdviceSVC(rules, mu=1.0).fit()
+    rules = RuleExtractor(LPSVC(nu=0.1), criterion="coverage", max_rules=4).fit(X, y).rules_
+    model = AdviceSVC(rules, mu=10.0).fit()
     assert (model.predict(X) == y).mean() > 0.9
     edited = AdviceSVC(rules.to_text().replace("=> benign", "=> benign [weight 2]")).fit(X, y)
     assert {rule.weight for rule in edited.advice_ if rule.label == "benign"} == {2.0}

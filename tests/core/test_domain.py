@@ -235,3 +235,17 @@ def test_groups_that_cannot_be_are_refused(groups, words):
 def test_a_box_over_other_columns_is_refused():
     with pytest.raises(InvalidValueError, match="the domain has 4 columns, not 2"):
         LOAN.round_to_values(Box.unbounded(2))
+
+
+def test_missing_values_are_no_cases_and_conditions_on_them_stay():
+    absent, present = (
+        Box.unbounded(4).intersect(Box([-np.inf] * 4, [np.inf] * 4, **flag))
+        for flag in ({"missing": [0]}, {"known": [0]})
+    )
+    for box in (absent, present):
+        assert not LOAN.implies(box)
+        assert LOAN.without_implied(box) == box
+        assert LOAN.round_to_values(box).missing == box.missing
+    assert LOAN.minimum([1.0, 0.0, 0.0, 0.0], within=present, seen=True).value == 18
+    with pytest.raises(InvalidValueError, match="cases in which 'age' is missing"):
+        LOAN.minimum([1.0, 0.0, 0.0, 0.0], within=absent)

@@ -203,7 +203,7 @@ class Domain(Value):
             upper[columns] = allowed
             if not allowed.any():
                 lower[columns] = 1.0  # no category is left: the box is empty
-        return Box(lower, upper, lower_closed, upper_closed, box.sets)
+        return Box(lower, upper, lower_closed, upper_closed, box.sets, box.missing, box.known)
 
     def is_possible(self, box: Box, *, seen: bool = False) -> bool:
         """Whether a box holds any possible case.
@@ -282,7 +282,14 @@ class Domain(Value):
             raise InvalidValueError(
                 "a weight on a category code has no meaning; encode categories as 0/1 columns first"
             )
-        box = self.tighten(Box.unbounded(self.n_features) if within is None else within, seen=seen)
+        asked = Box.unbounded(self.n_features) if within is None else within
+        if asked.missing:
+            name = self.space.names[asked.missing[0]]
+            raise InvalidValueError(
+                f"the box asks for cases in which {name!r} is missing, and a linear function has no value there; ask "
+                "about a box of values"
+            )
+        box = self.tighten(asked, seen=seen)
         if box.is_empty:
             return None
         return Corner(self.space, self.groups, box, weights, float(intercept)).lowest(
@@ -373,6 +380,10 @@ class Domain(Value):
         >>> domain.implies(Box([0.5], [np.inf])), domain.implies(Box([-np.inf], [4.0]))
         (True, False)
         """
+        if (
+            region.missing or region.known
+        ):  # whether values are missing is nothing that ranges could tell
+            return False
         for feature, codes in region.sets.allowed:
             kinds = self.space.categories[feature]
             if kinds is None or not set(range(len(kinds))) <= set(codes):
@@ -402,7 +413,8 @@ class Domain(Value):
         Returns
         -------
         Box
-            The same possible cases, in fewer conditions.
+            The same possible cases, in fewer conditions. A bound that is dropped no longer turns away rows in which the
+            value is missing; such rows are no cases of the domain.
 
         Examples
         --------
@@ -424,6 +436,8 @@ class Domain(Value):
             box.lower_closed,
             box.upper_closed,
             kept,
+            box.missing,
+            box.known,
         )
 
     def rows(self, *, seen: bool = False) -> tuple[FloatArray, FloatArray]:
