@@ -89,8 +89,8 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
         raise DataError(
             "all planes that were tried are constant: no linear combination of the features tells the classes apart "
             "better than predicting the same class everywhere, so there are no rules of a plane to extract. "
-            "SurrogateRules takes any classifier, also those that are not linear; if one class is rare, try "
-            "RuleExtractor(LPSVCCV(class_weight='balanced', scoring='balanced_accuracy'))"
+            "SurrogateRules(method='train') takes any classifier, also those that are not linear; if one class is "
+            "rare, try RuleExtractor(LPSVCCV(class_weight='balanced', scoring='balanced_accuracy'))"
         )
     return model
 
