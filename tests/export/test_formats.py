@@ -52,6 +52,9 @@ def read_outline(text):
     """Premise and class of each rule in an outline, read from the top."""
     path, found = [], []
     for line in text.splitlines():
+        if not line.startswith("|"):
+            assert re.match("missing .* counts as ", line)
+            continue
         bars, _, said = line.partition("|--- ")
         depth = len(bars) // 4
         assert bars == "|   " * depth
@@ -113,7 +116,7 @@ def test_markdown_shows_names_as_they_are(data, draw):
     rules = data.draw(draw.rule_sets())
     (_, *rows), page = read_markdown(to_markdown(rules))
     assert [row[1] for row in rows] == [row.premise for row in rule_rows(rules)]
-    assert not re.findall(r"<(?!/?(?:table|thead|tbody|tr|th|td)\b)", page)
+    assert not re.findall(r"<(?!/?(?:table|thead|tbody|tr|th|td|p)\b)", page)
 
 
 def test_hostile_names_do_not_become_markup(hostile_rules):
@@ -135,7 +138,9 @@ def read_latex(cell):
 @given(data=st.data())
 def test_latex_holds_the_premise_and_no_command_of_the_user(data, draw):
     rules = data.draw(draw.rule_sets())
-    lines = to_latex(rules).splitlines()[4:-2]
+    table, _, below = to_latex(rules).partition("\\end{tabular}\n")
+    assert not below or read_latex(below.strip()).startswith("A missing value counts as: ")
+    lines = table.splitlines()[4:-1]
     for line, row in zip(lines, rule_rows(rules), strict=True):
         assert line.endswith(r" \\")
         _, premise, _ = re.split(r"(?<!\\) ?&", line.removesuffix(r" \\"))
@@ -188,3 +193,14 @@ def test_what_is_not_known_is_refused(known, to, options, message):
 def test_what_is_no_rule_set_is_refused(to):
     with pytest.raises(TypeError, match="a RuleSet is needed, not list"):
         export([], to)
+
+
+def test_texts_and_tables_say_conditions_on_missing_values_and_what_is_filled(gappy_rules):
+    outline, table, latex = (write(gappy_rules) for write in (to_text, to_markdown, to_latex))
+    assert "|--- age is missing" in outline
+    assert outline.endswith("missing bmi counts as 32.5\nmissing smoker counts as yes\n")
+    assert "age is missing and job is missing" in table
+    assert table.endswith("\n\nA missing value counts as: bmi 32.5, smoker yes.\n")
+    assert latex.endswith("\\end{tabular}\n\nA missing value counts as: bmi 32.5, smoker yes.\n")
+    assert json.loads(to_json(gappy_rules))["version"] == 2
+    assert parse_rules(export(gappy_rules, to="rules")) == gappy_rules

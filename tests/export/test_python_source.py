@@ -135,3 +135,15 @@ def test_bad_rules_and_defaults_are_refused():
 def test_another_name_is_used_throughout():
     source = to_python(parse_rules("risk > 3 => a"), name="risk")
     assert load(source, "risk_many")([{"risk": 4}, {"risk": 3}]) == ["a", None]
+
+
+def test_conditions_on_missing_values_and_filled_ones(gappy_rules, draw):
+    names = {}
+    source = to_python(gappy_rules)
+    exec(source, names)
+    X, rows = draw.rows_around(gappy_rules)
+    assert names["predict_row_many"](rows) == draw.expected(gappy_rules, X)
+    # Columns without a condition need not be there at all.
+    asked = [{k: v for k, v in row.items() if k not in ("unused", "other")} for row in rows]
+    assert names["predict_row_many"](asked) == draw.expected(gappy_rules, X)
+    assert "bmi = _number(row, 'bmi', 32.5)" in source

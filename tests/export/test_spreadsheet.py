@@ -208,3 +208,14 @@ def test_importing_the_exports_loads_nothing_heavy():
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in out.stdout.split()}
     assert not loaded & {"pandas", "sklearn", "scipy", "matplotlib", "xlsxwriter", "duckdb"}
+
+
+def test_missing_values_have_columns_and_filled_ones_a_sheet(gappy_rules, tmp_path):
+    book = openpyxl.load_workbook(to_xlsx(gappy_rules, tmp_path / "gaps.xlsx"))
+    assert book.sheetnames == ["refer", "ask", "ill", "well", "missing values"]
+    head, row = ([cell.value for cell in line] for line in book["refer"].iter_rows())
+    told = dict(zip(head, row, strict=True))
+    assert (told["age missing"], told["job missing"]) == ("yes", "no")
+    assert told["bmi low"] == 32
+    rows = [[cell.value for cell in line] for line in book["missing values"].iter_rows()]
+    assert rows[1:] == [["bmi", 32.5], ["smoker", "yes"]]

@@ -198,4 +198,8 @@ def test_a_gap_in_a_case_needs_a_fallback_that_can_abstain():
         ):
             rules.predict([[0.0, bad]])
     silent = HyperRectangleRules(fallback="abstain").fit(X, y)
-    assert silent.predict([[0.0, np.nan], [0.0, np.inf]]).tolist() == [None, None]
+    assert silent.predict([[np.nan, np.nan], [0.0, np.inf]]).tolist() == [None, None]
+    # A rule that has no condition on the missing value decides.
+    assert (
+        silent.predict([[0.0, np.nan]]).tolist() == silent.rules_.predict([[0.0, np.nan]]).tolist()
+    )

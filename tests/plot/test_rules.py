@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from clearmargin import Box, FeatureSpace, Rule, RuleExtractor, RuleSet, RuleStats, parse_rules
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.plot import RulesDisplay, plot_rules
+from clearmargin.plot import RegionsDisplay, RulesDisplay, plot_rules
 from clearmargin.plot.lettering import fit_line, short_number, text_width, wrap
 
 ODD = parse_rules(
@@ -287,3 +287,12 @@ def test_texts_too_long_for_all_lines_are_cut_in_the_middle_of_the_last():
 )
 def test_ends_of_scales_are_short(x, text):
     assert short_number(x) == text
+
+
+def test_conditions_on_missing_values_are_written_without_a_bar():
+    rules = parse_rules("age is missing and bmi > 3 => a\nage > 3 and bmi is not missing => b")
+    display = RulesDisplay.from_rules(rules)
+    written = {text.get_text() for text in display.ax_.texts}
+    assert {"missing", "not missing"} <= written
+    with pytest.raises(InvalidValueError, match="'age' is missing, and these have no place"):
+        RegionsDisplay.from_rules(rules, features=("age", "bmi"))

@@ -231,7 +231,62 @@ CASES = [
     ("feature x: in [1, 2", "", "expected ']' after the bounds, not the end of the line"),
     ("feature x: in {a, b, a}", "a", "this category is listed twice"),
     ("feature x: unit ``", "``", "a unit must not be empty"),
+    ("feature x: fill red", "red", "a missing 'x' counts as a number, not as 'red'"),
+    ("feature x: fill 1e999", "1e999", "a missing 'x' counts as a number, not as '1e999'"),
+    (
+        "feature x: in {red, blue} fill ret",
+        "ret",
+        "unknown category 'ret' of 'x'; did you mean 'red'?",
+    ),
+    ("feature x: fill 1 fill 2", "fill", "this was said before in the same line"),
+    # missing values
+    (
+        "x is 3 => a",
+        "3",
+        "expected 'missing' or 'not missing' after 'is', not '3'; a value is compared with '='",
+    ),
+    (
+        "x is not => a",
+        "=>",
+        "expected 'missing' or 'not missing' after 'is', not '=>'; a value is compared with '='",
+    ),
+    (
+        "x is missing and x <= 3 => a",
+        "x is missing",
+        "no value of 'x' is left: the conditions contradict each other",
+    ),
+    (
+        "x + y < 3 and y is missing => a",
+        "y is missing",
+        "no value of 'y' is left: the conditions contradict each other",
+    ),
+    (
+        "c = red and c is missing => a",
+        "c is missing",
+        "no value of 'c' is left: the conditions contradict each other",
+    ),
+    (
+        "x is missing and x is not missing => a",
+        "x is not missing",
+        "no value of 'x' is left: the conditions contradict each other",
+    ),
 ]
+
+
+def test_what_is_filled_is_never_missing():
+    text = "feature x: fill 3\nx is missing => a"
+    with pytest.raises(
+        RuleSyntaxError, match=r"a missing 'x' counts as 3\.0 here, so that it never"
+    ):
+        parse_rules(text)
+
+
+def test_words_of_missing_values_may_also_be_names():
+    rules = parse_rules("is is missing and missing is not missing and fill > 3 => missing")
+    assert rules.space.names == ("is", "missing", "fill")
+    assert (rules[0].region.missing, rules[0].region.known) == ((0,), (1,))
+    later = parse_rules("c is missing => a\nc = red => b\nx is missing => a\nx > 3 => b")
+    assert later.space.categories == (("red",), None)
 
 
 @pytest.mark.parametrize(("line", "part", "message"), CASES, ids=[case[0] for case in CASES])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from clearmargin.core.rule import Label
 from clearmargin.core.ruleset import RuleSet
 from clearmargin.export.labels import as_class
-from clearmargin.text.printer import Phrases, check_rules, format_label
+from clearmargin.text.lexer import quote
+from clearmargin.text.printer import Phrases, check_rules, format_label, format_number
+from clearmargin.text.prose import filled_features
 
 __all__ = ["to_text"]
 
@@ -25,7 +27,7 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
     Returns
     -------
     str
-        One condition or class a line.
+        One condition or class a line; below, what missing values count as, where they count as something.
 
     Examples
     --------
@@ -51,6 +53,10 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
         before = path
     if otherwise is not None:
         lines += [_line(0, "otherwise"), _line(1, f"class: {format_label(otherwise)}")]
+    lines += [
+        f"missing {quote(name)} counts as {quote(value) if isinstance(value, str) else format_number(value)}"
+        for name, value in filled_features(rules)
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -8,7 +8,7 @@ from clearmargin.core.ruleset import RuleSet
 from clearmargin.core.stats import RuleStats
 from clearmargin.text.lexer import quote
 from clearmargin.text.printer import format_label, format_number
-from clearmargin.text.prose import percent
+from clearmargin.text.prose import filled_features, percent
 from clearmargin.text.table import RuleRow, rule_rows
 
 __all__ = ["to_latex", "to_markdown"]
@@ -25,7 +25,8 @@ def to_markdown(rules: RuleSet) -> str:
     Returns
     -------
     str
-        A table as GitHub and most other readers of Markdown know it.
+        A table as GitHub and most other readers of Markdown know it; below, what missing values count as, where they
+        count as something.
 
     Examples
     --------
@@ -38,6 +39,8 @@ def to_markdown(rules: RuleSet) -> str:
     columns = list(_columns(rule_rows(rules), _markdown))
     lines = [_markdown_line(title for title, _ in columns), "|" + "---|" * len(columns)]
     lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(len(rules))]
+    if (note := _fill_note(rules, _markdown)) is not None:
+        lines += ["", note]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -54,7 +57,7 @@ def to_latex(rules: RuleSet, *, width: str = "0.6\\linewidth") -> str:
     Returns
     -------
     str
-        A ``tabular`` that needs no package.
+        A ``tabular`` that needs no package; below, what missing values count as, where they count as something.
 
     Examples
     --------
@@ -79,6 +82,8 @@ def to_latex(rules: RuleSet, *, width: str = "0.6\\linewidth") -> str:
         "\\hline",
         "\\end{tabular}",
     ]
+    if (note := _fill_note(rules, _latex)) is not None:
+        lines += ["", note]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -100,6 +105,15 @@ def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tupl
         yield "right", [escape(_right(row.stats)) for row in rows]
     if any(row.proof is not None for row in rows):
         yield "proof", [row.proof or "" for row in rows]
+
+
+def _fill_note(rules: RuleSet, escape: Callable[[str], str]) -> str | None:
+    """What missing values count as, as a line below the table."""
+    said = [
+        escape(f"{quote(name)} {quote(value) if isinstance(value, str) else format_number(value)}")
+        for name, value in filled_features(rules)
+    ]
+    return f"A missing value counts as: {', '.join(said)}." if said else None
 
 
 def _covers(stats: RuleStats | None) -> str:

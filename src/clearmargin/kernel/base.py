@@ -113,7 +113,9 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         true = class_codes(labels, self.classes_)
         known = is_point(points)
         if not known.any():
-            raise DataError("every row of X has a missing value; rules need rows without gaps")
+            raise DataError(
+                "every row of X has a missing value that the model does not impute; rules are made of rows without any"
+            )
         points, said, true = points[known], said[known], true[known]
         return ExtractionTask(
             self.estimator_,
@@ -167,8 +169,12 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
             Classes; None (in an array of objects) where the fallback is to abstain.
         """
         which, codes = self._decide(X)
-        # Nothing is known of a row with a gap or an infinite value, whatever rule may cover it.
-        which = np.where(np.isfinite(self._encoding.encode(X)).all(axis=1), which, -1)
+        points = self._encoding.encode(X)
+        unusable = np.isinf(points).any(axis=1)
+        if self.fallback in ("nearest", "estimator"):
+            # These need all values, and raise for a row that lacks one, as scikit-learn asks of its estimators.
+            unusable |= np.isnan(points).any(axis=1)
+        which = np.where(unusable, -1, which)
         bare = which < 0
         if self.fallback == "abstain":
             answers: NDArray[Any] = np.full(len(which), None, dtype=object)

@@ -154,7 +154,9 @@ class Phrases:
     def conditions(self, region: Region) -> list[str]:
         """Write the conditions one by one."""
         if isinstance(region, Box):
-            return [self.bound(region, j) for j in region.bounded]
+            if region.sets or region.missing or region.known:
+                return [self.bound(region, j) for j in region.bounded]
+            return self.bounds(region)
         return [*self.rows(region), *self.beside_rows(region)]
 
     def beside_rows(self, region: Polyhedron) -> list[str]:
@@ -172,6 +174,25 @@ class Phrases:
     def known(self, j: int) -> str:
         """Write that the value of a feature is not missing."""
         return f"{self.names[j]} is not missing"
+
+    def bounds(self, box: Box) -> list[str]:
+        """Write the intervals of a box, all at once: most rules have nothing else, and there may be many."""
+        features, (lower, upper), (low_closed, high_closed) = box.entries
+        return [
+            _between(
+                self.names[j],
+                None if low == -np.inf else (low, not low_in),
+                None if high == np.inf else (high, not high_in),
+            )
+            for j, low, high, low_in, high_in in zip(
+                features.tolist(),
+                lower.tolist(),
+                upper.tolist(),
+                low_closed.tolist(),
+                high_closed.tolist(),
+                strict=True,
+            )
+        ]
 
     def bound(self, box: Box, j: int) -> str:
         """Write the condition on one feature of a box."""

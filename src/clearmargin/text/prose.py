@@ -21,6 +21,7 @@ __all__ = [
     "describe_fill",
     "describe_premise",
     "describe_rules",
+    "filled_features",
     "mostly_wrong",
     "percent",
     "plain",
@@ -93,14 +94,36 @@ def describe_fill(rules: RuleSet) -> str | None:
     >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
     '# A missing value counts as: bmi 32.5.'
     """
-    used = {j for rule in rules for j in rule.region.bounded}
     said = [
         f"{plain(name)} {plain(value) if isinstance(value, str) else format_number(value)}"
-        for j, (name, value) in enumerate(zip(rules.space.names, rules.space.fill, strict=True))
-        if value is not None and j in used
+        for name, value in filled_features(rules)
     ]
     # Where sentences are read back, this is a comment.
     return f"# A missing value counts as: {', '.join(said)}." if said else None
+
+
+def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
+    """List the features that rules have conditions on and whose missing values count as something.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    list of (str, float or str)
+        Name and value, in the order of the space.
+
+    Examples
+    --------
+    >>> from clearmargin.text import parse_rules
+    >>> filled_features(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
+    [('bmi', 32.5)]
+    """
+    used = {j for rule in rules for j in rule.region.bounded}
+    pairs = enumerate(zip(rules.space.names, rules.space.fill, strict=True))
+    return [(name, value) for j, (name, value) in pairs if value is not None and j in used]
 
 
 def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
