@@ -64,7 +64,7 @@ def test_a_rule_that_asks_for_what_is_filled_would_never_hold():
     space = FeatureSpace(["age"], fill={"age": 35})
     free = [-math.inf], [math.inf]
     with pytest.raises(
-        InvalidValueError, match=r"rule 0 asks whether 'age' is missing, but .* counts as 35\.0"
+        InvalidValueError, match=r"rule 1 asks whether 'age' is missing, but .* counts as 35\.0"
     ):
         RuleSet([Rule(Box(*free, missing=[0]), "a")], space)
     assert RuleSet([Rule(Box(*free, known=[0]), "a")], space).covers([[NAN]]).all()
