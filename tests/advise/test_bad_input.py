@@ -149,3 +149,13 @@ def test_an_unfitted_model_says_so():
 
     with pytest.raises(NotFittedError, match="AdviceSVC"):
         AdviceSVC("bmi >= 30 => ill").predict(X)
+
+
+def test_advice_on_missing_values_is_refused_in_words():
+    X = pd.DataFrame({"bmi": [20.0, 22.0, 35.0, 40.0]})
+    for condition in ("bmi is missing", "bmi is not missing"):
+        advice = f"bmi >= 30 => ill\nodd: {condition} => ill"
+        with pytest.raises(
+            DataError, match=r"rule 2 \(odd\) asks whether 'bmi' is missing; advice"
+        ):
+            AdviceSVC(advice=advice).fit(X, ["well", "well", "ill", "ill"])

@@ -185,8 +185,11 @@ def test_values_that_the_model_imputes_count_as_imputed_everywhere():
         assert (extractor.predict(X) == model.predict(X)).all()
         right = model.predict(X) == y
         assert sum(trace.points for trace in extractor.trace_.values()) == right.sum()
-        sentence = str(extractor.explain(X.iloc[[0]]))
-        assert str(extractor.explain(imputed.iloc[[0]])).split(". It")[1] in sentence
+        told, same = extractor.explain(X.iloc[[0]]), extractor.explain(imputed.iloc[[0]])
+        assert (told.rule, told.margin, told.parts) == (same.rule, same.margin, same.parts)
+        assert told.imputed == (("a", extractor.space_.fill[0]),)
+        assert f"Missing values were taken as: a {imputed.iloc[0, 0]:.4g}." in str(told)
+        assert "taken as" not in str(same)
         assert (extractor.rules_.predict(X)[which >= 0] == model.predict(X)[which >= 0]).all()
 
 

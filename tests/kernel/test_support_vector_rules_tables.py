@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, OneClassSVM
 
-from clearmargin.core import RuleSet
+from clearmargin.core import Box, RuleSet
 from clearmargin.datasets import load_pima, load_wbc
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel.certify import certify
 from clearmargin.kernel.support_vector_rules import SupportVectorRules
 from clearmargin.programs.axis_crossings import nearest_crossings
@@ -172,3 +174,26 @@ def test_many_support_vectors_are_handled_in_blocks():
     assert found[7, 0] == pytest.approx(some, abs=1e-9)
     assert (crossed.below <= rows[0]).all()
     assert (crossed.above >= rows[0]).all()
+
+
+def test_values_that_the_pipeline_imputes_count_as_imputed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = X[:, 0] ** 2 + X[:, 1] > 0.5
+    X[::6, 1] = np.nan
+    model = make_pipeline(SimpleImputer(), StandardScaler(), SVC())
+    rules = SupportVectorRules(model).fit(X, y)
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    which = rules.which(X)
+    np.testing.assert_array_equal(which, rules.which(filled))
+    np.testing.assert_array_equal(rules.rules_.which(X), which)
+    assert (which[::6] >= 0).any()
+
+
+def test_a_region_of_missing_values_cannot_be_certified():
+    X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    machine = SVC().fit(X, y)
+    with pytest.raises(
+        InvalidValueError, match="feature 0 is missing, and a kernel machine has no"
+    ):
+        certify(machine, Box([-np.inf], [np.inf], missing=[0]), 1)

@@ -95,6 +95,22 @@ class Encoding(Value):
         ]
         return self.space.filled(np.stack(table, axis=1))
 
+    def is_missing(self, X: Any) -> BoolArray:
+        """Tell for each value of the user's table whether it is missing, before anything is put in its place.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, n_features)
+            One column for each feature of `space`.
+        """
+        plain = Encoding(self.columns, self.sources, self.space.with_fill(None))
+        return np.isnan(plain.read(X))
+
     def encode(self, X: Any) -> FloatArray:
         """Give the encoded columns of the user's table.
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.core.value import FloatArray, IntArray
+from clearmargin.core.value import BoolArray, FloatArray, IntArray
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.extract.boxes_around import (
     central_boxes,
@@ -98,11 +98,23 @@ class Explanations(Sequence[Explanation]):
         self._cases = cases
         self._codes = codes
         self._which = which
+        self._missing: BoolArray | None = None
         self.parts = explainer.parts(cases, codes, *self._bounds())
         self.confidence: FloatArray = np.mean(np.stack(list(self.parts.values())), axis=0)
 
     def __len__(self) -> int:
         return len(self._cases)
+
+    def note_missing(self, missing: BoolArray) -> None:
+        """Remember which values of the user's table were missing, so that explanations say what was imputed."""
+        self._missing = missing if missing.any() else None
+
+    def _imputed(self, k: int) -> tuple[tuple[str, float | str], ...]:
+        if self._missing is None:
+            return ()
+        space = self._explainer.space
+        filled = zip(space.names, space.fill, self._missing[k].tolist(), strict=True)
+        return tuple((name, value) for name, value, gone in filled if gone and value is not None)
 
     @overload
     def __getitem__(self, index: int) -> Explanation: ...
@@ -124,6 +136,7 @@ class Explanations(Sequence[Explanation]):
             float(self.confidence[k]),
             {name: float(values[k]) for name, values in self.parts.items()},
             self._explainer.space,
+            self._imputed(k),
         )
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:

@@ -44,6 +44,8 @@ class Explanation:
         against the farthest training point of the class.
     space : FeatureSpace
         The features, for the text.
+    imputed : tuple of (str, float or str)
+        The features whose value was missing, each with the value that the model imputes.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Explanation:
     confidence: float
     parts: Mapping[str, float]
     space: FeatureSpace
+    imputed: tuple[tuple[str, float | str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -75,6 +78,12 @@ class Explanation:
             if self.rule.proof == "proved"
             else ("The model was seen to say the same on it")
         )
+        if self.imputed:
+            taken = ", ".join(
+                f"{plain(name)} {plain(value) if isinstance(value, str) else f'{value:.4g}'}"
+                for name, value in self.imputed
+            )
+            sure = f"{sure}. Missing values were taken as: {taken}"
         shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in self.parts.items())
         return (
             f"The case is {label} (score {self.margin:+.3g}). {_WORDS[self.kind]}: {what}, then {label}. "

@@ -362,7 +362,9 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         cases = self.surface_.encode(X)
         check_cases(self.surface_, self.surface_.read(X), cases)
         codes = class_codes(self.estimator_.predict(X), self.classes_)
-        return self._explainer.explain(cases, codes, which, kind, metric)
+        told = self._explainer.explain(cases, codes, which, kind, metric)
+        told.note_missing(self.surface_.is_missing(X))
+        return told
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
