@@ -138,8 +138,10 @@ def _boxes(
     reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
     for halfspace in halfspaces:
         held &= halfspace.contains_exactly(data.points, reach)
+    domain = Box(columns.lower, columns.upper)
     for guard in guards:
-        held &= guard.holds(data.points)
+        rows = np.flatnonzero(held)
+        held[rows] = guard.holds(data.points[rows], domain)
     wanted = data.are_right(k)
     return boxes_of_class(halfspaces, columns, limits, data.points, held, wanted, options, guards)
 

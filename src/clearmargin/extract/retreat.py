@@ -52,7 +52,7 @@ def retreat(
     had_points = bool(len(points))
     # Each step settles one guard, and only moves inwards; a few rounds are more than rounding asks for.
     for _ in range(4 * len(guards) + 4):
-        part = box.intersect(limits)
+        part = box.intersect(limits) if limits.bounded else box
         open_guard = next((guard for guard in guards if not guard.proves(part)), None)
         if open_guard is None:
             return box

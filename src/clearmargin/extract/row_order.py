@@ -47,8 +47,11 @@ def canonical_order(X: FloatArray, rows: IntArray, most: int | None = None) -> I
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for column in X.T:
         # Zero has two signs, and adding zero leaves the positive one.
-        bits = np.ascontiguousarray(column[rows] + 0.0).view(np.uint64)
-        hashes = _mixed(hashes ^ bits)
+        hashes ^= (column[rows] + 0.0).view(np.uint64)
+        hashes += _GOLDEN
+        hashes *= _FIRST
+        hashes ^= hashes >> _SHIFTS[0]
+    hashes = _mixed(hashes)
     if most is not None and most < len(rows):
         chosen = np.argpartition(hashes, most - 1)[:most]
         return rows[chosen[np.argsort(hashes[chosen], kind="stable")]]
@@ -56,7 +59,6 @@ def canonical_order(X: FloatArray, rows: IntArray, most: int | None = None) -> I
 
 
 def _mixed(words: Words) -> Words:
-    words = words + _GOLDEN
     words = (words ^ (words >> _SHIFTS[0])) * _FIRST
     words = (words ^ (words >> _SHIFTS[1])) * _SECOND
     return np.asarray(words ^ (words >> _SHIFTS[2]))

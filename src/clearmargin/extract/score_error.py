@@ -261,14 +261,15 @@ class Guard:
         closed = np.where(rising, box.lower_closed, box.upper_closed)
         return not closed[self.error.coef != 0].all()
 
-    def holds(self, points: FloatArray) -> BoolArray:
-        """Tell of each point whether the model is certain to give it the class."""
+    def holds(self, points: FloatArray, domain: Box) -> BoolArray:
+        """Tell of each point of a domain whether the model is certain to give it the class."""
         error, sign = self.error, self.halfspace.sign
         active = np.flatnonzero(error.coef)
         moved = points[:, active] - error.centre[active]
         scores = sign * linear_scores(moved, error.coef[active], error.constant)
-        reach = np.abs(points - error.centre).max(axis=0, initial=0.0)
-        size = float((np.abs(error.coef) * reach).sum()) + abs(error.constant)
+        low, high = domain.lower - error.centre, domain.upper - error.centre
+        reach = np.maximum(np.abs(low), np.abs(high))
+        size = float((np.abs(error.coef[active]) * reach[active]).sum()) + abs(error.constant)
         band = error.bound(reach) + (len(active) + 4) * 2.0 * DOUBLE * size
         inside = scores > band
         for k in np.flatnonzero(np.abs(scores) <= band):
