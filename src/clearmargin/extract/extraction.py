@@ -15,6 +15,7 @@ from clearmargin.extract.domain import declared_limits, encoded_domain
 from clearmargin.extract.surface import Surface
 from clearmargin.extract.trace import Trace
 from clearmargin.extract.translate import to_user_box
+from clearmargin.extract.whole_numbers import share_whole_numbers
 
 __all__ = ["Extraction", "LabelledPoints", "extract_rules"]
 
@@ -113,6 +114,15 @@ def extract_rules(
     found = [
         _boxes(surface, k, columns, limits, data, options) for k in range(len(surface.classes))
     ]
+    found = share_whole_numbers(
+        found,
+        surface.guards(),
+        columns,
+        limits,
+        data.points,
+        [data.are_right(k) for k in range(len(surface.classes))],
+        disjoint=options.disjoint,
+    )
     rules, boxes, trace = _rules(surface, found, data)
     return Extraction(
         RuleSet(rules, space, surface.classes),

@@ -26,8 +26,8 @@ class Trace:
     seconds : float
         Time taken.
     unlimited : int, optional
-        With `max_conditions`: points that rules of any length would cover, estimated where points were sampled. The
-        difference to `covered` is the price of short rules.
+        With `max_conditions`: points that rules of any length would cover, estimated where points were sampled, and
+        before whole numbers between two rules are shared out. The difference to `covered` is the price of short rules.
     members : int, default 0
         Training points of the class, whether the model classifies them correctly or not.
     """
