@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import LPSVC, RuleExtractor
+from clearmargin.core.domain import Domain
 
 
 @pytest.mark.parametrize("criterion", ["volume", "coverage"])
@@ -63,7 +64,10 @@ def test_no_rule_could_have_a_number_that_is_left_over_and_all_rules_stay_true(s
     cases = np.array(list(itertools.product(range(top + 1), repeat=2)), dtype=float)
     covers = extractor.rules_.covers(cases)
     said = svm.predict(cases)
+    possible = Domain(extractor.space_, True, True)
     for k, rule in enumerate(extractor.rules_):
+        # What the declared ranges imply is not said.
+        assert possible.without_implied(rule.region) == rule.region
         assert (said[covers[:, k]] == rule.label).all()
         assert rule.stats.covered == rule.region.contains(X).sum()
     for label in extractor.classes_:
