@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from clearmargin.core import Hyperplane
 from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import UncertifiedWarning
 from clearmargin.linear import LPSVC
+from clearmargin.programs import lpsvm_solve
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +113,8 @@ def test_a_fitted_classifier_survives_pickling(wbc):
     np.testing.assert_array_equal(again.decision_function(X), svm.decision_function(X))
 
 
-def test_a_gap_that_stays_open_is_said():
+def test_a_gap_that_stays_open_is_said(monkeypatch):
+    monkeypatch.setattr(lpsvm_solve, "exact_lpsvm", lambda centred, start: None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 60)), rng.choice(["a", "b"], size=40)
     with pytest.warns(UncertifiedWarning, match=r"certified gap is .* more than tol=1e-06"):
@@ -139,3 +143,77 @@ def test_extra_columns_of_zeros_change_nothing(wbc):
     svm = LPSVC(nu=0.01).fit(padded, y)
     assert not svm.coef_[0, -2:].any()
     assert svm.objective_ == pytest.approx(LPSVC(nu=0.01).fit(X, y).objective_, rel=1e-9)
+
+
+def test_the_plane_is_the_same_to_the_bit_in_any_order_of_rows(wbc):
+    X, y = wbc
+    rng = np.random.default_rng(0)
+    for nu in (0.0025, 0.05, 1.0):
+        plane = LPSVC(nu=nu).fit(X, y)
+        order = rng.permutation(len(y))
+        again = LPSVC(nu=nu, solver="simplex").fit(X.iloc[order], y.iloc[order])
+        np.testing.assert_array_equal(again.coef_, plane.coef_)
+        assert again.intercept_ == plane.intercept_
+        assert (again.objective_, again.gap_) == (plane.objective_, plane.gap_)
+
+
+def test_balanced_weights_and_repeated_rows_give_the_same_plane_to_the_bit(wbc):
+    X, y = wbc
+    weight = np.arange(len(y)) % 3 + 1
+    heavy = LPSVC(nu=0.01, class_weight="balanced").fit(X, y, sample_weight=weight)
+    often = LPSVC(nu=0.01, class_weight="balanced").fit(
+        X.loc[X.index.repeat(weight)], y.repeat(weight)
+    )
+    np.testing.assert_array_equal(heavy.coef_, often.coef_)
+    assert heavy.intercept_ == often.intercept_
+
+
+def far_table(seed: int, m: int, noise: float, offset: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    Z = rng.integers(-2000, 2000, size=(m, 2)) / 1024
+    return Z + offset, Z.sum(1) + noise * rng.normal(size=m) > 0
+
+
+def exact_objective(svm: LPSVC, X: np.ndarray, y: np.ndarray) -> Fraction:
+    w = [Fraction(v) for v in svm.coef_[0].tolist()]
+    total = sum(abs(v) for v in w)
+    for row, is_positive in zip(X.tolist(), y.tolist(), strict=True):
+        f = sum(a * Fraction(v) for a, v in zip(w, row, strict=True)) + Fraction(svm.intercept_[0])
+        total += Fraction(svm.nu) * max(Fraction(0), 1 - (f if is_positive else -f))
+    return total
+
+
+def test_the_gap_covers_the_rounding_of_weights_of_columns_far_from_zero():
+    X, y = far_table(178, 30, 0.3, 2.0**31)
+    words = r"optimum was found, but its weights rounded to floats have a gap of 4\.8e-04"
+    with pytest.warns(UncertifiedWarning, match=words):
+        svm = LPSVC(nu=1000.0, solver="sifting").fit(X, y)
+    near = LPSVC(nu=1000.0).fit(X - 2.0**31, y)
+    value = exact_objective(svm, X, y)
+    true_gap = 1 - exact_objective(near, X - 2.0**31, y) / value
+    assert float(true_gap) == pytest.approx(4.785e-4, rel=1e-3)
+    assert true_gap <= svm.gap_ <= true_gap * Fraction(1 + 1e-6)
+
+
+def test_a_table_on_which_an_interior_point_method_never_ends_is_solved_at_once():
+    X, y = far_table(8, 20, 0.5, 2.0**30)
+    assert LPSVC(nu=100.0).fit(X, y).gap_ <= 1e-6
+
+
+def test_exact_gaps_at_many_offsets_are_never_too_small():
+    for k, exponent in enumerate((20, 24, 28, 30, 31, 32)):
+        X, y = far_table(k, 25, 0.5, 2.0**exponent)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncertifiedWarning)
+            svm = LPSVC(nu=100.0).fit(X, y)
+        near = LPSVC(nu=100.0).fit(X - 2.0**exponent, y)
+        value = exact_objective(svm, X, y)
+        assert 1 - exact_objective(near, X - 2.0**exponent, y) / value <= svm.gap_ * (1 + 1e-9)
+
+
+def test_a_row_alone_has_the_score_that_it_has_in_the_table(wbc):
+    X, y = wbc
+    svm = LPSVC(nu=1.0).fit(X, y)
+    scores = svm.decision_function(X)
+    alone = [svm.decision_function(X.iloc[[i]])[0] for i in range(0, len(X), 97)]
+    assert alone == scores[::97].tolist()

@@ -159,10 +159,11 @@ def test_the_best_intercept_is_not_beaten_at_any_kink(seed):
     assert losses(best_intercept(f, y, cost)) <= least + 1e-12 * cost.sum()
 
 
-def test_of_many_best_intercepts_the_middle_is_taken():
+def test_of_many_best_intercepts_the_one_nearest_to_zero_is_taken():
     f, y = np.array([-3.0, -3.0, 3.0, 3.0]), np.array([-1.0, -1.0, 1.0, 1.0])
     assert best_intercept(f, y, np.full(4, 0.1)) == 0.0
-    assert best_intercept(f + 10.0, y, np.full(4, 0.1)) == -10.0
+    assert best_intercept(f + 10.0, y, np.full(4, 0.1)) == -8.0
+    assert best_intercept(f - 10.0, y, np.full(4, 0.1)) == 8.0
 
 
 @given(seed=st.integers(0, 23))

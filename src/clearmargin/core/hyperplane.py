@@ -11,59 +11,11 @@ from numpy.typing import ArrayLike
 
 from clearmargin.core.points import as_points
 from clearmargin.core.sign import exact_score, exact_sign
+from clearmargin.core.summation import linear_scores
 from clearmargin.core.value import BoolArray, FloatArray, Value, float_array, number
 from clearmargin.exceptions import InvalidValueError
 
 __all__ = ["HalfSpace", "Hyperplane", "linear_scores"]
-
-# Rows handled at a time: a block of some columns stays in cache.
-_BLOCK = 4_096
-
-
-# As a product of matrices, a score beyond all floats is infinite without a warning.
-@np.errstate(over="ignore", invalid="ignore")
-def linear_scores(points: FloatArray, coef: FloatArray, intercept: float = 0.0) -> FloatArray:
-    """Give coef.x + intercept for each row x, added up column by column.
-
-    A matrix product adds up in an order that depends on the processor, the number of threads and the number of rows,
-    so that a row alone may get other last digits than among others. Here every row is added up from the first column
-    to the last, each product and each sum rounded once: the same bits everywhere.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        The rows.
-    coef : ndarray of shape (n,)
-        Weights; columns without weight are not looked at.
-    intercept : float, default 0.0
-        Added last.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The scores.
-
-    Examples
-    --------
-    >>> linear_scores(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 1.0]), 0.5)
-    array([12.5, 34.5])
-    """
-    active = np.flatnonzero(coef)
-    if not len(active):
-        return np.full(len(points), float(intercept))
-    weights = coef[active]
-    if len(points) < len(active):
-        # Few rows of many columns: running sums along the rows make the same additions in one call.
-        terms = points[:, active] * weights
-        return np.asarray(np.add.accumulate(terms, axis=1)[:, -1] + intercept)
-    scores = np.empty(len(points))
-    for first in range(0, len(points), _BLOCK):
-        block, part = points[first : first + _BLOCK], scores[first : first + _BLOCK]
-        np.multiply(block[:, active[0]], weights[0], out=part)
-        for j, weight in zip(active[1:].tolist(), weights[1:].tolist(), strict=True):
-            part += block[:, j] * weight
-    scores += intercept
-    return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ __all__ = [
     "point_costs",
     "read_points",
     "read_training",
+    "whole_costs",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -258,17 +260,50 @@ def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: An
     ndarray of shape (m,)
         Weights, positive for points of both classes.
     """
+    weight, sums = _weights(labels, sample_weight, X)
+    factors = _class_factors(class_weight, labels, sums)
+    return np.asarray(weight * factors[labels.codes])
+
+
+def whole_costs(
+    labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any
+) -> tuple[FloatArray, float]:
+    """The weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are.
+
+    "balanced" weights of whole numbers add up to exactly the same for both classes then, and a weight of 3 counts
+    exactly like three points, so that a program that takes its numbers for exact sees ties where there are any.
+
+    Parameters
+    ----------
+    labels, sample_weight, class_weight, X
+        As for `point_costs`.
+
+    Returns
+    -------
+    cost : ndarray of shape (m,)
+        Weights of the points times the unit.
+    unit : float
+        The unit.
+    """
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        return point_costs(labels, sample_weight, class_weight, X), 1.0
+    weight, sums = _weights(labels, sample_weight, X)
+    unit = 2.0 * float(sums[0]) * float(sums[1]) / float(sums.sum())
+    return np.asarray(weight * sums[1 - labels.codes]), unit
+
+
+def _weights(labels: TwoClasses, sample_weight: Any, X: Any) -> tuple[FloatArray, FloatArray]:
+    """The given weights of the points, and their sum for each class, whatever the order of the points."""
     weight: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
-    sums: FloatArray = np.bincount(labels.codes, weights=weight, minlength=2).astype(np.float64)
+    sums = np.array([math.fsum(weight[labels.codes == k]) for k in range(2)])
     if not sums.all():
         gone = labels.classes[int(np.argmin(sums))]
         raise DataError(
             f"sample_weight is zero for all points of class {gone!r}; a classifier needs two classes"
         )
-    factors = _class_factors(class_weight, labels, sums)
-    return np.asarray(weight * factors[labels.codes])
+    return weight, sums
 
 
 def _class_factors(class_weight: Any, labels: TwoClasses, sums: FloatArray) -> FloatArray:

@@ -192,12 +192,9 @@ class _Search:
         }
 
     def _solve(self, program: Program) -> Solution:
-        options = self._options
-        if options.time_limit is not None:
-            # A nanosecond is never enough, so that a search out of time stops at once.
-            left = options.time_limit - (time.monotonic() - self._start)
-            options = replace(options, time_limit=max(left, 1e-9))
-        return run(program, options)
+        # A nanosecond is never enough, so that a search out of time stops at once.
+        left = self._options.seconds - (time.monotonic() - self._start)
+        return run(program, replace(self._options, time_limit=max(left, 1e-9)))
 
 
 def _all_demands(program: Program) -> list[Demand]:

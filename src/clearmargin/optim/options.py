@@ -16,6 +16,8 @@ Method: TypeAlias = Literal["auto", "simplex", "primal", "dual", "ipm"]
 # answer with more than 1e-2 of error is no answer.
 DEFAULT_TOLERANCE = 1e-7
 _SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-10, 1e-2
+# No call waits for ever: an interior point method was seen to go round in circles on badly scaled data.
+DEFAULT_TIME_LIMIT = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Options:
     tol: float | None = None
     time_limit: float | None = None
     presolve: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """The time limit; ten minutes where none is given."""
+        return DEFAULT_TIME_LIMIT if self.time_limit is None else self.time_limit
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -38,5 +45,6 @@ class Options:
             )
         if self.time_limit is not None and not self.time_limit > 0:
             raise InvalidValueError(
-                f"time_limit is {self.time_limit}; it must be a positive number of seconds or None"
+                f"time_limit is {self.time_limit}; it must be a positive number of seconds (inf for no "
+                "limit), or None for ten minutes"
             )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from clearmargin.optim.block import Linear, Variables
     from clearmargin.optim.matrix import Matrix, MatrixLike
@@ -58,7 +58,7 @@ class Session:
     tol : float, optional
         Feasibility tolerance; 1e-7 by default.
     time_limit : float, optional
-        Seconds that one solve may take.
+        Seconds that one solve may take; ten minutes by default.
     presolve : bool
         Whether to simplify the program before the first solve.
 
@@ -103,6 +103,12 @@ class Session:
     def basis(self) -> Any:
         """Where the last solve ended, for `use_basis`; it means nothing outside of this session."""
         return self._open_engine().basis
+
+    def basic(self) -> tuple[dict[str, NDArray[np.intp]], dict[str, NDArray[np.intp]]]:
+        """The unknowns and the rows that are basic after the last solve, by block; empty if there was no basis."""
+        found = self._open_engine().basic
+        columns, rows = column_slices(self._program), row_slices(self._program.linear)
+        return _by_block(columns, found[found >= 0]), _by_block(rows, -1 - found[found < 0])
 
     def use_basis(self, basis: Any) -> None:
         """Start the next solve from the basis of an earlier one.
@@ -293,6 +299,15 @@ def _changes(
         return None
     columns = np.searchsorted(np.cumsum(counts), differs, side="right")
     return list(zip(rows[differs].tolist(), columns.tolist(), new[differs].tolist(), strict=True))
+
+
+def _by_block(
+    places: Mapping[str, slice], positions: NDArray[np.int64]
+) -> dict[str, NDArray[np.intp]]:
+    return {
+        name: np.sort(positions[(positions >= at.start) & (positions < at.stop)]) - at.start
+        for name, at in places.items()
+    }
 
 
 def _end(places: Mapping[str, slice]) -> int:

@@ -40,7 +40,7 @@ def solve(
         Feasibility and optimality tolerance between 1e-10 and 1e-2; by default 1e-7 for HiGHS and 1e-8
         for Clarabel.
     time_limit : float, optional
-        Seconds the solver may take.
+        Seconds the solver may take; ten minutes by default.
     presolve : bool
         Whether to simplify the program first.
     explain : bool

@@ -33,9 +33,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clearmargin.core.summation import linear_scores, weighted_sums
 from clearmargin.optim import Linear, Program, Variables
 
 __all__ = [
+    "Basis",
     "LPSVMData",
     "LPSVMSolution",
     "Points",
@@ -47,11 +49,29 @@ __all__ = [
     "priced_bound",
     "primal_program",
     "signed_bounds",
-    "transposed_product",
 ]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = Any  # a dense array or a scipy sparse matrix of shape (m, n)
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """A vertex of the program: points on the margin that fix the weights of some features, and the intercept.
+
+    Parameters
+    ----------
+    points : ndarray of int
+        Points with a multiplier between its bounds, as many as there are unknowns.
+    features : ndarray of int
+        Features with a weight.
+    with_intercept : bool
+        Whether the intercept is one of the unknowns.
+    """
+
+    points: NDArray[np.intp]
+    features: NDArray[np.intp]
+    with_intercept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +92,12 @@ class LPSVMSolution:
         A value that no plane can get below, by duality.
     n_iter : int
         Number of linear programs solved.
+    basis : Basis, optional
+        Where the solver ended.
+    exact_gap : float, optional
+        The gap, where it was evaluated without rounding.
+    is_exact : bool, default False
+        Whether (w, b) is the exact optimum, rounded once.
     """
 
     w: FloatArray
@@ -80,10 +106,15 @@ class LPSVMSolution:
     objective: float
     bound: float
     n_iter: int
+    basis: Basis | None = None
+    exact_gap: float | None = None
+    is_exact: bool = False
 
     @property
     def gap(self) -> float:
         """How far the objective may be above the optimum, relative to itself."""
+        if self.exact_gap is not None:
+            return self.exact_gap
         return max(0.0, self.objective - self.bound) / self.objective
 
 
@@ -132,14 +163,9 @@ def objective(
     data: LPSVMData, w: FloatArray, b: float, *, scores: FloatArray | None = None
 ) -> float:
     """Evaluate the hinge losses plus the penalty at a plane; `scores` are x_i'w where they are known."""
-    f = data.X @ w if scores is None else scores
+    f = linear_scores(data.X, w) if scores is None else scores
     hinge = np.maximum(0.0, 1.0 - data.y * (f + b))
-    return float(data.cost @ hinge + data.penalty * np.abs(w).sum())
-
-
-def transposed_product(X: Points, v: FloatArray) -> FloatArray:
-    """Give X'v as a plain vector, for dense and sparse X."""
-    return np.asarray(X.T @ v, dtype=np.float64).ravel()
+    return float((data.cost * hinge).sum() + data.penalty * np.abs(w).sum())
 
 
 def dual_bound(data: LPSVMData, u: FloatArray) -> float:
@@ -171,7 +197,7 @@ def priced_bound(data: LPSVMData, u: FloatArray) -> tuple[float, FloatArray]:
     u = np.clip(u, 0.0, data.cost)
     if data.fit_intercept:
         u = balanced(u, data.y)
-    slope = np.abs(transposed_product(data.X, data.y * u)) / data.penalty
+    slope = np.abs(weighted_sums(data.X, data.y * u)) / data.penalty
     return float(u.sum()) / max(1.0, float(slope.max(initial=0.0))), slope
 
 
@@ -188,8 +214,8 @@ def best_intercept(f: FloatArray, y: FloatArray, cost: FloatArray) -> float:
     """Minimise the hinge losses over the intercept alone, exactly.
 
     As a function of b the losses are convex and piecewise linear with a kink at y_i - f_i for each point, where
-    the slope rises by c_i. Where the minimum is an interval its middle is taken, so that the answer does not depend
-    on which end a solver happened to stop at.
+    the slope rises by c_i. Where the minimum is an interval the intercept nearest to zero is taken, so that the answer
+    does not depend on which end a solver happened to stop at.
 
     Parameters
     ----------
@@ -205,8 +231,8 @@ def best_intercept(f: FloatArray, y: FloatArray, cost: FloatArray) -> float:
 
     Examples
     --------
-    >>> best_intercept(np.array([0.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))
-    -1.5
+    >>> best_intercept(np.array([0.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))    # -2 to -1
+    -1.0
     """
     kinks = y - f
     order = np.argsort(kinks, kind="stable")
@@ -217,7 +243,7 @@ def best_intercept(f: FloatArray, y: FloatArray, cost: FloatArray) -> float:
     last = len(order) - 1
     low = min(int(np.searchsorted(slope, -level)), last)
     high = min(int(np.searchsorted(slope, level, side="right")), last)
-    return float(kinks[order[low]] + kinks[order[high]]) / 2.0
+    return float(np.clip(0.0, kinks[order[low]], kinks[order[high]]))
 
 
 def dual_program(data: LPSVMData) -> Program:

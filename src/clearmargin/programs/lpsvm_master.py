@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.core.summation import weighted_sums
 from clearmargin.optim import Linear, Program, Session, Variables
-from clearmargin.programs.lpsvm import FloatArray, LPSVMData, signed_bounds, transposed_product
+from clearmargin.programs.lpsvm import Basis, FloatArray, LPSVMData, signed_bounds
 
 __all__ = ["Master"]
 
@@ -42,7 +43,7 @@ class Master:
         # In order, so that a block of all points and features is X itself.
         self._points = {"points0": np.sort(window)}
         self._features = {"features0": np.sort(features)}
-        self._taken = transposed_product(data.X, self.fixed)
+        self._taken = weighted_sums(data.X, self.fixed)
         self._session = Session(
             self._first_program(), method="dual", tol=_SOLVER_TOL, presolve=False
         )
@@ -64,6 +65,16 @@ class Master:
         b = -float(answer.duals["balance"][0]) if self.data.fit_intercept else 0.0
         return w, b, alpha
 
+    def basis(self) -> Basis | None:
+        """Where the last solution was, if its number of points on the margin is that of its unknowns."""
+        columns, rows = self._session.basic()
+        points = [index[columns[name]] for name, index in self._points.items()]
+        features = [np.delete(index, rows[name]) for name, index in self._features.items()]
+        with_intercept = self.data.fit_intercept and not len(rows["balance"])
+        basis = Basis(np.concatenate(points), np.concatenate(features), with_intercept)
+        size = len(basis.features) + int(with_intercept)
+        return basis if len(basis.points) == size else None
+
     def add_points(self, index: Index) -> None:
         """Let points into the window; their multipliers are no longer fixed."""
         if not len(index):
@@ -76,7 +87,7 @@ class Master:
         if self.data.fit_intercept:
             terms["balance"] = np.ones((1, len(index)))
         self._session.add_columns(self._columns(name), terms)
-        self._taken = transposed_product(self.data.X, self.fixed)
+        self._taken = weighted_sums(self.data.X, self.fixed)
         self._refresh_limits()
 
     def add_features(self, index: Index) -> None:

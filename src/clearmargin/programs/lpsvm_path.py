@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clearmargin.programs.lpsvm import LPSVMData, LPSVMSolution, balanced, transposed_product
+from clearmargin.core.summation import weighted_sums
+from clearmargin.programs.lpsvm import LPSVMData, LPSVMSolution, balanced
 from clearmargin.programs.lpsvm_master import Master
 from clearmargin.programs.lpsvm_sifting import grow, sift_lpsvm, steepest_features
 
@@ -42,7 +43,7 @@ def zero_penalty(data: LPSVMData) -> float:
     2.0
     """
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
-    return float(np.abs(transposed_product(data.X, data.y * u)).max(initial=0.0))
+    return float(np.abs(weighted_sums(data.X, data.y * u)).max(initial=0.0))
 
 
 class LPSVMPath:

@@ -20,6 +20,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.core.summation import linear_scores
 from clearmargin.programs.lpsvm import (
     FloatArray,
     LPSVMData,
@@ -65,7 +66,7 @@ def sweep(data: LPSVMData, solution: LPSVMSolution) -> LPSVMSolution:
         return solution
     w = solution.w.copy()
     w[dust] = 0.0
-    scores = np.asarray(data.X @ w)
+    scores = linear_scores(data.X, w)
     b = best_intercept(scores, data.y, data.cost) if data.fit_intercept else 0.0
     value = objective(data, w, b, scores=scores)
     if value > solution.objective * (1.0 + _UNNOTICED):

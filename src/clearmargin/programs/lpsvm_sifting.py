@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.core.summation import linear_scores, weighted_sums
 from clearmargin.exceptions import InfeasibleError
 from clearmargin.programs.lpsvm import (
     FloatArray,
@@ -34,7 +35,6 @@ from clearmargin.programs.lpsvm import (
     best_intercept,
     objective,
     priced_bound,
-    transposed_product,
 )
 from clearmargin.programs.lpsvm_master import Master
 from clearmargin.programs.lpsvm_polish import polish, sweep
@@ -53,6 +53,8 @@ _FIRST_FEATURES = 20
 _SAMPLE_TOL = 1e-3
 # Margins and slopes closer to their limit than this are on it: what rounding leaves after a solve to 1e-9.
 _SLACK = 1e-9
+# Few misjudged points are left where the gap is reached; what is left after so many programs is for exact steps.
+_SETTLING = 4
 # A window is never narrower: margins are of order 1.
 _NARROWEST = 0.05
 
@@ -63,6 +65,7 @@ def sift_lpsvm(
     tol: float = 1e-6,
     max_iter: int = 1_000,
     features: Index | None = None,
+    settle: bool = False,
 ) -> LPSVMSolution:
     """Solve the 1-norm SVM through masters of growing samples.
 
@@ -76,6 +79,8 @@ def sift_lpsvm(
         Most linear programs to solve at one level.
     features : ndarray of int, optional
         Features that are likely to matter.
+    settle : bool, default False
+        Whether to go on at the last level, when the gap is reached, until no point is misjudged.
 
     Returns
     -------
@@ -96,11 +101,13 @@ def sift_lpsvm(
     n_iter = 0
     for sample, is_whole in _levels(normal):
         level_tol = tol if is_whole else _SAMPLE_TOL
-        solution, features = _sift(sample, guess, width, features, level_tol, max_iter)
+        extra = _SETTLING if settle and is_whole else 0
+        solution, features = _sift(sample, guess, width, features, level_tol, max_iter, extra)
         guess = (solution.w, solution.b)
         width = _sampling_error(sample, solution)
         n_iter += solution.n_iter
-    return data.certify(solution.w, solution.b, solution.u * unit, n_iter)
+    whole = data.certify(solution.w, solution.b, solution.u * unit, n_iter)
+    return replace(whole, basis=solution.basis)
 
 
 def _levels(data: LPSVMData) -> Iterator[tuple[LPSVMData, bool]]:
@@ -141,13 +148,13 @@ def _sample(data: LPSVMData, rows: Index) -> LPSVMData:
 def steepest_features(data: LPSVMData) -> Index:
     """The features along which the losses fall fastest from w = 0, where the search starts."""
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
-    slope = np.abs(transposed_product(data.X, data.y * u))
+    slope = np.abs(weighted_sums(data.X, data.y * u))
     return np.sort(np.argsort(-slope, kind="stable")[:_FIRST_FEATURES])
 
 
 def _sampling_error(data: LPSVMData, solution: LPSVMSolution) -> float:
     """How far margins may move when the sample grows: twice the standard error of a plane of k weights."""
-    spread = float(np.std(data.X @ solution.w))
+    spread = float(np.std(linear_scores(data.X, solution.w)))
     k = np.count_nonzero(solution.w) + 1
     return max(_NARROWEST, 2.0 * spread * float(np.sqrt(k / len(data))))
 
@@ -159,6 +166,7 @@ def _sift(
     features: Index,
     tol: float,
     max_iter: int,
+    extra: int,
 ) -> tuple[LPSVMSolution, Index]:
     """Solve one level from a guess of the plane; give back the features that were needed, too."""
     while True:
@@ -169,7 +177,7 @@ def _sift(
             continue
         master = Master(data, features, window, fixed)
         try:
-            return grow(master, tol, max_iter), master.features
+            return grow(master, tol, max_iter, extra), master.features
         except InfeasibleError:
             features = master.features
 
@@ -178,7 +186,7 @@ def _judge(data: LPSVMData, guess: Plane | None, width: float) -> tuple[Index, F
     """The window of points near the margin, and the multipliers of all others."""
     if guess is not None:
         w, b = guess
-        margin = data.y * (data.X @ w + b)
+        margin = data.y * (linear_scores(data.X, w) + b)
         near = np.abs(margin - 1.0) <= width
         # A window of half the points or more saves nothing.
         if 2 * near.sum() < len(data):
@@ -186,7 +194,7 @@ def _judge(data: LPSVMData, guess: Plane | None, width: float) -> tuple[Index, F
     return np.arange(len(data)), np.zeros(len(data))
 
 
-def grow(master: Master, tol: float, max_iter: int) -> LPSVMSolution:
+def grow(master: Master, tol: float, max_iter: int, extra: int = 0) -> LPSVMSolution:
     """Solve a master and let in what it misjudged, until the certified gap is closed.
 
     Parameters
@@ -197,6 +205,8 @@ def grow(master: Master, tol: float, max_iter: int) -> LPSVMSolution:
         Relative gap to reach.
     max_iter : int
         Most linear programs to solve.
+    extra : int, default 0
+        Most linear programs to solve when the gap is reached and points are misjudged still.
 
     Returns
     -------
@@ -207,20 +217,23 @@ def grow(master: Master, tol: float, max_iter: int) -> LPSVMSolution:
     best: LPSVMSolution | None = None
     for n_iter in range(1, max_iter + 1):
         w, b, alpha = master.solve()
-        scores = np.asarray(data.X @ w)
+        scores = linear_scores(data.X, w)
         # The master's own intercept prices the points; the best one is what the plane can have.
         b_best = best_intercept(scores, data.y, data.cost) if data.fit_intercept else 0.0
         value = objective(data, w, b_best, scores=scores)
         bound, slope = priced_bound(data, data.y * alpha)
-        solution = LPSVMSolution(w, b_best, data.y * alpha, value, bound, n_iter)
+        solution = LPSVMSolution(w, b_best, data.y * alpha, value, bound, n_iter, master.basis())
         if best is None or solution.gap < best.gap:
             best = solution
         if solution.gap <= tol:
+            extra -= 1
+        if extra < 0:
             break
         points = _misjudged_points(master, data.y * (scores + b))
         features = _misjudged_features(master, slope)
         if not len(points) and not len(features):
-            best = polish(data, best)  # the plane is right; sharper multipliers may prove it
+            if best.gap > tol:
+                best = polish(data, best)  # the plane is right; sharper multipliers may prove it
             break
         master.add_points(points)
         master.add_features(features)

@@ -144,6 +144,5 @@ def make_settings(options: Options) -> Any:
     settings.presolve_enable = options.presolve
     tol = options.tol or _TOLERANCE
     settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tol
-    if options.time_limit is not None:
-        settings.time_limit = options.time_limit
+    settings.time_limit = options.seconds
     return settings

@@ -123,6 +123,14 @@ class Engine:
         # Asking HiGHS for the shape is quick; the length of the basis itself takes a Python object for each entry.
         return self._highs.getBasis(), (self._highs.getNumCol(), self._highs.getNumRow())
 
+    @property
+    def basic(self) -> NDArray[np.int64]:
+        """The basic unknowns of the last solve by position, and the basic rows r as -1 - r; none without a basis."""
+        status, basic = self._highs.getBasicVariables()
+        if status != highspy.HighsStatus.kOk:
+            return np.zeros(0, dtype=np.int64)
+        return np.asarray(basic, dtype=np.int64)
+
     def use_basis(self, place: tuple[Any, tuple[int, int]]) -> None:
         """Start the next solve from a basis, if there was one and it is of the shape of the program."""
         basis, shape = place
@@ -233,9 +241,8 @@ class Engine:
         return status
 
     def _run_once(self) -> Any:
-        if self._options.time_limit is not None:
-            # HiGHS adds up the time of all runs of one object.
-            self._set("time_limit", self._highs.getRunTime() + self._options.time_limit)
+        # HiGHS adds up the time of all runs of one object.
+        self._set("time_limit", self._highs.getRunTime() + self._options.seconds)
         self._highs.run()
         return self._highs.getModelStatus()
 
