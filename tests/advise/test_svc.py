@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from clearmargin import LPSVC, AdviceSVC, RuleExtractor, RuleSet, parse_rules
-from clearmargin.datasets import load_wbc
+from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginWarning
 
 # Much of the advice here clashes, or speaks of what the few cases do not have, on purpose.
@@ -260,3 +260,15 @@ def test_what_holds_only_within_the_range_of_the_data_is_not_called_proved():
     assert model.refined_[0].proof is None
     far = pd.DataFrame({"a": [0.9], "b": [-1000.0]})
     assert model.predict(far).tolist() == ["n"]
+
+
+@pytest.mark.parametrize("options", [{}, {"bounds": None, "scale": None}, {"scale": "standard"}])
+def test_without_refinement_the_plane_is_the_same_to_the_bit_in_any_order_of_rows(options):
+    X, y = load_pima(return_X_y=True)
+    rules = "glucose >= 140 and bmi >= 30 => tested_positive\nglucose <= 110 => tested_negative"
+    model = AdviceSVC(rules, **options).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    again = AdviceSVC(rules, **options).fit(X.iloc[order], y.iloc[order])
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    assert again.intercept_ == model.intercept_
+    assert again.objective_ == model.objective_

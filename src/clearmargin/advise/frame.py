@@ -9,14 +9,18 @@ over that box, so that one unit of weight, error or refinement means the same fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.advise.encoding import Columns, Premise
+from clearmargin.core.summation import linear_scores
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.optim.rational import exact_dot
 
 __all__ = ["Frame", "declared_ranges"]
 
@@ -85,7 +89,7 @@ class Frame:
         elif scale == "standard":
             if X is None:
                 raise InvalidValueError("scale='standard' needs data; use 'range' or None")
-            center, unit = X.mean(axis=0), X.std(axis=0)
+            center, unit = _standard(X)
         unit[unit == 0] = 1.0  # a column that never varies
         if bounds is None:
             lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
@@ -106,7 +110,7 @@ class Frame:
 
     def scaled_rows(self, D: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Rows in the scale of the frame, of unit norm."""
-        inner, limit = D * self.unit, d - D @ self.center
+        inner, limit = D * self.unit, d - linear_scores(D, self.center)
         norm = np.linalg.norm(inner, axis=1)
         return inner / norm[:, None], limit / norm
 
@@ -118,11 +122,11 @@ class Frame:
     def user_plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
         """A plane of scaled points in the user's units."""
         outer = w / self.unit
-        return outer, float(b - outer @ self.center)
+        return outer, float(Fraction(b) - exact_dot(outer, self.center))
 
     def scaled_plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
         """A plane in the user's units for scaled points."""
-        return w * self.unit, float(b + w @ self.center)
+        return w * self.unit, float(Fraction(b) + exact_dot(w, self.center))
 
     def domain_rows(self) -> tuple[FloatArray, FloatArray]:
         """The domain as rows over the columns, in the user's units; none where there are no bounds."""
@@ -135,6 +139,13 @@ class Frame:
             rows += [one, -one]
             limits += [np.ones(1), -np.ones(1)]
         return np.concatenate(rows), np.concatenate(limits)
+
+
+def _standard(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and deviation of each column, the same to the bit for any order of the rows."""
+    center = np.array([math.fsum(column) for column in X.T]) / len(X)
+    squares = (X - center) ** 2
+    return center, np.sqrt(np.array([math.fsum(column) for column in squares.T]) / len(X))
 
 
 def declared_ranges(columns: Columns) -> tuple[FloatArray, FloatArray]:

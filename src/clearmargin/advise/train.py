@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -311,6 +312,16 @@ def _can_hold(
     return True
 
 
+def _user_plane(frame: Frame, plane: AdvicePlane) -> tuple[FloatArray, float]:
+    """The plane in the user's units, rounded once where it is known exactly."""
+    if plane.exact is None:
+        return frame.user_plane(plane.w, plane.b)
+    units, centers = frame.unit.tolist(), frame.center.tolist()
+    outer = [w / Fraction(unit) for w, unit in zip(plane.exact.w, units, strict=True)]
+    moved = sum((w * Fraction(c) for w, c in zip(outer, centers, strict=True)), Fraction(0))
+    return np.array([float(w) for w in outer]), float(plane.exact.b - moved)
+
+
 def _pattern(problem: AdviceProblem, framed: FramedAdvice, sparse: bool) -> BoolArray:
     """Which entries of the left-hand sides may change: never those of categories."""
     premises = problem.premises
@@ -358,7 +369,7 @@ def _collect(
             wider = widen(framed, int(i), F[i], f[i], plane, case.sign[i])
             if wider is not None:
                 f[i], dropped[i] = wider
-    w, b = framed.frame.user_plane(plane.w, plane.b)
+    w, b = _user_plane(framed.frame, plane)
     return Training(
         framed,
         w,

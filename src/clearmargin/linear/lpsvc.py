@@ -18,9 +18,9 @@ class LPSVC(PlaneClassifier):
     """Support vector classifier with the 1-norm of the weights: sparse planes, found exactly.
 
     It minimises ``nu * sum(hinge losses) + ||w||_1``, a linear program. Small values of `nu` leave most weights at
-    exactly zero, which is what makes a plane readable. The optimum is found in exact arithmetic and rounded once, so that
-    the same table gives the same plane to the bit, whatever the processor, the number of threads and the order of the
-    rows; `gap_` says what the rounding cost.
+    exactly zero, which is what makes a plane readable. The optimum is found in exact arithmetic and rounded once, so
+    that the same table gives the same plane to the bit, whatever the processor, the number of threads and the order
+    of the rows; `gap_` says what the rounding cost.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class LPSVC(PlaneClassifier):
     Notes
     -----
     Where several planes are optimal, as with duplicated columns, the one with the lexicographically smallest
-    ``(|w_n|, ..., |w_1|, |b|)`` is returned: of equal columns the first has the weight. Costs are taken as they are given:
-    `sample_weight` and `class_weight` against a penalty of 1 / `nu`.
+    ``(|w_n|, ..., |w_1|, |b|)`` is returned: of equal columns the first has the weight. Costs are taken as they are
+    given: `sample_weight` and `class_weight` against a penalty of 1 / `nu`.
 
     Exact means that the active rows, those on the margin, are solved in rationals, and that every other row and feature
     was checked, in floating point where a bound on its error allows, else in rationals. Systems of some twenty active

@@ -266,6 +266,7 @@ class _Search:
         self._program = program
         self._columns, self._rows = list(columns), list(rows)
         self._at_upper, self._row_at_upper = at_upper.copy(), row_at_upper.copy()
+        self._is_free = np.isinf(program.lower) & np.isinf(program.upper)
         self._values = _OuterValues(program)
         self._stalled = 0
 
@@ -289,6 +290,8 @@ class _Search:
         program, signs = self._program, prices.signs()
         self._at_upper = np.where(signs == 0, self._at_upper, signs < 0)
         bound = np.where(self._at_upper, program.upper, program.lower)
+        # A free unknown outside of the basis is zero, as long as its price is.
+        bound[self._is_free & (signs == 0)] = 0.0
         bound[self._columns] = 0.0
         for r, sign in zip(self._rows, y.signs().tolist(), strict=True):
             if sign:
@@ -323,6 +326,7 @@ class _Search:
         can_enter = self._program.lower < self._program.upper
         can_enter[self._columns] = False
         moving = _Combination(self._program, rows, delta)
+        self._turn_free(moving)
         changes += prices.changes(moving, self._at_upper, can_enter, limit)
         if not changes:
             raise UndecidedError  # nothing stops the step: the program has no feasible point
@@ -332,6 +336,12 @@ class _Search:
         ties = [c[1:] for c in changes if c[0] <= least]
         is_row, entering = min(ties)
         return is_row, entering, least <= 2 * blur
+
+    def _turn_free(self, moving: _Combination) -> None:
+        """Let free unknowns enter as soon as their price moves, to whichever side."""
+        free = np.flatnonzero(self._is_free)
+        if len(free):
+            self._at_upper[free] = np.array(moving.exact(free).signs()) < 0
 
     def _row_change(self, r: int, price: Fraction, i: int, delta: Rationals) -> _Change | None:
         program, change = self._program, delta.numerators[i]
@@ -514,6 +524,8 @@ class _Checks:
         values = self._x.to_floats()
         for i, (j, value) in enumerate(zip(self._columns, values.tolist(), strict=True)):
             for side, limit in ((_LOW, program.lower[j]), (_HIGH, program.upper[j])):
+                if np.isinf(limit):
+                    continue
                 excess = side * (value - limit)
                 if excess < -4.0 * _EPS * max(abs(value), abs(limit)):
                     continue

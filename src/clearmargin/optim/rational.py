@@ -207,8 +207,9 @@ class Rationals:
         )
 
     def fraction(self, i: int) -> Fraction:
-        """A value; the middle of its range where it is not exact."""
-        return Fraction(self.numerators[i], self.denominator)
+        """A value; the middle of its range where it is not exact, and 0 where that is in the range."""
+        number = self.numerators[i]
+        return Fraction(number if abs(number) > self.error else 0, self.denominator)
 
     def to_floats(self) -> FloatArray:
         """The nearest floats; a value within its error of a tie between two floats counts as that tie."""

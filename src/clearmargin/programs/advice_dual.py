@@ -25,7 +25,8 @@ import numpy as np
 from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, UnboundedError
-from clearmargin.optim import Linear, Program, Solution, Variables, solve
+from clearmargin.optim import Linear, Program, Session, Solution, Variables
+from clearmargin.programs.advice_exact import exact_advice
 from clearmargin.programs.advice_svm import AdvicePlane, AdviceProblem, FloatArray
 from clearmargin.programs.lpsvm import LPSVMData, signed_bounds
 from clearmargin.programs.lpsvm_solve import solve_lpsvm
@@ -118,7 +119,8 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
     Returns
     -------
     AdvicePlane
-        The solution.
+        The exact optimum, rounded once, the same to the bit for any order of the points; where that would take too
+        long, the solution of the solver.
 
     Raises
     ------
@@ -135,12 +137,13 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
     >>> plane.w.round(9).tolist(), round(plane.b, 9), round(plane.objective, 9)
     ([1.0], -2.0, 1.0)
     """
-    try:
-        solution = solve(advice_dual(problem), method="dual", tol=1e-9, explain=False)
-    except UnboundedError:
-        # Zero is always feasible, so that the dual of a contradiction is unbounded.
-        raise InfeasibleError("the advice that must hold contradicts itself") from None
-    return read_dual(problem, solution)
+    with Session(advice_dual(problem), method="dual", tol=1e-9) as session:
+        try:
+            solution = session.solve(explain=False)
+        except UnboundedError:
+            # Zero is always feasible, so that the dual of a contradiction is unbounded.
+            raise InfeasibleError("the advice that must hold contradicts itself") from None
+        return exact_advice(problem, session, solution) or read_dual(problem, solution)
 
 
 def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:

@@ -25,18 +25,29 @@ with |w| written as p + q, where w = p - q.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clearmargin.core.summation import linear_scores
 from clearmargin.optim import Linear, Program, Solution, Variables
 
-__all__ = ["AdvicePlane", "AdviceProblem", "Boxes", "Premises", "advice_program", "read_plane"]
+__all__ = [
+    "AdvicePlane",
+    "AdviceProblem",
+    "Boxes",
+    "ExactPlane",
+    "Premises",
+    "advice_program",
+    "read_plane",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -189,7 +200,8 @@ class Boxes:
 
     def errors(self, w: FloatArray, b: float) -> FloatArray:
         """The least zeta of each box."""
-        worst = self.sign * (self.center @ w + b) - self.half @ np.abs(w)
+        inner = linear_scores(self.center, w) + b
+        worst = self.sign * inner - linear_scores(self.half, np.abs(w))
         return np.asarray(np.maximum(0.0, 1.0 - worst))
 
 
@@ -224,8 +236,9 @@ class AdviceProblem:
 
     def data_loss(self, w: FloatArray, b: float) -> float:
         """Hinge losses of the points and the penalty of the weights."""
-        hinge = np.maximum(0.0, 1.0 - self.y * (self.X @ w + b))
-        return float(self.cost @ hinge + np.abs(w).sum())
+        hinge = np.maximum(0.0, 1.0 - self.y * (linear_scores(self.X, w) + b))
+        # A sum that does not depend on the order of the points.
+        return math.fsum(self.cost * hinge) + float(np.abs(w).sum())
 
     def objective(self, w: FloatArray, b: float, u: FloatArray) -> float:
         """Value of the program at a plane and multipliers, every error as small as they allow."""
@@ -239,6 +252,13 @@ class AdviceProblem:
             soft = np.isfinite(cost)
             total += float(cost[soft] @ error[soft])
         return total
+
+
+class ExactPlane(NamedTuple):
+    """Weights and intercept as rationals."""
+
+    w: tuple[Fraction, ...]
+    b: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +275,15 @@ class AdvicePlane:
         Multipliers of the rows of the general premises.
     objective : float
         Value of the program.
+    exact : ExactPlane, optional
+        The plane before it was rounded, where it is known.
     """
 
     w: FloatArray
     b: float
     u: FloatArray
     objective: float
+    exact: ExactPlane | None = None
 
 
 def plane_blocks(problem: AdviceProblem) -> list[Variables | Linear]:
