@@ -207,9 +207,12 @@ class Rationals:
         )
 
     def fraction(self, i: int) -> Fraction:
-        """A value; the middle of its range where it is not exact, and 0 where that is in the range."""
+        """A value; where it is not exact, a short number in its range, the same for all that is equal within it."""
         number = self.numerators[i]
-        return Fraction(number if abs(number) > self.error else 0, self.denominator)
+        if self.error:
+            places = self.error.bit_length() + _SPARE
+            number = (number + (1 << (places - 1))) >> places << places
+        return Fraction(number, self.denominator)
 
     def to_floats(self) -> FloatArray:
         """The nearest floats; a value within its error of a tie between two floats counts as that tie."""
