@@ -207,7 +207,11 @@ class Rationals:
         )
 
     def fraction(self, i: int) -> Fraction:
-        """A value; where it is not exact, a short number in its range, the same for all that is equal within it."""
+        """A value; the middle of its range where it is not exact."""
+        return Fraction(self.numerators[i], self.denominator)
+
+    def short_fraction(self, i: int) -> Fraction:
+        """A value; where it is not exact, a short number near it, the same for all values that are equal to it."""
         number = self.numerators[i]
         if self.error:
             places = self.error.bit_length() + _SPARE

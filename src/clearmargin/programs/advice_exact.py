@@ -95,7 +95,7 @@ def _ranks(
 def _plane(problem: AdviceProblem, vertex: ExactVertex, places: dict[str, slice]) -> AdvicePlane:
     """Read plane and multipliers out of the multipliers of the rows, as `read_dual` does."""
     n = problem.n_features
-    values = {r: -vertex.y.fraction(i) for i, r in enumerate(vertex.rows)}
+    values = {r: -vertex.y.short_fraction(i) for i, r in enumerate(vertex.rows)}
     rounded = dict(zip(vertex.rows, vertex.y.to_floats().tolist(), strict=True))
     w, u = [Fraction(0)] * n, np.zeros(len(problem.premises.d))
     for name in ("weights", "above", "below"):
