@@ -120,8 +120,9 @@ class Box(Value):
             raise InvalidValueError("a box cannot start at inf or end at -inf")
         low_closed = bool_array(lower_closed, "lower_closed", shape=low.shape) | (low == -math.inf)
         high_closed = bool_array(upper_closed, "upper_closed", shape=low.shape) | (high == math.inf)
-        arrays = np.stack([low, high]), np.stack([low_closed, high_closed])
-        self._fill(len(low), None, arrays, _as_sets(sets), missing, known)
+        bounds, closed = np.empty((2, len(low))), np.empty((2, len(low)), dtype=np.bool_)
+        bounds[0], bounds[1], closed[0], closed[1] = low, high, low_closed, high_closed
+        self._fill(len(low), None, (bounds, closed), _as_sets(sets), missing, known)
 
     def _fill(
         self,
@@ -262,14 +263,15 @@ class Box(Value):
 
     def interval(self, feature: int) -> Interval:
         """The interval of one feature."""
-        place = _as_index(feature, self.n_features)
+        place = feature
         if self._arrays is not None:
             bounds, closed = self._arrays
-        elif self.has_bounds(place):
-            features, bounds, closed = self.entries
-            place = int(np.searchsorted(features, place))
         else:
-            return Interval(-math.inf, math.inf)
+            features, bounds, closed = self.entries
+            index = _as_index(feature, self.n_features)
+            if not self.has_bounds(index):
+                return Interval(-math.inf, math.inf)
+            place = int(np.searchsorted(features, index))
         return Interval.from_flags(*bounds[:, place].tolist(), *closed[:, place].tolist())
 
     @property
