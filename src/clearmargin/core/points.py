@@ -37,7 +37,7 @@ def as_points(X: ArrayLike, n_features: int) -> FloatArray:
 
 
 def is_point(points: FloatArray) -> BoolArray:
-    """Tell for each row whether all its values are known; a row with NaN is no point of the space."""
+    """Tell for each row whether all its values are known, so that a plane or a kernel machine has a score for it."""
     # A sum is NaN when a term is (or when infinities cancel): mostly one number tells that nothing is missing.
     with np.errstate(invalid="ignore", over="ignore"):
         if not np.isnan(points.sum()):
