@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC, LinearSVC
 
 import clearmargin
+import clearmargin.report
 from clearmargin import (
     LPSVC,
     LPSVCCV,
@@ -371,6 +372,28 @@ HINTS: dict[str, Hint] = {
         lambda: (
             RuleExtractor(OneVsRestClassifier(LPSVC())).fit(X, THREE).explain(X.iloc[0], "central")
         ),
+    ),
+    "needs data; use 'range' or None": hint(
+        lambda: AdviceSVC("age > 50 => ill\nage < 30 => well", scale="standard").fit(None, None),
+        lambda: AdviceSVC("age > 50 => ill\nage < 30 => well", scale=None).fit(None, None),
+        lambda: AdviceSVC("age > 50 => ill\nage < 30 => well", scale="range").fit(None, None),
+    ),
+    "raise budget, or use certify=False": hint(
+        None, lambda: SupportVectorRules(SVC(), certify=False).fit(X, Y)
+    ),
+    "says how cases are put into folds; leave it out with cv=None": hint(
+        lambda: clearmargin.report.report(LPSVC(), X, Y, cv=None, groups=np.arange(60)),
+        lambda: clearmargin.report.report(LPSVC(), X, Y, cv=None),
+    ),
+    "leave them at their defaults": hint(
+        lambda: RuleExtractor(OneVsRestClassifier(LPSVC()), max_conditions=2).fit(X, THREE),
+        lambda: RuleExtractor(OneVsRestClassifier(LPSVC())).fit(X, THREE),
+    ),
+    "give X, whose range is the unit, or bounds, or costs=": hint(
+        lambda: recourse(LPSVC().fit(X, Y), X.iloc[0], actionable=["bmi"]),
+        lambda: recourse(LPSVC().fit(X, Y), X.iloc[0], actionable=["bmi"], X=X),
+        lambda: recourse(LPSVC().fit(X, Y), X.iloc[0], actionable={"bmi": (10, 60)}),
+        lambda: recourse(LPSVC().fit(X, Y), X.iloc[0], actionable=["bmi"], costs={"bmi": 1}),
     ),
     "a distance threshold goes with partition='ecm'": hint(
         lambda: SVMTreeClassifier(partition="kmeans", scale=0.5).fit(X, Y),
