@@ -140,3 +140,12 @@ def test_what_is_proved_is_what_fractions_say():
             with pytest.warns(UncertifiedWarning, match="1 of 1 rules"):
                 assert check_proofs(model, rules)[0].proof is None
     assert found == {True, False}
+
+
+def test_a_rule_on_a_missing_value_stays_stated():
+    space = FeatureSpace(["a"])
+    rule = Rule(Box([-np.inf], [np.inf], missing=[0]), "yes", proof="stated")
+    model = Planes(
+        RuleSet([], space, ["no", "yes"]), [[1.0]], [0.0], facts={"declared_ranges": "[]"}
+    )
+    assert check_proofs(model, RuleSet([rule], space, ["no", "yes"]))[0].proof == "stated"

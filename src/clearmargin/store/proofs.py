@@ -39,8 +39,9 @@ def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
     -------
     RuleSet
         The same rules; "stated" has become "proved", or nothing where the model contradicts it, with a warning. It
-        stays where the premise has linear conditions, which are not decided here, and where the file is one of an
-        earlier version that does not say which ranges were declared, and the rule is true within all of them.
+        stays where the premise has linear conditions or asks for a missing value, which is not decided here, and where
+        the file is one of an earlier version that does not say which ranges were declared, and the rule is true within
+        all of them.
 
     Examples
     --------
@@ -59,10 +60,11 @@ def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
     checked, refuted = [], []
     for k, rule in enumerate(rules):
         proof: Proof | None = rule.proof
-        if proof == "stated" and isinstance(rule.region, Box) and rule.label in place:
-            proof = _decide(
-                domain, _encoded(rule.region, model.encoding_), regions[place[rule.label]]
-            )
+        region = rule.region
+        is_asked = proof == "stated" and rule.label in place
+        # A case without a value has no place beside a plane.
+        if is_asked and isinstance(region, Box) and not region.missing:
+            proof = _decide(domain, _encoded(region, model.encoding_), regions[place[rule.label]])
             if proof == "stated" and DECLARED_RANGES in (model.facts or {}):
                 proof = None
             refuted += [k] if proof is None else []
