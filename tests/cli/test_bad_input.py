@@ -142,8 +142,8 @@ CASES = [
         ["rank", "three.csv", "--target", "outcome"],
         "a ranking is for two; choose one with --positive",
     ),
-    (["rank", "gaps.csv", "--target", "outcome"], "6 rows are too few"),
-    (["rank", *TRAIN[1:], "--min-leverage", "3"], "min_leverage must be a number above 0"),
+    (["rank", "gaps.csv", "--target", "outcome"], "--top 0.05 of 6 rows is not even one row"),
+    (["rank", *TRAIN[1:], "--min-leverage", "3"], "--min-leverage must be a number above 0 and at most 0.25, not 3.0"),
     # rules and advice
     (["check", "missing.rules"], "missing.rules: no such file or directory"),
     (["check", "none.rules"], "none.rules has no rules"),
@@ -171,7 +171,7 @@ CASES = [
         "3 classes, and advice is for two; choose one with --positive",
     ),
     (["predict", "three.csv", "--rules", "unknown.rules"], "no column 'agee'; did you mean 'age'?"),
-    (["predict", "patients.csv", "--rules", "text.rules"], "column 'smoker', row 0: 'no' is not a"),
+    (["predict", "patients.csv", "--rules", "text.rules"], "column 'smoker', row 1: 'no' is not a"),
     (["predict", "patients.csv"], "one of the arguments --rules --model is required"),
     (
         ["predict", "patients.csv", "--rules", "advice.rules", "--default", "dead"],

@@ -14,6 +14,7 @@ _PHRASES = (
     (r"a finite mu\b", "a finite --mu"),
     (r"pass overwrite=True", "add --force"),
     (r"exclude=\[(.+?)\]", r"--drop \1"),
+    (r", or 'shuffled'(?=, not )", ""),
     (r"\bset refine=None", "leave out --refine"),
     (r"more than tol=(\S+?):", r"more than the tolerance \1:"),
     (r"after max_iter=(\d+) steps", r"after \1 steps"),
