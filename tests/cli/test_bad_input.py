@@ -143,7 +143,10 @@ CASES = [
         "a ranking is for two; choose one with --positive",
     ),
     (["rank", "gaps.csv", "--target", "outcome"], "--top 0.05 of 6 rows is not even one row"),
-    (["rank", *TRAIN[1:], "--min-leverage", "3"], "--min-leverage must be a number above 0 and at most 0.25, not 3.0"),
+    (
+        ["rank", *TRAIN[1:], "--min-leverage", "3"],
+        "--min-leverage must be a number above 0 and at most 0.25, not 3.0",
+    ),
     # rules and advice
     (["check", "missing.rules"], "missing.rules: no such file or directory"),
     (["check", "none.rules"], "none.rules has no rules"),
