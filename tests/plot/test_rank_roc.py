@@ -27,7 +27,7 @@ def test_the_curve_is_that_of_the_contrast(pima):
     np.testing.assert_array_equal(curve.get_xdata(), pima.roc_[0])
     np.testing.assert_array_equal(curve.get_ydata(), pima.roc_[1])
     assert key_of(display.ax_.get_legend()) == [
-        f"ranking, AUC = {pima.auc_:.3f}",
+        f"ranking, AUC = {pima.auc_:.3f} on its training rows",
         "Top (n = 38)",
         "Bottom (n = 38)",
         "by chance",
@@ -106,7 +106,7 @@ def test_only_a_perfect_ranking_has_an_area_of_one():
     curve = {"fpr": np.array([0.0, 1.0]), "tpr": np.array([0.0, 1.0]), "ranks": np.array([0.0, 9])}
     for auc, text in ((1.0, "1.000"), (0.99999, "0.999"), (0.5, "0.500")):
         display = RankRocDisplay(auc=auc, n_top=2, n_bottom=2, **curve).plot()
-        assert key_of(display.ax_.get_legend())[0] == f"ranking, AUC = {text}"
+        assert key_of(display.ax_.get_legend())[0] == f"ranking, AUC = {text} on its training rows"
 
 
 def test_a_contrast_without_labels_has_no_curve(single):

@@ -119,8 +119,8 @@ def _trust(summary: Summary) -> list[str]:
         margin = "" if error is None else f" (standard error {100 * error:.1f} percentage points)"
         said.append(
             f"On cases not seen in training, {share_text(figure['part'], figure['whole'])} of the answers are "
-            f"right{margin}, in {check['folds']}-fold cross-validation; always saying {plain(common['class'])} would "
-            f"be right on {share_text(common['part'], common['whole'])}."
+            f"right{margin}, in cross-validation ({check['folds']} {check['how']}); always saying "
+            f"{plain(common['class'])} would be right on {share_text(common['part'], common['whole'])}."
         )
         if check["note"]:
             said.append(f"{check['note']}, which may make this figure too high.")
