@@ -295,19 +295,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all doors, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise", description=__doc__)
     parser.add_argument("--tables", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=80)
     parser.add_argument("--columns", type=int, default=10)
     parser.add_argument("--no-page", action="store_true")
     given = parser.parse_args(arguments)
     sections = []
     with tempfile.TemporaryDirectory() as name:
-        folders = [Path(name) / str(seed) for seed in range(given.tables)]
-        for folder in folders:
+        tables = []
+        for seed in range(given.first_seed, given.first_seed + given.tables):
+            folder = Path(name) / str(seed)
             folder.mkdir()
-        tables = [
-            make_noise(seed, given.rows, given.columns, folder)
-            for seed, folder in enumerate(folders)
-        ]
+            tables.append(make_noise(seed, given.rows, given.columns, folder))
         for title, doors in (
             ("Figures on rows not seen", DOORS),
             ("Best scores of searches, which are printed nowhere", BEST_SCORES),

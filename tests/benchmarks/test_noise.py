@@ -10,6 +10,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from clearmargin import LPSVC, LPSVCCV
 
+pytestmark = pytest.mark.filterwarnings("ignore:no plane")
+
 # The others take seconds a table: `make noise` asks them, and tests/cli/test_unseen.py compares the choice of nu and
 # features in folds with scikit-learn's.
 _SLOW = {

@@ -17,7 +17,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
 from clearmargin import LPSVC, LPSVCCV, AdviceSVC, RuleExtractor
-from clearmargin.cli.datasets import load
 from clearmargin.linear.splitting import Splitting
 from clearmargin.store import load_model, save_model
 
@@ -86,12 +85,13 @@ def test_missing_values_and_categories_are_learned_anew_in_every_fold(clearmargi
 
 
 def test_the_choice_of_nu_and_features_is_repeated_in_every_fold(clearmargin, folder, monkeypatch):
-    data = load("cleveland")
-    part = Bunch(**data)
-    part.data, part.target = data.data[::5, -2:], data.target[::5]
-    part.feature_names = data.feature_names[-2:]
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(40, 2))
+    target = np.where(data[:, 0] + 0.5 * rng.normal(size=40) > 0, "yes", "no")
+    names = {"feature_names": ["a", "b"], "target_names": ["no", "yes"], "units": {}}
+    part = Bunch(data=data, target=target, DESCR="# few", **names)
     monkeypatch.setattr("clearmargin.cli.demo.load", lambda name: part)
-    said = clearmargin("demo", "cleveland", "--cv", "2", "--no-report")
+    said = clearmargin("demo", "wbc", "--cv", "2", "--no-report")
     folds = StratifiedKFold(2)
     search = LPSVCCV(rule="1se", max_features=6)
     right = cross_val_predict(search, part.data, part.target, cv=folds) == part.target
