@@ -4,12 +4,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 LOWEST := .venv-lowest
+KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 
-.PHONY: help demo test test-full test-lowest check lint types format layers bench bench-full reproduce noise docs clean
+.PHONY: help demo test test-full test-kernels test-lowest check lint types format layers bench bench-full reproduce noise docs clean
 
 help:
 	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
 	@echo "make test         run the tests (5 to 6 minutes on 2 cores)"
+	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
@@ -50,6 +52,14 @@ test: $(VENV)/.dev
 
 test-full: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(JOBS) -q
+
+# Answers do not depend on the processor. Kernels of recent ones (SkylakeX) need one that can run them:
+# `make test-kernels KERNELS="Prescott Haswell"`.
+test-kernels: $(VENV)/.dev
+	@set -e; for kernel in $(KERNELS); do \
+	  echo "with the BLAS kernels of $$kernel"; \
+	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest -n $(JOBS) -q; \
+	done
 
 # From scratch each time, on Python 3.11 or 3.12: later ones have no numpy 2.0.
 test-lowest:
