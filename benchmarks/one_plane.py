@@ -66,7 +66,7 @@ def compare() -> None:
 def exact_objective(svm: LPSVC, X: np.ndarray, y: np.ndarray) -> Fraction:
     """The objective of a plane in fractions."""
     w = [Fraction(v) for v in svm.coef_[0].tolist()]
-    total = sum(abs(v) for v in w)
+    total = sum((abs(v) for v in w), Fraction(0))
     for row, is_positive in zip(X.tolist(), y.tolist(), strict=True):
         f = sum(a * Fraction(v) for a, v in zip(w, row, strict=True)) + Fraction(svm.intercept_[0])
         total += Fraction(svm.nu) * max(Fraction(0), 1 - (f if is_positive else -f))
