@@ -278,3 +278,12 @@ def test_a_ranking_of_noise_is_not_praised(clearmargin, noise):
     by_time = clearmargin(*words, "--drop", "patient", "--time", "day", "--cv", "3")
     assert "on the others (mean of 3 folds by time, each tested after" in by_time.out
     assert "Nothing is confirmed" in clearmargin(*words, "--cv", "none").out
+
+
+def test_a_column_of_dates_in_a_parquet_file_tells_the_time(clearmargin, folder):
+    table = pd.read_csv("patients.csv").assign(visit=pd.date_range("2024-01-01", periods=24))
+    table["visit"] = table["visit"].sample(frac=1.0, random_state=0).to_numpy()
+    table.to_parquet("visits.parquet")
+    words = ("rules", "visits.parquet", "--target", "outcome", "--nu", "1", "--cv", "2")
+    said = clearmargin(*words, "--time", "visit")
+    assert "folds by time, each tested after training on all earlier rows" in said.out

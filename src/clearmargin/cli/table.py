@@ -187,13 +187,15 @@ def _read_parquet(
     for name in stored.columns:
         if str(name) not in wanted and str(name) not in dropped:
             _note_large_integers(source, str(name), stored[name], console)
-    # What is dropped afterwards may hold anything.
-    return {
-        str(name): np.zeros(len(stored))
-        if str(name) in dropped
-        else _plain(source, str(name), stored[name], str(name) in wanted)
-        for name in stored.columns
-    }
+    columns = {}
+    for name in map(str, stored.columns):
+        if name in dropped:  # it may hold anything
+            columns[name] = np.zeros(len(stored))
+        elif name == getattr(arguments, "time", None) and stored[name].dtype.kind == "M":
+            columns[name] = stored[name]  # says how rows are split, and is no feature
+        else:
+            columns[name] = _plain(source, name, stored[name], name in wanted)
+    return columns
 
 
 def _note_large_integers(source: Source, name: str, column: Any, console: Console) -> None:
