@@ -151,3 +151,13 @@ def test_prediction_asks_for_a_fit_and_for_the_same_features():
         model.predict([[1.0, 2.0, 3.0]])
     with pytest.raises(DataError, match="X contains NaN in row 1, column 'x1'"):
         model.predict([[1.0, np.nan]])
+
+
+def test_a_tree_is_the_same_in_each_run_by_default():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = (np.sin(3 * X[:, 0]) + X[:, 1] > 0).astype(int)
+    trees = [str(SVMTreeClassifier().fit(X, y).exact_rules_) for _ in range(3)]
+    assert len(set(trees)) == 1
+    other = {str(SVMTreeClassifier(random_state=seed).fit(X, y).exact_rules_) for seed in range(4)}
+    assert len(other) > 1
