@@ -1,7 +1,9 @@
 """Every backend against every sample, and what stands in the way of an optimum."""
 
+import contextlib
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,6 +15,7 @@ from clearmargin.exceptions import (
     InvalidValueError,
     MissingDependencyError,
     NumericalError,
+    SolverError,
     TimeLimitError,
     UnboundedError,
 )
@@ -20,6 +23,7 @@ from clearmargin.optim import Cone, Linear, Program, Quadratic, Variables, solve
 from clearmargin.optim import backends as registry
 from clearmargin.optim.backends import clarabel as clarabel_backend
 from clearmargin.optim.backends import highs as highs_backend
+from clearmargin.optim.options import Options
 
 
 def test_every_backend_finds_the_known_optimum_of_every_sample(sample, backend):
@@ -291,3 +295,26 @@ def test_solving_prints_nothing(wyndor, disc, knapsack, capfd):
     for program in (wyndor, disc, knapsack):
         solve(program)
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_interior_point_method_that_goes_round_in_circles_ends_in_time():
+    rng = np.random.default_rng(8)
+    Z = rng.integers(-2000, 2000, size=(20, 2)) / 1024
+    y = np.where(Z.sum(1) + 0.5 * rng.normal(size=20) > 0, 1.0, -1.0)
+    far = Z + 2.0**30
+    low, high = np.where(y > 0, 0.0, -100.0), np.where(y > 0, 100.0, 0.0)
+    blocks = [
+        Variables("alpha", 20, low, high, cost=-y),
+        Linear("features", {"alpha": far.T}, -1.0, 1.0),
+        Linear("balance", {"alpha": 1.0}, 0.0, 0.0),
+    ]
+    start = time.perf_counter()
+    # HiGHS 1.15 would not end; another version may fail or find the optimum.
+    with contextlib.suppress(SolverError):
+        solve(Program(blocks), method="ipm", tol=1e-9, time_limit=0.5, explain=False)
+    assert time.perf_counter() - start < 10.0
+
+
+def test_without_a_time_limit_there_is_one_of_ten_minutes():
+    assert Options().seconds == 600.0
+    assert Options(time_limit=3.0).seconds == 3.0

@@ -78,7 +78,7 @@ def test_the_plane_is_the_same_to_the_bit_in_any_order_of_points_and_by_any_solv
 
 
 def test_refined_and_eliminated_systems_lead_to_the_same_plane(instance, monkeypatch):
-    for seed in range(16):
+    for seed in range(8):
         data = instance(seed)
         monkeypatch.setattr(rational, "_QUICK", 1.0)
         eliminated = solve_lpsvm(data)
@@ -126,7 +126,7 @@ def test_a_gap_from_floating_point_is_never_too_small_either(seed):
 
 
 def test_weights_count_exactly_like_repetitions(instance):
-    for seed in range(12):
+    for seed in range(6):
         data = instance(seed)
         times = np.arange(len(data)) % 3 + 1
         heavy = solve_lpsvm(replace(data, cost=data.cost * times))
