@@ -39,7 +39,7 @@ CALLS = {
     "pipeline": (
         RuleExtractor(make_pipeline(ENCODE, LPSVC(nu=1.0)), max_rules=2, bounds={"age": (0, 120)}),
         X,
-        {"cv": StratifiedKFold(2, shuffle=True, random_state=4)},
+        {"cv": StratifiedKFold(2, shuffle=True, random_state=4), "cases": 0},
     ),
     "kernel": (
         SupportVectorRules(make_pipeline(StandardScaler(), SVC(C=3.0))),
