@@ -413,3 +413,10 @@ def test_a_box_without_any_whole_number_is_refused():
         DataError, match="the box is empty in 'x0': no number lies between its ends"
     ):
         certify(model, Box([1.2], [1.8]), 0, space=space)
+
+
+def test_time_that_is_up_before_the_search_begins_leaves_the_answer_open():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 4.0], [5.0, 5.0]])
+    model = SVC(gamma=0.5).fit(X, ["low", "low", "high", "high"])
+    answer = certify(model, Box([4.0, 4.0], [5.0, 5.0]), "high", time_limit=1e-12)
+    assert (answer.status, answer.witness) == ("unknown", None)

@@ -213,7 +213,7 @@ def test_what_an_extractor_refuses_is_told_and_the_others_go_on(machine):
     X, y = ring(90, seed=1)
     rules = {"plane": RuleExtractor(), "tree": SurrogateRules(method="train")}
     found = compare_extractors(machine, X, y, cv=3, extractors=rules, random_state=0)
-    assert found["plane"].failure.startswith("failed on 3 of 3 folds: InvalidValueError")
+    assert found["plane"].failure.startswith("failed on 3 of 3 folds: NotLinearError")
     assert "not linear" in found["plane"].failure
     assert np.isnan(found["plane"].mean("fidelity"))
     assert found["tree"].failure == ""

@@ -41,7 +41,7 @@ class FittedAdvice:
     Examples
     --------
     >>> from clearmargin.advise import AdviceSVC
-    >>> model = AdviceSVC("x0 >= 1 => yes").fit([[0.0], [2.0]], ["no", "yes"])
+    >>> model = AdviceSVC("x0 >= 1 => yes", lam=10).fit([[0.0], [2.0]], ["no", "yes"])
     >>> FittedAdvice.of(model).before[0].D.tolist()
     [[-1.0]]
     """

@@ -52,7 +52,7 @@ def check_agreement(
     >>> never = DummyClassifier(strategy="constant", constant="no").fit(X, ["no", "yes"])
     >>> check_agreement(never, X, X, [[plane.side(-1)], [plane.side(1)]], ["no", "yes"])
     Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: DummyClassifier does not decide as its planes do: on row 1 ...
+    clearmargin.exceptions.InvalidValueError: DummyClassifier does not decide as its planes do: on row 2 ...
     """
     if not len(points):
         return

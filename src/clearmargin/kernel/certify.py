@@ -109,6 +109,8 @@ def certify(
     'refuted'
     """
     check_whole("budget", budget, 1)
+    if time_limit is not None and not time_limit > 0.0:
+        raise InvalidValueError(f"time_limit is {time_limit}; give seconds above 0, or None")
     machine = read_machine(estimator)
     k = class_position(machine, label)
     _check_box(machine, box, space)
@@ -122,7 +124,7 @@ def certify(
     end = np.inf if time_limit is None else time.perf_counter() + time_limit
     while waiting:
         left = None if time_limit is None else max(0.0, end - time.perf_counter())
-        if nodes and (nodes >= budget or left == 0.0):
+        if left == 0.0 or (nodes and nodes >= budget):
             return Certificate("unknown", None, nodes, -np.inf)
         asked = waiting.pop()
         found = _decide_box(machine, k, asked, budget - nodes, left)
