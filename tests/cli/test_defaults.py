@@ -41,7 +41,7 @@ def test_both_doors_give_the_same_rules(clearmargin, folder):
     X, y = load_pima(return_X_y=True)
     X, y = X.iloc[:300], y.iloc[:300]
     X.assign(target=y.to_numpy()).to_csv(folder / "pima.csv", index=False)
-    shown = clearmargin("rules", "pima.csv", "--target", "target", "--json").out
+    shown = clearmargin("rules", "pima.csv", "--target", "target", "--cv", "none", "--json").out
     found = json.loads(shown)["rules"]["rules"]
     extractor = RuleExtractor().fit(X, y)
     expected = extractor.rules_.to_dict()["rules"]
@@ -89,7 +89,18 @@ def test_a_cap_is_kept_on_the_command_line_and_a_category_counts_as_one_feature(
     clearmargin, folder
 ):
     credit(400, 0).to_csv(folder / "credit.csv", index=False)
-    words = ("rules", "credit.csv", "--target", "bad", "--max-features", "6", "--max-rules", "1")
+    words = (
+        "rules",
+        "credit.csv",
+        "--target",
+        "bad",
+        "--max-features",
+        "6",
+        "--max-rules",
+        "1",
+        "--cv",
+        "none",
+    )
     shown = clearmargin(*words, "--save-model", "model.json")
     assert "nothing to do with it" not in shown.out + shown.err
     model = load_model(folder / "model.json")
@@ -102,7 +113,17 @@ def test_a_cap_is_kept_on_the_command_line_and_a_category_counts_as_one_feature(
 def test_a_cap_that_leaves_nothing_says_how_many_features_would_do(run, clearmargin, folder):
     # Nobody may be told that the columns have nothing to do with it.
     credit(400, 1).to_csv(folder / "credit.csv", index=False)
-    words = ("rules", "credit.csv", "--target", "bad", "--max-rules", "1", "--max-features")
+    words = (
+        "rules",
+        "credit.csv",
+        "--target",
+        "bad",
+        "--max-rules",
+        "1",
+        "--cv",
+        "none",
+        "--max-features",
+    )
     said = run(*words, "2").err
     assert "all planes with at most 2 features are constant" in said
     assert "try --max-features 10" in said

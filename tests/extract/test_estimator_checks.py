@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin import RuleExtractor
@@ -14,7 +13,7 @@ def _few_folds(monkeypatch):
     monkeypatch.setattr(default_machine, "FOLDS", 2)
 
 
-@parametrize_with_checks([RuleExtractor(LogisticRegression()), RuleExtractor()])
+@parametrize_with_checks([RuleExtractor()])
 # Some checks bring ten columns, and a plane with ten weights deserves the warning.
 @pytest.mark.filterwarnings("ignore:the plane has:clearmargin.exceptions.ClearmarginWarning")
 # Others bring labels drawn at random, where no plane beats a constant prediction.

@@ -30,8 +30,7 @@ from clearmargin.tree import SVMTreeClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
 
-LENGTHS = (10, 40)
-COUNTS = (3, 12)
+SIZES = ((10, 12), (40, 3), (40, 12))  # length of names, number of features
 STEMS = ("mean glucose", "worst_value", "Resting blood pressure", "serum.chol", "compactness")
 
 
@@ -134,8 +133,7 @@ DRAW = {
 }
 
 
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("length", "count"), SIZES)
 @pytest.mark.parametrize("kind", DRAW)
 def test_nothing_is_cut_off_and_nothing_overlaps(kind, length, count, check_legible):
     check_legible(DRAW[kind](length, count).figure_)

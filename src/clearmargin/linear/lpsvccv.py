@@ -33,6 +33,7 @@ from clearmargin.linear.path_scores import (
     Fold,
     Grid,
     Tried,
+    accuracy,
     choose_plane,
     count_features,
     features_within,
@@ -250,8 +251,7 @@ class LPSVCCV(PlaneClassifier):
         path = LPSVMPath(data, tol=self.tol)
         groups = task.groups[columns]
         grid = Grid(self._grid(path, data), self._cap(), task.groups)
-        solved = [sparse.csr_array(path.solve(1.0 / nu).w[None, :]) for nu in grid.nus]
-        planes = sparse.vstack(solved, format="csr")
+        planes = sparse.csr_array(np.array([path.solve(1.0 / nu).w for nu in grid.nus]))
         scored = self._score_folds(task, in_folds, grid)
         scores = np.array([scores for scores, _ in scored]).T
         return Tried(
@@ -374,7 +374,8 @@ class LPSVCCV(PlaneClassifier):
     def _score_folds(
         self, task: _Task, in_folds: Sequence[IntArray], grid: Grid
     ) -> list[tuple[list[float], IntArray]]:
-        scorer, classes = self._scorer(), task.labels.classes
+        scorer = accuracy if self.scoring in (None, "accuracy") else self._scorer()
+        classes = task.labels.classes
         jobs = (
             delayed(score_fold)(self._fold(task, split, columns), grid, self.tol, scorer, classes)
             for split, columns in zip(task.splits, in_folds, strict=True)
