@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
-from clearmargin import LPSVC, FeatureSpace, RuleExtractor
+from clearmargin import LPSVC, LPSVCCV, FeatureSpace, RuleExtractor
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 
 RNG = np.random.default_rng(7)
@@ -98,6 +98,16 @@ def test_a_constant_plane_has_no_rules():
         InvalidValueError, match=r"plane is constant: all weights are zero, .*less regularisation"
     ):
         RuleExtractor(LPSVC(nu=1e-9)).fit(X, Y)
+
+
+def test_a_constant_plane_of_a_search_is_not_blamed_on_a_nu_that_nobody_set():
+    rng = np.random.default_rng(1)
+    noise, labels = rng.normal(size=(80, 4)), np.arange(80) % 2
+    with (
+        pytest.warns(ClearmarginWarning, match="no plane with at most 1 feature beats a constant"),
+        pytest.raises(InvalidValueError, match="or, if a search chose that, on features with a"),
+    ):
+        RuleExtractor(LPSVCCV(max_features=1, rule="1se")).fit(noise, labels)
 
 
 def test_many_features_are_warned_of(oracle):

@@ -1,4 +1,4 @@
-"""Is this a plane that boxes can be put on."""
+"""Check that a hyperplane has weights, and not too many for boxes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ def check_plane(surface: Surface) -> None:
     if not weights.any():
         raise InvalidValueError(
             "the model's plane is constant: all weights are zero, so it says the same everywhere and there are no "
-            "rules to extract; train it with less regularisation (a larger nu or C)"
+            "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
+            "features with a linear relation to the classes"
         )
-    most = int(np.count_nonzero(weights, axis=1).max())
+    # A category is one 0/1 column for each of its values, and one condition of a rule.
+    sources = np.array([source.feature for source in surface.sources])
+    most = max(len(np.unique(sources[row != 0])) for row in weights)
     if most > _MANY_FEATURES:
         warnings.warn(
             f"the plane has {most} features with a weight; boxes cover little of what lies below such a plane. A "

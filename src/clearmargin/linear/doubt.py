@@ -91,7 +91,7 @@ class Doubt:
 
     def finding(self) -> str:
         """Say what was found."""
-        few = f" with at most {self.cap:.0f} features" if np.isfinite(self.cap) else ""
+        few = f" with at most {_features(self.cap)}" if np.isfinite(self.cap) else ""
         found = (
             f"no plane{few} beats a constant one by more than one standard error (mean score of the constant plane "
             f"{self.constant_score:.3f} in {self.folds} folds)"
@@ -104,4 +104,8 @@ class Doubt:
         """Say what may be the reason, and what to do where more features help."""
         if self.more_features is None:
             return "The features may have no linear relation to the classes."
-        return f"One with {self.more_features} features has {self.more_score:.3f}: {more}."
+        return f"One with {_features(self.more_features)} has {self.more_score:.3f}: {more}."
+
+
+def _features(count: float) -> str:
+    return f"{count:.0f} feature{'' if count == 1 else 's'}"
