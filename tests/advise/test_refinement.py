@@ -293,3 +293,39 @@ def test_a_rule_that_refinement_cannot_move_says_why(method):
         == 4
     )
     assert not any(rule.stuck for rule in AdviceSVC(advice).fit(X, y).outcome_)
+
+
+def test_a_rule_that_is_too_dear_to_move_says_so():
+    """Two rules that share a value of cell size: at the default cost of changes neither moves, at a tenth one does."""
+    X, y = load_wbc(return_X_y=True, as_frame=True)
+    size = "uniformity_of_cell_size"
+    advice = f"{size} <= 3 and bare_nuclei <= 3 => benign\n{size} >= 3 => malignant"
+    words = "  refine  left as it was: changing it costs more than refinement found to gain by it"
+
+    def outcome(**options):
+        with pytest.warns(ClearmarginWarning, match="deserves a look"):
+            return AdviceSVC(advice, **options).fit(X, y).outcome_
+
+    dear, cheap = outcome(refine="translate"), outcome(refine="translate", nu=0.1)
+    kept = outcome()
+    assert [words in str(rule) for rule in dear] == [True, True]
+    assert [rule.standing for rule in dear] == ["contradicted", "contradicted"]
+    assert cheap[0].verdict == "refined"
+    assert words not in str(cheap[0])
+    assert "  refine  " not in str(kept)
+
+
+@pytest.mark.parametrize("method", ["slp", "sqp"])
+def test_intervals_around_turned_rules_end_at_whole_numbers(method):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"age": rng.integers(18, 90, 120), "visits": rng.integers(1, 12, 120)})
+    X = X.assign(other=rng.normal(size=120).round(2))
+    y = X["age"] / 20 + X["visits"] / 3 + X["other"] + 0.3 * rng.normal(size=120) > 5
+    outcome = AdviceSVC("visits <= 4 => false\nage >= 60 => true", refine=method, nu=0.05)
+    found = [rule for rule in outcome.fit(X, y).outcome_ if rule.intervals is not None]
+    assert found
+    for rule in found:
+        box = rule.intervals.region
+        ends = np.concatenate([np.asarray(box.lower), np.asarray(box.upper)])
+        ends = ends[np.isfinite(ends)]
+        assert (ends == np.round(ends)).all()

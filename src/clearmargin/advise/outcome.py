@@ -41,6 +41,10 @@ _STUCK = (
     "nothing to move: no bound of the rule decides its lowest score, since the model gives the features of the rule no "
     "weight, or one that speaks for the rule; other conditions would be needed"
 )
+_UNMOVED = (
+    "left as it was: changing it costs more than refinement found to gain by it; a smaller cost of changes (nu) may "
+    "let it move"
+)
 # Scores closer to zero are zero up to what solvers leave behind.
 _ON_THE_PLANE = 1e-6
 
@@ -124,6 +128,8 @@ class RuleOutcome:
         The rule before and after in the rule language.
     text_intervals : str
         `intervals` in the rule language; empty where there are none.
+    unmoved : bool, default False
+        Whether refinement was asked for and left the rule as it was, for whatever reason.
 
     Examples
     --------
@@ -151,6 +157,7 @@ class RuleOutcome:
     text_before: str
     text_after: str
     text_intervals: str = ""
+    unmoved: bool = False
 
     @property
     def holds(self) -> bool:
@@ -251,6 +258,8 @@ class RuleOutcome:
         lines.append(f"  holds   {self.guarantee}")
         if self.stuck and not self.holds:
             lines.append(f"  refine  {_STUCK}")
+        elif self.unmoved and self.standing == "contradicted":
+            lines.append(f"  refine  {_UNMOVED}")
         return "\n".join(lines)
 
 

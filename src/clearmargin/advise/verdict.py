@@ -81,7 +81,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
         is_out = bool(training.framed.empty[i] or training.rejected[i])
         now = _stats(case, premise, i, predicted)
         standing = None if is_out else _standing(found, now)
-        intervals = _intervals(case, i, read[i], premise, training, after)
+        intervals = _intervals(case, i, read[i], premise, training, possible, after)
         seen = (training.w != 0) | (premise.D != 0).any(axis=0)
         outcomes.append(
             RuleOutcome(
@@ -98,6 +98,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 near=_count_near(case, found.witness, seen, frame),
                 floor=found.floor if found.is_proved else None,
                 stuck=_is_stuck(case, training, i, bool(read[i].changed.any())),
+                unmoved=training.was_tried and not read[i].changed.any(),
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
@@ -239,7 +240,13 @@ def _bound(row: FloatArray, limit: float, expert: int, medians: FloatArray) -> f
 
 
 def _intervals(
-    case: AdviceCase, i: int, rows: ReadRows, premise: Premise, training: Training, after: Rule
+    case: AdviceCase,
+    i: int,
+    rows: ReadRows,
+    premise: Premise,
+    training: Training,
+    possible: Possible,
+    after: Rule,
 ) -> Rule | None:
     """The tightest intervals on the features of the rule, where some condition was turned."""
     if not (rows.turned & rows.A.any(axis=1)).any():
@@ -247,15 +254,18 @@ def _intervals(
     frame, before = training.framed.frame, case.premises[i]
     used = np.flatnonzero((before.D[before.own] != 0).any(axis=0))
     lower, upper = tight_intervals(premise, frame, used)
+    whole = possible.seen.space.integer[used]
+    slack = 1e-6 * frame.unit[used]  # the solver's tolerance
+    lower = np.where(whole, np.ceil(lower - slack), lower)
+    upper = np.where(whole, np.floor(upper + slack), upper)
     if (lower > upper).any():
-        return None  # refined until less than the solver's tolerance was left
+        return None  # refined until no whole number, or less than the solver's tolerance, was left
     feature = {column: j for j, column in case.columns.numbers.items()}
     bounds = {}
     for k, column in enumerate(used.tolist()):
         # A bound at the end of the domain is none, up to the solver's tolerance.
-        slack = 1e-6 * frame.unit[column]
-        low = lower[k] if lower[k] > frame.lower[column] + slack else -np.inf
-        high = upper[k] if upper[k] < frame.upper[column] - slack else np.inf
+        low = lower[k] if lower[k] > frame.lower[column] + slack[k] else -np.inf
+        high = upper[k] if upper[k] < frame.upper[column] - slack[k] else np.inf
         if low > -np.inf or high < np.inf:
             bounds[feature[column]] = Interval(*_outwards(low, high, frame.unit[column]), "both")
     box = Box.from_intervals(bounds, len(case.columns.space), after.region.sets)

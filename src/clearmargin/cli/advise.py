@@ -176,6 +176,7 @@ def _outcome(rule: Any) -> dict[str, Any]:
         "standing_text": rule.standing_text,
         "holds": rule.holds,
         "stuck": rule.stuck,
+        "unmoved": rule.unmoved,
         "margin": rule.margin if math.isfinite(rule.margin) else None,
         "slack": rule.slack,
         "guarantee": rule.guarantee,
