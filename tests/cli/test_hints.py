@@ -149,6 +149,58 @@ def test_a_warning_names_the_option_and_not_the_parameter(clearmargin):
     assert "features with a weight" not in followed.err
 
 
+def test_a_category_is_one_feature_in_the_warning_about_many(clearmargin, folder):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(
+        rng.normal(size=(120, 7)).round(3), columns=[f"c{k}" for k in range(7)]
+    ).assign(plan=rng.choice(["basic", "plus", "pro"], 120))
+    score = table.filter(like="c").sum(axis=1) + 3 * table["plan"].map(
+        {"basic": -1, "plus": 0, "pro": 1}
+    )
+    table.assign(outcome=np.where(score > 0, "ill", "well")).to_csv(
+        folder / "plans.csv", index=False
+    )
+    said = clearmargin(
+        *[
+            "rules",
+            "plans.csv",
+            "--target",
+            "outcome",
+            "--cv",
+            "none",
+            "--max-rules",
+            "1",
+            "--nu",
+            "10",
+        ]
+    )
+    assert "The model uses 8 of 8 features" in said.out
+    assert "features with a weight" not in said.err
+
+
+@pytest.mark.usefixtures("tables")
+def test_advice_that_contradicts_itself_is_sent_to_the_command_that_checks(
+    clearmargin, run, folder
+):
+    (folder / "both.rules").write_text("bmi >= 22 => ill\nbmi >= 23 => well\n")
+    said = clearmargin(
+        *["advise", "good.csv", "--target", "outcome", "--advice", "both.rules", "--cv", "none"]
+    )
+    assert "'clearmargin check' with --data and --target tells all" in said.err
+    assert "check_advice" not in said.err
+    checked = run(*["check", "both.rules", "--data", "good.csv", "--target", "outcome"])
+    assert "error: rule 1 says ill and rule 2 says well" in checked.out
+
+
+def test_what_is_wrong_with_the_rows_of_a_fold_is_not_said_of_all_rows(clearmargin, folder):
+    ill = {3, 11, 14, 18, 20, 22}
+    rows = [f"{k},{k % 5 + 10 * (k in ill)},{'ill' if k in ill else 'well'}" for k in range(24)]
+    (folder / "late.csv").write_text("\n".join(["day,bmi,outcome", *rows]))
+    command = ("rules", "late.csv", "--target", "outcome", "--time", "day", "--cv", "2")
+    said = clearmargin(*command, "--max-features", "1")
+    assert "is not known: in fold 1, which trains on 8 of 24 rows: --max-features" in said.err
+
+
 def test_no_warning_speaks_of_parameters_of_python():
     # All options of all commands; a message that names another one has to be taught to `for_command_line`.
     options = [

@@ -228,18 +228,23 @@ class Recipe:
         """Judge models on rows that they were not trained on; None, and a note, where that cannot be."""
         if self.splitting is None:
             return None
+        place = ""
         try:
             folds = self.splitting.folds(self.X, self.y)
             right = []
             with progress_bar("folds", len(folds), progress) as advance:
-                for train, test in folds.pairs:
+                for number, (train, test) in enumerate(folds.pairs, start=1):
+                    # What is wrong with the rows of a fold may be false of all rows.
+                    place = (
+                        f"in fold {number}, which trains on {len(train)} of {len(self.y)} rows: "
+                    )
                     model = self.model(train)
                     predicted = model.predict(self._table(test, model))
                     right.append(int((predicted == self.y[test]).sum()))
                     advance()
         except ClearmarginError as error:
             console.note(
-                f"how the model does on rows that it was not trained on is not known: {error}"
+                f"how the model does on rows that it was not trained on is not known: {place}{error}"
             )
             return None
         tested = self.y[np.concatenate([test for _, test in folds.pairs])]

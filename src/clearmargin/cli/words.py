@@ -11,6 +11,10 @@ __all__ = ["for_command_line"]
 _PHRASES = (
     (r"LPSVCCV\(max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
     (r"a larger nu or C\b", "a larger --nu"),
+    (
+        r"check_advice\(advice, X, y\) tells all",
+        "'clearmargin check' with --data and --target tells all",
+    ),
     (r"a finite mu\b", "a finite --mu"),
     (r"pass overwrite=True", "add --force"),
     (r"exclude=\[(.+?)\]", r"--drop \1"),
