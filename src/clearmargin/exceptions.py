@@ -6,6 +6,7 @@ which knows nothing of clearmargin can still catch a `ValueError` or a `TimeoutE
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = [
@@ -126,6 +127,8 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         if not self.source:
             return head
         source, start = _window(self.source, self.column - 1)
+        # A lone surrogate cannot be printed; a replacement keeps the caret below its character.
+        source = _SURROGATE.sub("\ufffd", source)
         # Tabs stay tabs in the marker line, so that the caret lands below its character.
         pad = "".join("\t" if ch == "\t" else " " for ch in source[:start])
         return f"{head}\n  {source}\n  {pad}{'^' * max(1, min(self.length, len(source) - start))}"
@@ -142,6 +145,7 @@ class RuleSyntaxError(ClearmarginError, ValueError):
 
 
 _WIDEST_SOURCE = 160
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _window(source: str, start: int) -> tuple[str, int]:

@@ -400,3 +400,11 @@ def test_not_needs_exactly_two_classes():
 def test_nothing_is_declared_twice(text, message):
     with pytest.raises(RuleSyntaxError, match=message):
         parse_rules(text)
+
+
+def test_what_is_said_of_a_lone_surrogate_can_be_printed():
+    with pytest.raises(RuleSyntaxError, match="line 1, column 2: unexpected character") as caught:
+        parse_rules("a\ud800b <= 3 => x")
+    text = str(caught.value)
+    assert text.encode("utf-8")
+    assert text.endswith("\n  a\ufffdb <= 3 => x\n   ^")

@@ -58,7 +58,7 @@ def export(rules: RuleSet, to: str = "sql", **options: Any) -> str:
     if to == "xlsx":
         raise InvalidValueError("a spreadsheet is a file, not a text: use to_xlsx(rules, path)")
     if not isinstance(to, str) or to not in FORMATS:
-        hint = nearest_name(str(to), FORMATS)
+        hint = nearest_name(str(to), [*FORMATS, "xlsx"])
         raise InvalidValueError(f"rules cannot be exported to {to!r}{hint}")
     write = FORMATS[to]
     known = [name for name in inspect.signature(write).parameters if name != "rules"]
