@@ -100,6 +100,16 @@ def test_a_constant_plane_has_no_rules():
         RuleExtractor(LPSVC(nu=1e-9)).fit(X, Y)
 
 
+def test_an_empty_table_is_refused_in_words():
+    with pytest.raises(DataError, match="the table is empty: X has no rows"):
+        RuleExtractor().fit(X[:0], Y[:0])
+
+
+def test_a_single_class_is_named_as_people_write_it():
+    with pytest.raises(DataError, match="y holds only one class, 7; a classifier needs two"):
+        RuleExtractor().fit(X, np.full(len(X), 7))
+
+
 def test_a_constant_plane_of_a_search_is_not_blamed_on_a_nu_that_nobody_set():
     rng = np.random.default_rng(1)
     noise, labels = rng.normal(size=(80, 4)), np.arange(80) % 2

@@ -137,7 +137,16 @@ class Explanations(Sequence[Explanation]):
             {name: float(values[k]) for name, values in self.parts.items()},
             self._explainer.space,
             self._imputed(k),
+            self._values(k),
         )
+
+    def _values(self, k: int) -> tuple[float, ...]:
+        """The numbers of a case, by feature of the user's table."""
+        values = np.full(len(self._explainer.space), np.nan)
+        for column, source in enumerate(self._explainer.surface.sources):
+            if source.code is None:
+                values[source.feature] = self._cases[k][column]
+        return tuple(values.tolist())
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         if self._boxes is None:

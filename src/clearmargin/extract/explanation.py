@@ -46,6 +46,8 @@ class Explanation:
         The features, for the text.
     imputed : tuple of (str, float or str)
         The features whose value was missing, each with the value that the model imputes.
+    case : tuple of float
+        The case: its value of each feature, NaN for categories. The text rounds no bound beyond it.
 
     Examples
     --------
@@ -66,11 +68,18 @@ class Explanation:
     parts: Mapping[str, float]
     space: FeatureSpace
     imputed: tuple[tuple[str, float | str], ...] = ()
+    case: tuple[float, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The rule as a sentence."""
+        condition = describe_premise(self.rule, self.space, case=self.case)
+        return f"{f'If {condition}, then' if condition else 'Always'} {plain(self.label)}."
 
     @property
     def text(self) -> str:
         """The explanation as sentences."""
-        condition = describe_premise(self.rule, self.space)
+        condition = describe_premise(self.rule, self.space, case=self.case)
         what = f"if {condition}" if condition else "always"
         label = plain(self.label)
         sure = (

@@ -74,6 +74,8 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
     from clearmargin.linear.default_machine import default_machine
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
+    if not len(counts):
+        raise DataError("the table is empty: X has no rows, nothing can be learned from it")
     svm = default_machine(int(counts.min()))
     model = (svm if len(counts) <= 2 else OneVsRestClassifier(svm)).fit(X, y, **params)
     parts = getattr(model, "estimators_", [model])

@@ -60,7 +60,7 @@ class TwoClasses:
         self.classes, codes = np.unique(y, return_inverse=True)
         if len(self.classes) == 1:
             raise DataError(
-                f"y holds only one class, {self.classes[0]!r}; a classifier needs two classes to tell apart"
+                f"y holds only one class, {self.classes.tolist()[0]!r}; a classifier needs two classes to tell apart"
             )
         if len(self.classes) > 2:
             shown = ", ".join(repr(c) for c in self.classes[:5].tolist())

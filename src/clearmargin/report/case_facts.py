@@ -115,16 +115,17 @@ def _typical_first(rows: BoolArray, size: FloatArray) -> IntArray:
 def _explain(
     subject: Subject, X: Any, measured: Measured, row: int, kind: str, score: float | None
 ) -> Facts:
-    space, rule, how = subject.rules.space, None, "none"
+    space, rule, how, sentence = subject.rules.space, None, "none", None
     parts: Facts = {}
     if isinstance(subject.model, RuleExtractor):
         reason = subject.model.explain_many(_safe_indexing(X, [row]))[0]
         rule, how = reason.rule, reason.kind
         parts = {name: finite(value) for name, value in reason.parts.items()}
         score, parts["confidence"] = float(reason.margin), finite(reason.confidence)
-        space = reason.space
+        space, sentence = reason.space, reason.sentence
     elif measured.which[row] >= 0:
         rule, how = subject.rules[int(measured.which[row])], "rule"
+        sentence = sentences([rule], space)[0]
     says = measured.answer if measured.machine_says is None else measured.machine_says
     return {
         "kind": kind,
@@ -136,7 +137,7 @@ def _explain(
         "reason": how,
         "rule": int(measured.which[row]) + 1 if how == "rule" else None,
         "proof": None if rule is None else rule.proof,
-        "sentence": None if rule is None else sentences([rule], space)[0],
+        "sentence": sentence,
         "parts": parts,
         "values": _values(rule, space, measured.table[row], ranges(space, measured.table)),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from clearmargin.core.box import Box
 from clearmargin.core.interval import Interval
@@ -126,7 +126,9 @@ def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
     return [(name, value) for j, (name, value) in pairs if value is not None and j in used]
 
 
-def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
+def describe_premise(
+    rule: Rule, space: FeatureSpace, digits: int = 3, case: Sequence[float] = ()
+) -> str:
     """Say the conditions of a rule in words; nothing where there are none.
 
     Parameters
@@ -136,7 +138,9 @@ def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
     space : FeatureSpace
         Its features.
     digits : int, default 3
-        Significant digits of the bounds.
+        Significant digits of the bounds; more where fewer would shut out the case.
+    case : sequence of float, optional
+        A case that the rule covers: its value of each feature.
 
     Returns
     -------
@@ -149,14 +153,22 @@ def describe_premise(rule: Rule, space: FeatureSpace, digits: int = 3) -> str:
     >>> rules = parse_rules("bmi >= 30 and age < 40 => ill")
     >>> describe_premise(rules[0], rules.space)
     'bmi is at least 30 and age is less than 40'
+    >>> narrow = parse_rules("bmi <= 30.1234 => ill")
+    >>> describe_premise(narrow[0], narrow.space), describe_premise(narrow[0], narrow.space, case=[30.12])
+    ('bmi is at most 30.1', 'bmi is at most 30.12')
     """
-    return _premise(rule, space, Phrases(space), digits)
+    return _premise(rule, space, Phrases(space), digits, case)
 
 
-def _premise(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
+def _premise(
+    rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int, case: Sequence[float] = ()
+) -> str:
     region = rule.region
     if isinstance(region, Box):
-        said = [_say_feature(region, j, space, digits) for j in region.bounded]
+        said = [
+            _say_feature(region, j, space, digits, case[j] if len(case) else None)
+            for j in region.bounded
+        ]
     else:
         said = [
             *phrases.rows(region),
@@ -181,7 +193,9 @@ def plain(label: Label) -> str:
     return text if text.isprintable() else escape(text)
 
 
-def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
+def _say_feature(
+    box: Box, j: int, space: FeatureSpace, digits: int, value: float | None = None
+) -> str:
     if j in box.missing or j in box.known:
         return f"{plain(space.names[j])} is {'' if j in box.missing else 'not '}missing"
     if j in box.sets:
@@ -189,9 +203,18 @@ def _say_feature(box: Box, j: int, space: FeatureSpace, digits: int) -> str:
     interval = box.interval(j)
     whole = _whole_numbers(interval) if space.integer[j] else None
     ends = float(space.lower[j]), float(space.upper[j])
-    shown = round_inwards(interval, digits) if whole is None else _at_an_end(whole, *ends)
+    shown = _short(interval, digits, value) if whole is None else _at_an_end(whole, *ends)
     unit = space.units[j]
     return f"{plain(space.names[j])} is {_say_interval(shown)}{f' {plain(unit)}' if unit else ''}"
+
+
+def _short(interval: Interval, digits: int, value: float | None) -> Interval:
+    """Round an interval inwards, with as many digits as it takes to keep a value that it contains."""
+    shown = round_inwards(interval, digits)
+    while value is not None and value in interval and value not in shown:
+        digits += 1
+        shown = round_inwards(interval, digits)
+    return shown
 
 
 def _whole_numbers(interval: Interval) -> Interval | None:

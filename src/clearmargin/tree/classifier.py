@@ -150,7 +150,7 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) == 1:
             raise DataError(
-                f"y holds only one class, {self.classes_[0]!r}; a classifier needs two classes to tell apart"
+                f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs two classes to tell apart"
             )
         rng = check_random_state(self.random_state)
         layers, membership, frame = grow(points, codes, partition, growth, rng)

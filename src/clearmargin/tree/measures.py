@@ -48,7 +48,7 @@ def class_bias_ratio(y_true: Any, y_pred: Any) -> float:
     classes, codes = np.unique(truth, return_inverse=True)
     if len(classes) == 1:
         raise DataError(
-            f"y_true holds only one class, {classes[0]!r}; the class bias ratio compares classes"
+            f"y_true holds only one class, {classes.tolist()[0]!r}; the class bias ratio compares classes"
         )
     right = np.array(truth.tolist(), dtype=object) == np.array(said.tolist(), dtype=object)
     accuracy = np.bincount(codes, weights=right) / np.bincount(codes)
