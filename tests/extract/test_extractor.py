@@ -15,7 +15,15 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from clearmargin import LPSVC, LPSVCCV, FeatureSpace, RuleExtractor, parse_rules
+from clearmargin import (
+    LPSVC,
+    LPSVCCV,
+    FeatureSpace,
+    RuleExtractor,
+    load_model,
+    parse_rules,
+    save_model,
+)
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.extract.training import class_codes
@@ -359,3 +367,22 @@ def test_recall_is_the_share_of_all_cases_of_a_class_and_coverage_of_those_that_
         assert extractor.recall_[label] == covered.sum() / (y == label).sum()
         assert extractor.coverage_[label] == covered.sum() / (right & (y == label)).sum()
         assert extractor.recall_[label] < extractor.coverage_[label]
+
+
+def test_a_condition_that_one_declared_end_implies_is_not_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"credits": rng.integers(1, 5, 300).astype(float), "amount": rng.uniform(0, 10, 300)}
+    )
+    y = np.where(X["credits"] + X["amount"] + rng.normal(size=300) > 7, "bad", "good")
+    svm = LPSVC().fit(X, y)
+    seen = RuleExtractor(svm).fit(X, y)
+    declared = RuleExtractor(svm, bounds={"credits": (1, np.inf)}).fit(X, y)
+    # Without a declaration the proof needs the lowest value that was seen; the highest is needed by both.
+    assert "credits >= 1 and" in seen.rules_.to_text()
+    assert "credits >= 1 and" not in declared.rules_.to_text()
+    assert "credits <= 4 and" in declared.rules_.to_text()
+    assert (declared.rules_.predict(X) == seen.rules_.predict(X)).all()
+    # A file remembers which end it was.
+    save_model(declared, tmp_path / "model.json")
+    assert {rule.proof for rule in load_model(tmp_path / "model.json").rules} == {"proved"}

@@ -241,7 +241,7 @@ def _extract_on_sample(
     check_number_of_classes(len(code), options)
     surface = model.surface(space)
     check_plane(surface)
-    declared = np.full(len(space), bool(arguments.assume_ranges))
+    declared = np.full((2, len(space)), bool(arguments.assume_ranges))
     data = LabelledPoints(X, true, model.predict_codes(X))
     show: Progress = False if arguments.quiet else "auto"
     with share_bar("extraction", len(code), "rules", show) as watch:

@@ -30,8 +30,8 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     -------
     space : FeatureSpace
         With the ranges to use.
-    declared : ndarray of bool of shape (n,)
-        Which of them were declared by the user.
+    declared : ndarray of bool of shape (2, n)
+        Which lower and which upper ends were declared by the user; an infinite end declares nothing.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
             raise InvalidValueError(
                 f"bounds must be 'data', a FeatureSpace, a mapping or a pair (low, high), not {bounds!r}"
             )
-        return space, np.zeros(len(space), dtype=np.bool_)
+        return space, np.zeros((2, len(space)), dtype=np.bool_)
     lower, upper = space.lower.copy(), space.upper.copy()
     units = list(space.units)
-    declared = np.ones(len(space), dtype=np.bool_)
+    declared = np.ones((2, len(space)), dtype=np.bool_)
     if isinstance(bounds, FeatureSpace):
         for j, name in enumerate(space.names):
             k = bounds.index(name)
@@ -62,7 +62,7 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     else:
         low, high = _pair(bounds, None)
         lower[:], upper[:] = low, high
-    declared &= np.isfinite(lower) & np.isfinite(upper)
+    declared &= np.isfinite([lower, upper])
     lower = np.where(np.isfinite(lower), lower, space.lower)
     upper = np.where(np.isfinite(upper), upper, space.upper)
     numeric = [kinds is None for kinds in space.categories]
@@ -92,16 +92,18 @@ def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray
         The encoding.
     columns : FeatureSpace
         The encoded columns with the ranges to use.
-    declared : ndarray of bool
-        Which of the user's features have a declared range.
+    declared : ndarray of bool of shape (2, n)
+        Which of the user's features have a declared lower end, and which an upper one.
 
     Returns
     -------
     Box
         Over the encoded columns; unbounded where nothing is declared.
     """
-    known = [code is not None or bool(declared[feature]) for feature, code in surface.sources]
-    return Box(np.where(known, columns.lower, -np.inf), np.where(known, columns.upper, np.inf))
+    features = [feature for feature, _ in surface.sources]
+    is_category = np.array([code is not None for _, code in surface.sources], dtype=np.bool_)
+    lower, upper = declared[:, features] | is_category
+    return Box(np.where(lower, columns.lower, -np.inf), np.where(upper, columns.upper, np.inf))
 
 
 def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:

@@ -144,8 +144,8 @@ class Encoding(Value):
         ----------
         columns : FeatureSpace, optional
             The encoded columns with the ranges to use; by default those that were seen.
-        declared : ndarray of bool of shape (n,), optional
-            Which of the user's features have a declared range; by default none.
+        declared : ndarray of bool of shape (2, n), optional
+            Which of the user's features have a declared lower end, and which an upper one; by default none.
 
         Returns
         -------
@@ -168,12 +168,9 @@ class Encoding(Value):
             kinds = self.space.categories[feature] or ()
             codes = [self.sources[k].code or 0 for k in places]
             groups.append(OneHot(self.space.names[feature], places, [kinds[c] for c in codes]))
-        of_columns = (
-            np.zeros(len(self.sources), dtype=np.bool_)
-            if declared is None
-            else declared[[source.feature for source in self.sources]]
-        )
-        return Domain(columns or self.columns, of_columns, of_columns, groups)
+        features = [source.feature for source in self.sources]
+        ends = (False, False) if declared is None else declared[:, features]
+        return Domain(columns or self.columns, *ends, groups)
 
 
 def build_encoding(

@@ -84,8 +84,8 @@ def extract_rules(
         The planes.
     space : FeatureSpace
         The user's features with the ranges to use.
-    declared : ndarray of bool
-        Which of these ranges the user declared.
+    declared : ndarray of bool of shape (2, n)
+        Which lower and upper ends of these ranges the user declared.
     data : LabelledPoints
         The points to cover.
     options : ExtractionOptions
@@ -106,7 +106,7 @@ def extract_rules(
     >>> surface = Surface(space, (Source(0, None),), space, ("young", "old"), plane, True)
     >>> data = LabelledPoints(age, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]))
     >>> options = ExtractionOptions("volume", 20, 1, None, True, None, True)
-    >>> len(extract_rules(surface, space, np.array([False]), data, options).rules)
+    >>> len(extract_rules(surface, space, np.zeros((2, 1), dtype=bool), data, options).rules)
     2
     """
     columns = encoded_domain(surface, space, data.points)

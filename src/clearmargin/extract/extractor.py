@@ -235,8 +235,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         outside = has_unknown_category(self.surface_, table)
         if self._declared.any():
             # The proof holds where features were declared to live.
-            lower = np.where(self._declared, self.space_.lower, -np.inf)
-            upper = np.where(self._declared, self.space_.upper, np.inf)
+            lower = np.where(self._declared[0], self.space_.lower, -np.inf)
+            upper = np.where(self._declared[1], self.space_.upper, np.inf)
             outside |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
         return table, outside
 

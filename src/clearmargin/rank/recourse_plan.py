@@ -249,7 +249,7 @@ def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[
                     f"actionable={{{name!r}: [...]}}"
                 )
     space, declared = read_bounds(bounds, known)
-    ends = (declared, declared)
+    ends = (declared[0], declared[1])
     if not isinstance(bounds, FeatureSpace):
         return space, ends
     integer = [bounds.integer[bounds.index(name)] for name in space.names]

@@ -139,7 +139,10 @@ def _(model: Any) -> PlaneModel:
     _check_fitted(model)
     inner = model.estimator_
     facts: dict[str, Any] = {"trained_by": type(inner).__name__}
-    declared = [model.space_.names[j] for j in np.flatnonzero(model._declared)]
+    declared = {
+        end: [model.space_.names[j] for j in np.flatnonzero(is_declared)]
+        for end, is_declared in zip(("lower", "upper"), model._declared, strict=True)
+    }
     own = {
         "criterion": str(model.criterion),
         DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),

@@ -21,7 +21,7 @@ from clearmargin.store.planes import Planes
 
 __all__ = ["DECLARED_RANGES", "check_proofs"]
 
-# The fact of a model that names the features whose ranges were declared, as a JSON list.
+# The fact of a model that names the features whose lower and upper ends were declared, as JSON.
 DECLARED_RANGES = "declared_ranges"
 
 
@@ -92,24 +92,28 @@ def _decide(domain: Domain, box: Box, region: Sequence[HalfSpace]) -> Proof | No
 def _domain(model: Planes) -> Domain:
     """The cases that can exist: over encoded columns, with the ranges that were declared."""
     encoding, space = model.encoding_, model.space
-    names = _declared(model.facts)
-    declared = [
-        source.code is None and space.names[source.feature] in names for source in encoding.sources
-    ]
+    lower, upper = (
+        [
+            source.code is None and space.names[source.feature] in names
+            for source in encoding.sources
+        ]
+        for names in _declared(model.facts)
+    )
     groups: dict[str, dict[str, int]] = {}
     for column, (feature, code) in enumerate(encoding.sources):
         kinds = space.categories[feature]
         if code is not None and kinds is not None:
             groups.setdefault(space.names[feature], {})[kinds[code]] = column
-    return Domain(encoding.columns, declared, declared, groups)
+    return Domain(encoding.columns, lower, upper, groups)
 
 
-def _declared(facts: Mapping[str, Any] | None) -> set[str]:
+def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:
+    """The features whose lower end was declared, and those whose upper end was."""
     try:
-        names = json.loads((facts or {}).get(DECLARED_RANGES, "[]"))
-    except (TypeError, ValueError):  # somebody else's fact of that name declares nothing
-        return set()
-    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else set()
+        ends = json.loads((facts or {}).get(DECLARED_RANGES, "{}"))
+        return set(ends["lower"]), set(ends["upper"])
+    except (KeyError, TypeError, ValueError):  # somebody else's fact of that name declares nothing
+        return set(), set()
 
 
 def _encoded(region: Box, encoding: Encoding) -> Box:
