@@ -172,7 +172,9 @@ def test_values_that_the_model_imputes_count_as_imputed_everywhere():
     ):
         model = make_pipeline(*steps, LogisticRegression()).fit(X, y)
         extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
-        imputed = X.fillna(X.mean() if isinstance(steps[0], SimpleImputer) else X.median())
+        expected = X["a"].mean() if isinstance(steps[0], SimpleImputer) else X["a"].median()
+        assert extractor.space_.fill[0] == pytest.approx(expected)
+        imputed = X.fillna({"a": extractor.space_.fill[0]})
         which = extractor.which(X)
         assert (which[::10] >= 0).sum() >= 7
         np.testing.assert_array_equal(which, extractor.which(imputed))

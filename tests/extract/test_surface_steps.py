@@ -288,17 +288,34 @@ def test_an_encoder_may_stand_alone_before_the_classifier():
     assert_same_function(surface, model, X.tolist())
 
 
-def test_missing_values_are_those_that_the_pipeline_imputes():
-    X, y = patients()
-    X.loc[0, "colour"] = None
-    X.loc[1, "age"] = np.nan
-    model = make_pipeline(
+def imputing():
+    """Categories and numbers, each with an imputer before its encoder or scaler."""
+    return make_pipeline(
         make_column_transformer(
             (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["colour"]),
             (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "bmi"]),
         ),
         LogisticRegression(),
-    ).fit(X, y)
+    )
+
+
+def test_none_that_an_imputer_of_nan_passes_over_is_not_taken_for_imputed():
+    X, y = patients()
+    X["colour"] = X["colour"].astype(object)
+    X.loc[:5, "colour"] = None
+    model = imputing().fit(X, y)
+    assert None in model[0].transformers_[0][1][-1].categories_[0]
+    surface = read_surface(model, X)
+    assert surface.space.fill[0] is None
+    assert_same_function(surface, model, X.iloc[6:])
+    assert np.isnan(surface.encode(X.iloc[:6])).any(axis=1).all()
+
+
+def test_missing_values_are_those_that_the_pipeline_imputes():
+    X, y = patients()
+    X.loc[0, "colour"] = np.nan
+    X.loc[1, "age"] = np.nan
+    model = imputing().fit(X, y)
     surface = read_surface(model, X)
     encoded = surface.encode(X)
     assert not np.isnan(encoded).any()

@@ -169,8 +169,8 @@ class Encoding(Value):
             codes = [self.sources[k].code or 0 for k in places]
             groups.append(OneHot(self.space.names[feature], places, [kinds[c] for c in codes]))
         features = [source.feature for source in self.sources]
-        ends = (False, False) if declared is None else declared[:, features]
-        return Domain(columns or self.columns, *ends, groups)
+        ends = np.zeros((2, len(self.space)), dtype=np.bool_) if declared is None else declared
+        return Domain(columns or self.columns, ends[0, features], ends[1, features], groups)
 
 
 def build_encoding(

@@ -61,9 +61,14 @@ class Sources:
         self._fill.setdefault(column, set()).add(value)
 
     def fill(self, column: int) -> float | str | None:
-        """The value that missing ones of a column count as; None if there is none, or if steps disagree about it."""
+        """The value that missing ones of a column count as; None if there is none, or if steps disagree about it.
+
+        An encoder that learned a category for missing values met some that no step before it replaced: an imputer looks
+        for NaN, and a column of objects may hold None.
+        """
         values = self._fill.get(column, set())
-        return next(iter(values)) if len(values) == 1 else None
+        is_fixed = len(values) == 1 and column not in self._encoded_missing
+        return next(iter(values)) if is_fixed else None
 
     def note_encoded_missing(self, column: int) -> None:
         """Remember that a step gives the missing values of a column a 0/1 column of their own."""
@@ -71,7 +76,7 @@ class Sources:
 
     def has_encoded_missing(self, column: int) -> bool:
         """Whether the model treats a missing value of a column as one more category, of which rules do not speak."""
-        return column in self._encoded_missing and self.fill(column) is None
+        return column in self._encoded_missing
 
     def __len__(self) -> int:
         return self._size
