@@ -194,6 +194,24 @@ def test_rows_that_occur_twice_are_told(clearmargin, folder):
     )
 
 
+def test_what_a_file_says_of_its_own_rows_is_not_said_of_these(clearmargin, folder):
+    """Labels are shuffled after training: what the file holds must not read like a figure about them."""
+    words = ("patients.csv", "--target", "outcome")
+    trained = clearmargin(
+        "rules", *words, "--nu", "1", "--cv", "2", "--save-model", "m.json", "--drop", "patient"
+    )
+    assert "Its file says" not in trained.out
+    table = pd.read_csv("patients.csv")
+    table["outcome"] = table["outcome"].to_numpy()[np.random.default_rng(0).permutation(len(table))]
+    table.to_csv("patients.csv", index=False)
+    for command in (("rules",), ("explain", "--row", "1"), ("report", "--out", "r.html")):
+        said = clearmargin(*command, *words, "--model", "m.json")
+        assert (
+            f"Its file says, of the {len(table)} rows that it was trained on:\nTrained in the same way"
+            in said.out
+        )
+
+
 def test_a_model_that_was_given_is_not_judged_again(clearmargin, run, folder):
     words = ("patients.csv", "--target", "outcome")
     clearmargin("rules", *words, "--nu", "1", "--cv", "2", "--save-model", "m.json")

@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = _choose(task, arguments, console)
     model = loaded or train(task, arguments, console)[0]
     console.say(task.summary)
-    print_model(model, share_right(model, task), console)
+    print_model(model, share_right(model, task), console, given=loaded is not None)
     extractor = extract(task, model, arguments)
     told = extractor.explain_many(task.X.iloc[chosen], _KINDS[arguments.kind])
     entries, texts = [], []

@@ -26,13 +26,29 @@ __all__ = [
 ]
 
 
-def print_model(model: Planes, right: float, console: Console) -> None:
-    """Say how many features a model needs, and on which share of the rows it is right."""
+def print_model(model: Planes, right: float, console: Console, *, given: bool = False) -> None:
+    """Say how many features a model needs, and on which share of the rows it is right.
+
+    Parameters
+    ----------
+    model : Planes
+        The model.
+    right : float
+        The share of the rows on which it is right.
+    console : Console
+        Where to say it.
+    given : bool, default False
+        Whether the model comes from a file: what its file holds was measured on other rows than these.
+    """
     console.say(
         f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
         f"and is right on {100 * right:.1f} % of these rows."
     )
-    text = unseen_text(dict(model.facts or {}))
+    facts = dict(model.facts or {})
+    text = unseen_text(facts)
+    if text and given:
+        rows = number_of(int(facts["rows"]), "row") if "rows" in facts else "rows"
+        text = f"Its file says, of the {rows} that it was trained on:\n{text}"
     if text:
         console.say(text)
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     task, model, recipe = prepare(arguments, console)
     console.say(task.summary)
     right = share_right(model, task)
-    print_model(model, right, console)
+    print_model(model, right, console, given=arguments.model is not None)
     extractor = extract(task, model, arguments)
     save(extractor, model_file, arguments, console)
     with writing(out):

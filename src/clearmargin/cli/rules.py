@@ -114,7 +114,7 @@ def _extract(arguments: argparse.Namespace, console: Console) -> Found:
     task, model, _ = prepare(arguments, console)
     console.say(task.summary)
     right = share_right(model, task)
-    print_model(model, right, console)
+    print_model(model, right, console, given=arguments.model is not None)
     extractor = extract(task, model, arguments)
     return Found(task, extractor.rules_, extractor.trace_, extractor, model_dict(model, right))
 
@@ -134,6 +134,6 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
         return None
     console.say(task.summary)
     rules, trace, right = extract_large(task, model, arguments)
-    print_model(model, right, console)
+    print_model(model, right, console, given=True)
     kept = model.with_rules(rules, {"criterion": arguments.criterion or DEFAULT_CRITERION})
     return Found(task, rules, trace, kept, model_dict(model, right))
