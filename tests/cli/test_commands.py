@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -311,3 +312,15 @@ def test_the_demo_runs_on_other_data(clearmargin, folder):
     assert data["report"] is None
     assert data["explanation"].startswith("The case is")
     assert not list(folder.glob("*.html"))
+
+
+def test_a_rule_that_is_wrong_on_one_of_many_rows_is_not_called_right_on_all(clearmargin, folder):
+    rows = [f"{k * 0.7:.1f},{'low' if k < 300 and k != 7 else 'high'}" for k in range(600)]
+    (folder / "steps.csv").write_text("\n".join(["x,y", *rows]))
+    said = clearmargin("rules", "steps.csv", "--target", "y", "--nu", "1", "--cv", "none")
+    (low,) = re.findall(r"(\d+) +(\d+) %  .*=> low", said.out)
+    assert int(low[0]) > 250
+    assert low[1] == "99"
+    (high,) = re.findall(r"(\d+) +(\d+) %  .*=> high", said.out)
+    assert int(high[0]) > 250
+    assert high[1] == "100"

@@ -126,7 +126,11 @@ def _counted(rules: RuleSet, k: int) -> tuple[str, str]:
     stats = rules[k].stats
     if stats is None:
         return "", ""
-    return str(stats.covered), f"{100 * stats.accuracy:.0f} %" if stats.covered else ""
+    if not stats.covered:
+        return str(stats.covered), ""
+    share = f"{100 * stats.accuracy:.0f}"
+    # 299 of 300 are not all of them.
+    return str(stats.covered), f"{'99' if share == '100' and stats.accuracy < 1 else share} %"
 
 
 def explanation_dict(explanation: Any, row: int, true: Any) -> dict[str, Any]:
