@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.multiclass import OneVsRestClassifier
 
+from clearmargin import LPSVC, RuleExtractor
 from clearmargin.core import Box, Hyperplane
 from clearmargin.extract.consolidate import consolidate
 from clearmargin.extract.covering import cover_with_overlap
@@ -269,3 +271,20 @@ def test_where_no_box_has_enough_points_nothing_is_chosen():
     found = cover_with_overlap(side, domain, Z, Search(), min_coverage=len(Z) + 1, max_rules=None)
     assert not found.boxes
     assert len(found.uncovered) == len(Z)
+
+
+def test_rules_of_three_classes_have_no_conditions_on_features_without_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = np.where(X[:, 0] > 0.5, "p", np.where(X[:, 1] > 0, "q", "r"))
+    model = OneVsRestClassifier(LPSVC(nu=0.02)).fit(X, y)
+    weights = np.vstack([part.coef_ for part in model.estimators_])
+    used = set(np.flatnonzero(weights.any(axis=0)).tolist())
+    assert used == {0, 1}
+    rules = RuleExtractor(model).fit(X, y).rules_
+    assert len(rules)
+    assert all(set(rule.region.bounded) <= used for rule in rules)
+    covers = rules.covers(X)
+    assert (covers.sum(axis=1) <= 1).all()
+    for rule, rows in zip(rules, covers.T, strict=True):
+        assert (model.predict(X[rows]) == rule.label).all()

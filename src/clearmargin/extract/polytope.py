@@ -49,6 +49,7 @@ def extract_polytope_boxes(
     found: list[Found] = []
     agenda: list[tuple[Box, Index, int]] = [(domain, np.arange(len(X)), 0)]
     problems = counted = 0
+    free = ~np.any([halfspace.hyperplane.coef != 0 for halfspace in halfspaces], axis=0)
     while agenda and (max_rules is None or counted < max_rules):
         # The fullest region first: with a limit, the first boxes should cover most.
         agenda.sort(key=lambda item: len(item[1]))
@@ -57,6 +58,7 @@ def extract_polytope_boxes(
         problems += 1
         if box is None:
             continue
+        box = _widened(box, region, free)
         covered = box.contains(X[points])
         found.append((box, points[covered]))
         size = int(covered.sum())
@@ -68,6 +70,16 @@ def extract_polytope_boxes(
     if watch is not None:
         watch(1.0 - sum(len(points) for _, points in found) / len(X), 0)
     return found, problems
+
+
+def _widened(box: Box, region: Box, free: BoolArray) -> Box:
+    """Let a box reach over all of its region in features that no plane gives a weight: nothing there is decided."""
+    return Box(
+        np.where(free, region.lower, box.lower),
+        np.where(free, region.upper, box.upper),
+        np.where(free, region.lower_closed, box.lower_closed),
+        np.where(free, region.upper_closed, box.upper_closed),
+    )
 
 
 def _leftover(
