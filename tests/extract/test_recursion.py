@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from clearmargin import LPSVC, RuleExtractor
@@ -287,4 +288,21 @@ def test_rules_of_three_classes_have_no_conditions_on_features_without_weight():
     covers = rules.covers(X)
     assert (covers.sum(axis=1) <= 1).all()
     for rule, rows in zip(rules, covers.T, strict=True):
+        assert (model.predict(X[rows]) == rule.label).all()
+
+
+def test_weights_that_cancel_cost_no_rule():
+    """Two classes weigh a column alike: their scores err with it, though the plane between them does not look at it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.where(X[:, 0] > 0.4, "p", np.where(X[:, 0] > -0.4, "q", "r"))
+    model = LogisticRegression().fit(X, y)
+    model.coef_ = np.array([[3.1, 0.7], [0.1, 0.7], [-3.1, 0.7]])
+    model.intercept_ = np.array([-1.2, 0.1, -1.2])
+    assert (model.predict(X) == y).mean() > 0.8
+    extractor = RuleExtractor(model, min_coverage=1).fit(X, y)
+    assert all(trace.coverage > 0.9 for trace in extractor.trace_.values())
+    covers = extractor.rules_.covers(X)
+    for rule, rows in zip(extractor.rules_, covers.T, strict=True):
+        assert rule.proof == "proved"
         assert (model.predict(X[rows]) == rule.label).all()

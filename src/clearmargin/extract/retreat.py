@@ -50,6 +50,7 @@ def retreat(
     [0, 6.9]
     """
     had_points = bool(len(points))
+    box = _closed(box, guards, columns)
     # Each step settles one guard, and only moves inwards; a few rounds are more than rounding asks for.
     for _ in range(4 * len(guards) + 4):
         part = box.intersect(limits) if limits.bounded else box
@@ -65,6 +66,21 @@ def retreat(
         # Fewer digits only move bounds further in.
         box = shorten_bounds(smaller, columns, points)
     return None
+
+
+def _closed(box: Box, guards: Sequence[Guard], columns: FeatureSpace) -> Box:
+    """The box with an end at the range seen, where it has none and a guard needs one.
+
+    The difference of two equal weights is zero, and sets no end; but scores are computed with both, and err with both.
+    """
+    lower, upper = box.lower, box.upper
+    for guard in guards:
+        weights, slopes = np.abs(guard.error.coef), guard.error.slope
+        # Where the error grows faster than the score, it is largest at the far end, which has to be finite, too.
+        needed = ((weights != 0) & np.isinf(guard.corner(box))) | (2.0 * slopes > weights)
+        lower = np.where(needed & np.isinf(lower), columns.lower, lower)
+        upper = np.where(needed & np.isinf(upper), columns.upper, upper)
+    return Box(lower, upper, box.lower_closed, box.upper_closed)
 
 
 def _moved(
