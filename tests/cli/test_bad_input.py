@@ -234,7 +234,7 @@ def test_a_mistake_ends_with_a_message_and_leaves_all_files_alone(words, message
     assert message in said.err
     assert said.code == 2
     assert "Traceback" not in said.err
-    assert "mistake of ours" not in said.err
+    assert "internal error" not in said.err
     assert contents(littered) == before
     if words[:1] != ["check"]:
         assert not said.out

@@ -76,7 +76,10 @@ def test_a_mistake_of_ours_is_owned_up_to(run, monkeypatch):
     monkeypatch.setattr(check, "run", break_down)
     said = run("check", "x.rules")
     assert said.code == 1
-    assert "a mistake of ours, not yours: ZeroDivisionError: one over nothing" in said.err
+    assert (
+        "internal error: this is a bug in clearmargin: ZeroDivisionError: one over nothing"
+        in said.err
+    )
     assert "Please report it" in said.err
     assert "Traceback" not in said.err
     for words in (["--debug", "check", "x.rules"], ["check", "x.rules", "--debug"]):

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 for input that cannot be used, 1 for a mistake of ours, 130 when interrupted.
+        0 on success, 2 for input that cannot be used, 1 for an internal error, 130 when interrupted.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def _report(error: Exception, options: Sequence[str], *, debug: bool) -> int:
             _forget_output()
         return _YOUR_INPUT
     print(
-        f"clearmargin: this is a mistake of ours, not yours: {type(error).__name__}: {error}\n"
+        f"clearmargin: internal error: this is a bug in clearmargin: {type(error).__name__}: {error}\n"
         "Please report it, with what you typed and the output of the same command with --debug.",
         file=sys.stderr,
     )

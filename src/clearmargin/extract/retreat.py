@@ -50,14 +50,15 @@ def retreat(
     [0, 6.9]
     """
     had_points = bool(len(points))
-    box = _closed(box, guards, columns)
     # Each step settles one guard, and only moves inwards; a few rounds are more than rounding asks for.
-    for _ in range(4 * len(guards) + 4):
+    for _ in range(5 * len(guards) + 4):
         part = box.intersect(limits) if limits.bounded else box
         open_guard = next((guard for guard in guards if not guard.proves(part)), None)
         if open_guard is None:
             return box
-        smaller = _moved(box, part, open_guard, columns, points)
+        smaller = _closed(box, part, open_guard, columns)
+        if smaller is None:
+            smaller = _moved(box, part, open_guard, columns, points)
         if smaller is None:
             return None
         points = points[smaller.contains(points)]
@@ -68,19 +69,25 @@ def retreat(
     return None
 
 
-def _closed(box: Box, guards: Sequence[Guard], columns: FeatureSpace) -> Box:
-    """The box with an end at the range seen, where it has none and a guard needs one.
+def _closed(box: Box, part: Box, guard: Guard, columns: FeatureSpace) -> Box | None:
+    """The box with an end at the range seen, where its declared part has none and a guard needs one.
 
     The difference of two equal weights is zero, and sets no end; but scores are computed with both, and err with both.
+    None where nothing is open that has to be closed.
     """
-    lower, upper = box.lower, box.upper
-    for guard in guards:
-        weights, slopes = np.abs(guard.error.coef), guard.error.slope
-        # Where the error grows faster than the score, it is largest at the far end, which has to be finite, too.
-        needed = ((weights != 0) & np.isinf(guard.corner(box))) | (2.0 * slopes > weights)
-        lower = np.where(needed & np.isinf(lower), columns.lower, lower)
-        upper = np.where(needed & np.isinf(upper), columns.upper, upper)
-    return Box(lower, upper, box.lower_closed, box.upper_closed)
+    weights, slopes, sign = guard.error.coef, guard.error.slope, guard.halfspace.sign
+    # Where the error grows faster than the score, it is largest at the far end, which has to be finite, too.
+    either = 2.0 * slopes > np.abs(weights)
+    below = np.isinf(part.lower) & ((sign * weights > 0) | either)
+    above = np.isinf(part.upper) & ((sign * weights < 0) | either)
+    if not (below | above).any():
+        return None
+    return Box(
+        np.where(below, columns.lower, box.lower),
+        np.where(above, columns.upper, box.upper),
+        box.lower_closed,
+        box.upper_closed,
+    )
 
 
 def _moved(

@@ -476,6 +476,16 @@ class _OuterValues:
         return self._sums[row]
 
 
+class _Near(NamedTuple):
+    """What is at a bound or beyond it, as far as floating point can tell: its scaled and its exact excess."""
+
+    excess: float
+    exact: Fraction
+    number: int
+    rank: int
+    leaving: _Leaving
+
+
 class _Checks:
     """Whether unknowns and rows are within their bounds, infinitesimals included."""
 
@@ -494,12 +504,15 @@ class _Checks:
 
     def leaving(self, *, by_index: bool) -> _Leaving | None:
         """What is beyond a bound: by the largest excess, or the one of the least index."""
-        found = [*self._columns_beyond(), *self._rows_beyond()]
-        if not found:
-            return None
-        if by_index or all(excess == 0.0 for excess, _, _ in found):
-            return min(found, key=lambda item: item[1])[2]
-        return max(found, key=lambda item: item[0])[2]
+        near = [*self._columns_near(), *self._rows_near()]
+        beyond = [one for one in near if one.exact > 0 and one.excess > 0.0]
+        if beyond and not by_index:
+            return max(beyond, key=lambda one: one.excess).leaving
+        # Infinitesimals cost a system of equations for each: they are asked only where nothing else decides.
+        for one in sorted(near, key=lambda one: one.number):
+            if self._is_beyond(one):
+                return one.leaving
+        return None
 
     def direction(self, leaving: _Leaving) -> Rationals:
         """How the multipliers of the rows move when a price of the leaving one appears; a leaving row comes last."""
@@ -519,7 +532,7 @@ class _Checks:
             right = [Fraction(int(i == leaving.place)) for i in range(len(self._columns))]
         return self._W.solve_transposed(right)
 
-    def _columns_beyond(self) -> list[tuple[float, int, _Leaving]]:
+    def _columns_near(self) -> list[_Near]:
         program, found = self._program, []
         values = self._x.to_floats()
         for i, (j, value) in enumerate(zip(self._columns, values.tolist(), strict=True)):
@@ -529,11 +542,11 @@ class _Checks:
                 excess = side * (value - limit)
                 if excess < -4.0 * _EPS * max(abs(value), abs(limit)):
                     continue
+                wide = program.upper[j] - program.lower[j]
+                scale = wide if 0 < wide < np.inf else 1.0
+                exact = self._column_excess(i, limit) * side
                 leaving = _Leaving(False, i, side)
-                if self._is_beyond(leaving, self._column_excess(i, limit) * side, -1):
-                    wide = program.upper[j] - program.lower[j]
-                    scale = wide if 0 < wide < np.inf else 1.0
-                    found.append((max(0.0, excess) / scale, j, leaving))
+                found.append(_Near(max(0.0, excess) / scale, exact, j, -1, leaving))
         return found
 
     def _column_excess(self, i: int, limit: float) -> Fraction:
@@ -542,7 +555,7 @@ class _Checks:
             return Fraction(0)
         return difference
 
-    def _rows_beyond(self) -> list[tuple[float, int, _Leaving]]:
+    def _rows_near(self) -> list[_Near]:
         program, found = self._program, []
         activity, error = self._activities()
         others = np.ones(len(activity), dtype=np.bool_)
@@ -552,11 +565,11 @@ class _Checks:
             finite = np.isfinite(limit)
             excess = side * (activity - np.where(finite, limit, 0.0))
             for r in np.flatnonzero(others & finite & (excess >= -error)).tolist():
-                leaving = _Leaving(True, r, side)
                 exact = self._row_excess(r, float(limit[r])) * side
-                if self._is_beyond(leaving, exact, int(program.rank[r])):
-                    scale = abs(float(limit[r])) or 1.0
-                    found.append((max(0.0, float(exact)) / scale, n + r, leaving))
+                scale = abs(float(limit[r])) or 1.0
+                leaving = _Leaving(True, r, side)
+                rank = int(program.rank[r])
+                found.append(_Near(max(0.0, float(exact)) / scale, exact, n + r, rank, leaving))
         return found
 
     def _row_excess(self, r: int, limit: float) -> Fraction:
@@ -586,10 +599,11 @@ class _Checks:
         unit = Fraction(2) ** exponent / self._x.denominator
         return self._values.activity(r) + inner * unit, error * unit
 
-    def _is_beyond(self, leaving: _Leaving, excess: Fraction, rank: int) -> bool:
+    def _is_beyond(self, near: _Near) -> bool:
         """Whether an excess is above zero, or zero and above it by an infinitesimal."""
-        if excess:
-            return excess > 0
+        if near.exact:
+            return near.exact > 0
+        leaving, rank = near.leaving, near.rank
         inner = self._inner(leaving)
         orders: dict[int, int] = {}
         for r, number in zip(self._rows, inner.numerators, strict=True):
