@@ -10,14 +10,14 @@ KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 
 help:
 	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
-	@echo "make test         run the tests (5 to 6 minutes on 2 cores)"
+	@echo "make test         run the tests (4 to 5 minutes on 2 cores)"
 	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
 	@echo "make bench-full   the same on more data and in larger sizes (about an hour)"
 	@echo "make reproduce    recompute the published numbers that this version covers (half an hour on 2 cores)"
-	@echo "make noise        ask every figure on rows not seen what it says on tables of pure noise (10 minutes)"
+	@echo "make noise        ask every figure on rows not seen what it says on tables of pure noise (9 minutes)"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"
 

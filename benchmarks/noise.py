@@ -294,8 +294,8 @@ INTRO = (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all doors, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.noise", description=__doc__)
-    parser.add_argument("--tables", type=int, default=20)
-    parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--first-seed", type=int, default=2000)
     parser.add_argument("--rows", type=int, default=80)
     parser.add_argument("--columns", type=int, default=10)
     parser.add_argument("--no-page", action="store_true")
