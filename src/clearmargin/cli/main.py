@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.typed = words
         options += vars(arguments)
         with _warnings_as_notes(options, quiet=arguments.quiet):
-            import_module(f"clearmargin.cli.{arguments.command}").run(arguments)
+            import_module(f"clearmargin.cli.{arguments.command or 'versions'}").run(arguments)
         # Here, where it can still be said that the disk is full.
         sys.stdout.flush()
     except SystemExit as leaving:  # argparse has said what is wrong, or shown the help
@@ -98,7 +98,10 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"clearmargin {__version__}")
     _add_common(parser, False)
-    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    # `clearmargin --debug` alone prints the versions.
+    commands = parser.add_subparsers(
+        dest="command", metavar="command", required="--debug" not in words
+    )
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -120,7 +123,7 @@ def _add_common(parser: argparse.ArgumentParser, default: object) -> None:
     for flag, text in (
         ("--json", "print the result as JSON, for programs"),
         ("--quiet", "print nothing but the result itself"),
-        ("--debug", "show where in the code an error arose"),
+        ("--debug", "show where in the code an error arose, and all versions; alone: the versions"),
     ):
         group.add_argument(flag, action="store_true", default=default, help=text)
 
@@ -152,7 +155,10 @@ def _forget_output() -> None:
 
 def _report(error: Exception, options: Sequence[str], *, debug: bool) -> int:
     if debug:
+        from clearmargin.cli.versions import format_versions, read_versions
+
         traceback.print_exception(error, file=sys.stderr)
+        print(format_versions(read_versions()), file=sys.stderr)
     if isinstance(error, ClearmarginError | OSError | MemoryError | UnicodeEncodeError):
         print(f"clearmargin: {_words(error, options)}", file=sys.stderr)
         if isinstance(error, OSError) and error.filename is None:
