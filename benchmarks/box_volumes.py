@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from clearmargin import LPSVC, RuleExtractor
-from clearmargin.core import Box, Hyperplane
 from clearmargin.datasets import load_pima
-from clearmargin.programs import coverage_corner, volume_corner
-from clearmargin.programs.side import Corner, FloatArray, Region, Side
+from clearmargin.plane_rules import coverage_corner, volume_corner
+from clearmargin.plane_rules.side import Corner, FloatArray, Region, Side
+from clearmargin.rules import Box, Hyperplane
 
 PLANES, HALVINGS = 700, 200
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clearmargin.core import Box, FeatureSpace
+from clearmargin.rules import Box, FeatureSpace
 
 __all__ = ["Scores", "contradictions", "corner_rows", "random_rows"]
 

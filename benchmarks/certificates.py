@@ -22,11 +22,11 @@ from benchmarks.certificate_problems import (
     load_problems,
 )
 from benchmarks.page import Section, Table
-from clearmargin.core import Box, FeatureSpace
 from clearmargin.exceptions import DataError
-from clearmargin.extract import RuleExtractor
-from clearmargin.kernel import certify, grow_box
-from clearmargin.linear import LPSVCCV
+from clearmargin.kernel_rules import certify, grow_box
+from clearmargin.lp_svm import LPSVCCV
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.rules import Box, FeatureSpace
 
 __all__ = ["KERNELS", "Case", "Plan", "Row", "collect", "main", "section", "to_section"]
 

@@ -41,8 +41,8 @@ from clearmargin import (
     compare_extractors,
 )
 from clearmargin.cli.main import main as command_line
-from clearmargin.kernel.comparison import ExtractorComparison
-from clearmargin.kernel.surrogate_rules import SurrogateRules
+from clearmargin.compare.comparison import ExtractorComparison
+from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 from clearmargin.report import report
 
 __all__ = ["BEST_SCORES", "DOORS", "Noise", "main", "make_noise", "measure"]

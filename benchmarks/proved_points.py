@@ -21,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 
 from clearmargin import RuleExtractor
-from clearmargin.core.value import BoolArray, FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray
 
 OFFSETS = (0.0, 1e6, 1e9, 1e12, 1e13, 1e14, 1e15)
 SCALERS = (StandardScaler, RobustScaler, MinMaxScaler, None)

@@ -49,9 +49,9 @@ from clearmargin import (
 )
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning
 from clearmargin.export import export, to_xlsx
-from clearmargin.kernel import FuzzyRules, HyperRectangleRules, PrototypeRules
-from clearmargin.rank import Rank, make_properties
-from clearmargin.store import load_model, save_model
+from clearmargin.kernel_rules.baselines import FuzzyRules, HyperRectangleRules, PrototypeRules
+from clearmargin.models import load_model, save_model
+from clearmargin.rankings import Rank, make_properties
 
 SOURCES = Path(clearmargin.__file__).parent
 RNG = np.random.default_rng(2)

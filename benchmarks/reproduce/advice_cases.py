@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.datasets import load_cleveland, load_pima
 from clearmargin.exceptions import ClearmarginWarning
-from clearmargin.text import parse_rules
+from clearmargin.language import parse_rules
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 
 __all__ = [
     "CORRUPTIONS",

@@ -23,7 +23,7 @@ from benchmarks.reproduce.advice_cases import (
     quiet,
     vote,
 )
-from clearmargin.advise import AdviceBlendSVC, AdviceSVCCV
+from clearmargin.advice import AdviceBlendSVC, AdviceSVCCV
 
 __all__ = ["Cell", "Plan", "clean_sections", "collect", "corrupted_section", "main", "one_run"]
 

@@ -22,7 +22,7 @@ from benchmarks.reproduce.advice_settings import (
     settings_at,
     settings_sections,
 )
-from clearmargin.advise import AdviceBlendSVC, AdviceSVCCV
+from clearmargin.advice import AdviceBlendSVC, AdviceSVCCV
 
 __all__ = ["METHODS", "PUBLISHED", "Plan", "collect", "curves_section", "errors_at", "main"]
 

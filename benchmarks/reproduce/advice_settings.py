@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from benchmarks.page import Section, Table
 from benchmarks.reproduce.advice_cases import Labels, advised, error, mean_and_se, quiet
-from clearmargin.advise import AdviceSVC, AdviceSVCCV
-from clearmargin.core import Rule, RuleSet
+from clearmargin.advice import AdviceSVC, AdviceSVCCV
+from clearmargin.rules import Rule, RuleSet
 
 __all__ = [
     "MAX_ITER",

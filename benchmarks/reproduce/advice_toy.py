@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.page import Section, Table
-from clearmargin.advise import AdviceSVC
+from clearmargin.advice import AdviceSVC
 
 __all__ = ["ADVICE", "section", "toy"]
 

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 
 from benchmarks.page import Section, Table, write_page
 from clearmargin.datasets import load_ionosphere, load_pima, load_wbc
-from clearmargin.programs.box_search import decide
-from clearmargin.programs.kernel_function import KernelFunction
+from clearmargin.kernel_rules.box_search import decide
+from clearmargin.models.kernel_function import KernelFunction
 
 __all__ = ["Cell", "Plan", "collect", "main", "section"]
 

@@ -20,14 +20,14 @@ from sklearn.svm import SVC
 
 from benchmarks.page import Section, Table, write_page
 from clearmargin import RuleExtractor
+from clearmargin.compare.comparison import ExtractorComparison, ExtractorFigures
+from clearmargin.compare.extractors import compare_extractors
 from clearmargin.datasets import load_ionosphere, load_pima, load_wbc
-from clearmargin.kernel.compare import compare_extractors
-from clearmargin.kernel.comparison import ExtractorComparison, ExtractorFigures
-from clearmargin.kernel.fuzzy import FuzzyRules
-from clearmargin.kernel.hyper_rectangles import HyperRectangleRules
-from clearmargin.kernel.prototypes import PrototypeRules
-from clearmargin.kernel.support_vector_rules import SupportVectorRules
-from clearmargin.kernel.surrogate_rules import SurrogateRules
+from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
+from clearmargin.kernel_rules.baselines.hyper_rectangles import HyperRectangleRules
+from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
+from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
+from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 
 __all__ = ["SETS", "DataSet", "Plan", "Published", "best_section", "main", "table_section"]
 

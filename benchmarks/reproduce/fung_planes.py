@@ -9,7 +9,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.page import Section, Table
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
-from clearmargin.linear import LPSVC
+from clearmargin.lp_svm import LPSVC
 
 # name, loader, scaled to [0, 1], nu, positive class, published: features, correct of A-, correct of A+
 PLANES: list[tuple[str, Any, bool, float, str, tuple[int, int, int]]] = [

@@ -15,8 +15,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.page import Section, Table
 from benchmarks.reproduce.fung_planes import PLANES
-from clearmargin.extract import RuleExtractor
-from clearmargin.linear import LPSVC
+from clearmargin.lp_svm import LPSVC
+from clearmargin.plane_rules import RuleExtractor
 
 # problems, rules, coverage (%) and seconds of A- and A+, as printed
 Printed = tuple[float, float, float, float]

@@ -9,8 +9,8 @@ from benchmarks.page import Section, Table
 from benchmarks.reproduce.fung_planes import PLANES
 from benchmarks.reproduce.fung_tables import PUBLISHED, matched_planes
 from clearmargin.datasets import load_wbc
-from clearmargin.extract import RuleExtractor
-from clearmargin.linear import LPSVC
+from clearmargin.lp_svm import LPSVC
+from clearmargin.plane_rules import RuleExtractor
 
 __all__ = ["POINTS", "impossible_shares", "section"]
 

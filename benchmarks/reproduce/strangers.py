@@ -31,8 +31,8 @@ from benchmarks.page import Table
 from benchmarks.reproduce.which_method import PAGE, fill
 from benchmarks.strangers import JUDGING, Stranger
 from clearmargin.exceptions import ClearmarginWarning
-from clearmargin.linear import LPSVCCV
-from clearmargin.linear.default_machine import default_machine
+from clearmargin.lp_svm import LPSVCCV
+from clearmargin.lp_svm.default_machine import default_machine
 
 __all__ = ["MACHINES", "difference", "main", "measure", "passage", "put"]
 

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from clearmargin.kernel import SupportVectorRules
-from clearmargin.tree import SVMTreeClassifier, interval_rules
+from clearmargin.kernel_rules import SupportVectorRules
+from clearmargin.svm_trees import SVMTreeClassifier, interval_rules
 
 __all__ = [
     "LETTER",

@@ -18,7 +18,7 @@ from benchmarks.reproduce.svm_tree_methods import (
     tree_answers,
 )
 from clearmargin.datasets import make_imbalanced
-from clearmargin.tree import class_bias_ratio
+from clearmargin.svm_trees import class_bias_ratio
 
 __all__ = [
     "BASELINE",

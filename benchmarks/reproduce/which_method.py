@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 from benchmarks.page import Table
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_pima, load_wbc
-from clearmargin.linear import LPSVCCV
+from clearmargin.lp_svm import LPSVCCV
 
 __all__ = ["compare", "fill", "main", "measure", "passage", "put"]
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmarks.page import Section, Table
 from clearmargin.datasets import make_components, make_votes
-from clearmargin.rank import RankContrast, make_properties, search_properties
+from clearmargin.rankings import RankContrast, make_properties, search_properties
 
 __all__ = ["COMPONENTS", "FIGURE_2", "components", "leverages", "recovery"]
 

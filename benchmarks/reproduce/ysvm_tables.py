@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.page import Section, Table
 from clearmargin.datasets import make_votes
-from clearmargin.rank import RankContrast
+from clearmargin.rankings import RankContrast
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

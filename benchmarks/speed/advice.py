@@ -12,10 +12,9 @@ from scipy import sparse
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.optim import Linear, Program, Variables, solve
-from clearmargin.programs.advice_dual import data_plane, solve_advice
-from clearmargin.programs.advice_path import AdvicePath, scaled_costs
-from clearmargin.programs.advice_svm import (
+from clearmargin.advice.advice_dual import data_plane, solve_advice
+from clearmargin.advice.advice_path import AdvicePath, scaled_costs
+from clearmargin.advice.advice_svm import (
     AdviceProblem,
     Boxes,
     Premises,
@@ -23,9 +22,10 @@ from clearmargin.programs.advice_svm import (
     error_variables,
     plane_blocks,
 )
-from clearmargin.programs.refine import find_anchors, support_multipliers
-from clearmargin.programs.refine_lp import Iterate, JointProgram, Movable, limits_of_change
-from clearmargin.programs.refine_slp import alternate
+from clearmargin.advice.refine import find_anchors, support_multipliers
+from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable, limits_of_change
+from clearmargin.advice.refine_slp import alternate
+from clearmargin.solvers import Linear, Program, Variables, solve
 
 Array = NDArray[np.float64]
 RULES, CONDITIONS = 6, 3

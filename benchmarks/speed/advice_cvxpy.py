@@ -8,8 +8,8 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from clearmargin.programs.advice_svm import AdviceProblem
-from clearmargin.programs.refine_lp import Iterate, Movable
+from clearmargin.advice.advice_svm import AdviceProblem
+from clearmargin.advice.refine_lp import Iterate, Movable
 
 cp: Any = cvxpy  # has types for some of its names only
 

@@ -10,8 +10,8 @@ from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.advice import RULES, advised, beginning, visited
 from benchmarks.speed.advice_cvxpy import by_components, by_matrices
 from benchmarks.speed.timing import race
-from clearmargin.programs.refine_lp import Iterate
-from clearmargin.programs.refine_sqp import ConvexProgram, convex_steps
+from clearmargin.advice.refine_lp import Iterate
+from clearmargin.advice.refine_sqp import ConvexProgram, convex_steps
 
 
 def measure_sqp(m: int, n: int, repeat: int) -> tuple[list[str], float, float, float]:

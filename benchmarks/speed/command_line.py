@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.page import Ratio, Section, Table
 from clearmargin import LPSVC
-from clearmargin.store import PlaneModel, save_model
+from clearmargin.models import PlaneModel, save_model
 
 N_FEATURES, N_USED = 10, 3
 SIZES = (200_000, 1_000_000)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 
 N_RULES, N_FEATURES = 200, 10
 # A column, and the ends of the half-open interval that a rule allows in it.

@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.core.value import FloatArray
-from clearmargin.programs.axis_crossings import all_crossings, nearest_crossings
-from clearmargin.programs.kernel_function import KernelFunction, KernelKind
+from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.models.kernel_function import KernelFunction, KernelKind
+from clearmargin.rules.value import FloatArray
 
 # The coarsest grid that missed no line up to gamma = 1000 when grids were compared.
 GRID = 64

@@ -14,10 +14,10 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.core import Box, Hyperplane
-from clearmargin.extract import RuleExtractor
-from clearmargin.programs.coverage_corner import coverage_corner, prices
-from clearmargin.programs.side import Side
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.plane_rules.coverage_corner import coverage_corner, prices
+from clearmargin.plane_rules.side import Side
+from clearmargin.rules import Box, Hyperplane
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.lpsvm import clouds
 from benchmarks.speed.timing import race
-from clearmargin.optim import solve
-from clearmargin.programs.lpsvm import LPSVMData, dual_program
-from clearmargin.text import format_rules, parse_rules
+from clearmargin.language import format_rules, parse_rules
+from clearmargin.lp_svm.lpsvm import LPSVMData, dual_program
+from clearmargin.solvers import solve
 
 
 def building_share() -> tuple[float, float]:

@@ -12,14 +12,14 @@ from sklearn.svm import SVC
 
 from benchmarks.speed.foundation import rule_text
 from benchmarks.speed.lpsvm import clouds
-from clearmargin.advise import AdviceSVC
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.extract import RuleExtractor
-from clearmargin.kernel import SupportVectorRules, certify, grow_box
-from clearmargin.linear import LPSVC
-from clearmargin.rank import RankContrast
-from clearmargin.text import parse_rules
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.advice import AdviceSVC
+from clearmargin.kernel_rules import SupportVectorRules, certify, grow_box
+from clearmargin.language import parse_rules
+from clearmargin.lp_svm import LPSVC
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.rankings import RankContrast
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.svm_trees import SVMTreeClassifier
 
 Array = NDArray[np.float64]
 # Most boxes that a proof looks at, and that a step of growth looks at.

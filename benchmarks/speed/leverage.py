@@ -25,7 +25,7 @@ from benchmarks.page import Ratio, Section, Table
 from benchmarks.peers.environment import Absent, python_of
 from benchmarks.peers.work.contrast import MOST_RUNS, RUN_SECONDS
 from benchmarks.peers.worker import work
-from clearmargin.programs.leverage_search import Contrast, least_product, search_above
+from clearmargin.rule_base.leverage_search import Contrast, least_product, search_above
 
 MIN_LEVERAGE = 0.08
 INFORMATIVE = 11  # attributes, as in the synthetic data of the paper

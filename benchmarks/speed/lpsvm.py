@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.linear import LPSVC
+from clearmargin.lp_svm import LPSVC
 
 Array = NDArray[np.float64]
 

@@ -25,12 +25,12 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.covers import as_queries, random_rules
-from clearmargin.advise import AdviceSVC
-from clearmargin.extract import RuleExtractor
-from clearmargin.kernel import SupportVectorRules
-from clearmargin.linear import LPSVC
-from clearmargin.rank import RankContrast
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.advice import AdviceSVC
+from clearmargin.kernel_rules import SupportVectorRules
+from clearmargin.lp_svm import LPSVC
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.rankings import RankContrast
+from clearmargin.svm_trees import SVMTreeClassifier
 
 Array = NDArray[np.float64]
 FEATURES, RULES = 10, 100

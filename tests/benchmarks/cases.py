@@ -13,7 +13,7 @@ from benchmarks.quality.measure import Panel, Row
 from benchmarks.quality.single import SingleFigures
 
 from clearmargin import parse_rules
-from clearmargin.core import FeatureSpace
+from clearmargin.rules import FeatureSpace
 
 
 def section(title="Speed", finding="", **ratios):

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks import certificates
-from clearmargin.core import Box, FeatureSpace
-from clearmargin.kernel import certify
+from clearmargin.kernel_rules import certify
+from clearmargin.rules import Box, FeatureSpace
 
 
 def rings(rows=80, seed=0):

@@ -43,7 +43,7 @@ from benchmarks.reproduce.svm_tree_synthetic import (
 )
 from scipy.stats import ttest_ind
 
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.svm_trees import SVMTreeClassifier
 
 
 def runs(**accuracies):

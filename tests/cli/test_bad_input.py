@@ -11,7 +11,7 @@ import sys
 import pandas as pd
 import pytest
 
-from clearmargin.store import load_model
+from clearmargin.models import load_model
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 

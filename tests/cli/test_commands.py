@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from clearmargin import RuleSet
-from clearmargin.store import load_model
+from clearmargin.models import load_model
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 

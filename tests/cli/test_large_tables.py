@@ -18,7 +18,7 @@ from clearmargin import LPSVC, RuleSet
 from clearmargin.cli import kept_rows, large_rules, plain_csv
 from clearmargin.cli.plain_csv import Chunk
 from clearmargin.cli.survey import survey
-from clearmargin.store import PlaneModel, load_model, save_model
+from clearmargin.models import PlaneModel, load_model, save_model
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 

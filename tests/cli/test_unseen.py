@@ -17,8 +17,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
 from clearmargin import LPSVC, LPSVCCV, AdviceSVC, RuleExtractor
-from clearmargin.linear.splitting import Splitting
-from clearmargin.store import load_model, save_model
+from clearmargin.models import load_model, save_model
+from clearmargin.tables.splitting import Splitting
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the plane has"),

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from clearmargin.core import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 from clearmargin.export.labels import common_kind, label_text
-from clearmargin.text import parse_rules
+from clearmargin.language import parse_rules
+from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 
 LARGEST = float(np.finfo(np.float64).max)
 HOSTILE = (

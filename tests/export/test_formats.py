@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from clearmargin import FeatureSpace, Rule, RuleSet, RuleStats, parse_rules
-from clearmargin.core import Box
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import export, to_json, to_latex, to_markdown, to_text
 from clearmargin.export.formats import FORMATS
 from clearmargin.export.table import _LATEX
-from clearmargin.text.table import rule_rows
+from clearmargin.language.table import rule_rows
+from clearmargin.rules import Box
 
 
 @pytest.fixture(scope="module")

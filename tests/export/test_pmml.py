@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Rule, RuleSet, RuleStats, parse_rules
-from clearmargin.core import Box
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import to_pmml
+from clearmargin.rules import Box
 
 PMML = "{http://www.dmg.org/PMML-4_4}"
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Rule, RuleSet, parse_rules
-from clearmargin.core import Box
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import to_python
+from clearmargin.rules import Box
 
 
 def load(source, name="predict_row"):

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Polyhedron, Rule, RuleSet, RuleStats, parse_rules
-from clearmargin.core import Box
 from clearmargin.exceptions import (
     FileInTheWayError,
     InvalidValueError,
@@ -22,6 +21,7 @@ from clearmargin.exceptions import (
 )
 from clearmargin.export import to_xlsx
 from clearmargin.export.spreadsheet import sheet_names
+from clearmargin.rules import Box
 
 SMALL = parse_rules("x > 3 => a\nx <= 3 => b")
 

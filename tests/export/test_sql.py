@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
-from clearmargin.core import Box
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import to_sql
 from clearmargin.export.sql_dialect import DIALECTS, find_dialect
 from clearmargin.export.sql_number import approximate_literal, sqlite_literal
+from clearmargin.rules import Box
 
 
 def run_sqlite(space, rows, expression, dialect="sqlite"):

@@ -34,7 +34,7 @@ from clearmargin import (
     grow_box,
     recourse,
 )
-from clearmargin.kernel import FuzzyRules, HyperRectangleRules, PrototypeRules
+from clearmargin.kernel_rules.baselines import FuzzyRules, HyperRectangleRules, PrototypeRules
 
 Answer = dict[str, Any]
 Table = tuple[np.ndarray, np.ndarray]

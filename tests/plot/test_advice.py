@@ -13,11 +13,11 @@ from matplotlib.colors import to_rgba
 from sklearn.exceptions import NotFittedError
 
 from clearmargin import LPSVC, AdviceSVC, parse_rules
-from clearmargin.advise import AdviceOutcome
+from clearmargin.advice import AdviceOutcome
 from clearmargin.datasets import load_pima
+from clearmargin.drawing.canvas import class_colours
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.plot import AdviceDisplay, RuleTreesDisplay, plot_advice, plot_rule_trees
-from clearmargin.plot.canvas import class_colours
 
 # Some of the advice here clashes, or speaks of what the data do not have, on purpose.
 pytestmark = [

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from clearmargin import parse_rules
+from clearmargin.drawing.canvas import class_colours
 from clearmargin.exceptions import MissingDependencyError
 from clearmargin.plot import plot_coverage, plot_regions, plot_rules
-from clearmargin.plot.canvas import class_colours
 
 RULES = parse_rules("x < 2 and y < 3 => a")
 

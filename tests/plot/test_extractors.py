@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import same_color
 
+from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+from clearmargin.compare.plot import PANELS, ExtractorsDisplay, plot_extractors
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel.comparison import MEASURES, ExtractorComparison, ExtractorFigures
-from clearmargin.plot.extractors import PANELS, ExtractorsDisplay, plot_extractors
 
 
 def figures(name, *, fallback="nearest", failed=False, rules=8.0, seed=0):

@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from clearmargin import AdviceSVC, Box, FeatureSpace, RankContrast, Rule, RuleSet, RuleStats
-from clearmargin.kernel.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
 from clearmargin.plot import (
     AdviceDisplay,
     CoverageDisplay,
@@ -26,7 +26,7 @@ from clearmargin.plot import (
     RuleTreesDisplay,
     SVMTreeDisplay,
 )
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.svm_trees import SVMTreeClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
 

@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from clearmargin import FeatureSpace, RuleExtractor, RuleSet, parse_rules
+from clearmargin.drawing.halfplanes import class_polygons, clip
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.plot import RegionsDisplay, plot_regions
-from clearmargin.plot.halfplanes import class_polygons, clip
 
 HALF_OPEN = parse_rules("2 <= x < 4 and y < 3 => a\n4 <= x <= 6 and 1 < y <= 3 => a\nx > 7 => b")
 

@@ -9,9 +9,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from clearmargin import Box, FeatureSpace, Rule, RuleExtractor, RuleSet, RuleStats, parse_rules
+from clearmargin.drawing.lettering import fit_line, short_number, text_width, wrap
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot import RegionsDisplay, RulesDisplay, plot_rules
-from clearmargin.plot.lettering import fit_line, short_number, text_width, wrap
 
 ODD = parse_rules(
     "2 <= x < 4 => a\nx = 3 => b\nx > 5 => a\ntrue => b", space=FeatureSpace(["x"], [0], [10])

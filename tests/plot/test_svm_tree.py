@@ -16,11 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 from clearmargin import LPSVC
 from clearmargin.datasets import load_ionosphere
+from clearmargin.drawing.canvas import class_colours
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot import SVMTreeDisplay, plot_svm_tree
-from clearmargin.plot.canvas import class_colours
-from clearmargin.plot.svm_tree_layout import CELL
-from clearmargin.tree import Layer, Leaf, SVMTree, SVMTreeClassifier
+from clearmargin.svm_trees import Layer, Leaf, SVMTree, SVMTreeClassifier
+from clearmargin.svm_trees.svm_tree_layout import CELL
 
 
 @pytest.fixture(scope="module")

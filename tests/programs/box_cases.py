@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from clearmargin.programs.packed_boxes import PackedBoxes
+from clearmargin.rule_base.packed_boxes import PackedBoxes
 
 INF = math.inf
 SEEDS = st.integers(0, 10**6)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from clearmargin.programs.advice_svm import AdviceProblem, Boxes, Premises
-from clearmargin.programs.lpsvm import LPSVMData
+from clearmargin.advice.advice_svm import AdviceProblem, Boxes, Premises
+from clearmargin.lp_svm.lpsvm import LPSVMData
 
 Instance = Callable[[int], LPSVMData]
 Oracle = Callable[[LPSVMData], float]

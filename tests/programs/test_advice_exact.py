@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from clearmargin.optim import Session, rational, solve
-from clearmargin.programs import advice_exact
-from clearmargin.programs.advice_dual import advice_dual, read_dual, solve_advice
-from clearmargin.programs.advice_exact import exact_advice
-from clearmargin.programs.advice_svm import AdviceProblem, Boxes, Premises
+from clearmargin.advice import advice_exact
+from clearmargin.advice.advice_dual import advice_dual, read_dual, solve_advice
+from clearmargin.advice.advice_exact import exact_advice
+from clearmargin.advice.advice_svm import AdviceProblem, Boxes, Premises
+from clearmargin.solvers import Session, rational, solve
 
 
 def in_order(problem: AdviceProblem, order: np.ndarray) -> AdviceProblem:

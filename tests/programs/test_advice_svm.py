@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from clearmargin.optim import solve
-from clearmargin.programs.advice_svm import (
+from clearmargin.advice.advice_svm import (
     AdviceProblem,
     Boxes,
     Premises,
     advice_program,
     read_plane,
 )
+from clearmargin.solvers import solve
 
 # Objectives agree to this share; solvers keep rows to 1e-7.
 REL = 1e-6

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clearmargin.exceptions import InfeasibleError
-from clearmargin.optim import solve
-from clearmargin.programs.advice_svm import (
+from clearmargin.advice.advice_svm import (
     AdviceProblem,
     Boxes,
     Premises,
     advice_program,
     read_plane,
 )
-from clearmargin.programs.lpsvm import LPSVMData
-from clearmargin.programs.lpsvm_solve import solve_lpsvm
+from clearmargin.exceptions import InfeasibleError
+from clearmargin.lp_svm.lpsvm import LPSVMData
+from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
+from clearmargin.solvers import solve
 
 REL = 1e-6
 

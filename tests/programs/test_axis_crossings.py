@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
-from clearmargin.programs import (
+from clearmargin.kernel_rules import (
     axis_crossings,
     polynomial_crossings,
     rbf_crossings,
     sigmoid_crossings,
 )
-from clearmargin.programs.axis_crossings import all_crossings, nearest_crossings
-from clearmargin.programs.kernel_function import KernelFunction
+from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.models.kernel_function import KernelFunction
 
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"
 SCAN = 4_001

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs.axis_crossings import all_crossings, nearest_crossings
-from clearmargin.programs.kernel_function import KernelFunction
+from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.models.kernel_function import KernelFunction
 
 
 def on_a_line(kind, centres, weights, intercept, **constants):

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clearmargin.programs.bernstein_crossings import Pieces, bracketed_roots, sign_changes
-from clearmargin.programs.kernel_function import KernelFunction
-from clearmargin.programs.polynomial_crossings import polynomial_pieces
-from clearmargin.programs.rbf_crossings import rbf_pieces
+from clearmargin.kernel_rules.bernstein_crossings import Pieces, bracketed_roots, sign_changes
+from clearmargin.kernel_rules.polynomial_crossings import polynomial_pieces
+from clearmargin.kernel_rules.rbf_crossings import rbf_pieces
+from clearmargin.models.kernel_function import KernelFunction
 
 
 def power_form(roots):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from clearmargin.exceptions import DataError
-from clearmargin.programs.box_pruning import merge_boxes, prune_subsets
-from clearmargin.programs.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_pruning import merge_boxes, prune_subsets
+from clearmargin.rule_base.packed_boxes import PackedBoxes
 
 from .box_cases import INF, SEEDS, covers_of, foreign_inside, world
 

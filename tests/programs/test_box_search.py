@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs.box_search import decide
-from clearmargin.programs.kernel_bounds import lower_bounds
-from clearmargin.programs.kernel_function import KernelFunction
-from clearmargin.programs.kernel_witness import confirm, descend, gradients, hunt
+from clearmargin.kernel_rules.box_search import decide
+from clearmargin.kernel_rules.kernel_bounds import lower_bounds
+from clearmargin.kernel_rules.kernel_witness import confirm, descend, gradients, hunt
+from clearmargin.models.kernel_function import KernelFunction
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
 seeds = st.integers(0, 2**32 - 1)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs.box_shortening import shorten
-from clearmargin.programs.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_shortening import shorten
+from clearmargin.rule_base.packed_boxes import PackedBoxes
 
 from .box_cases import INF, SEEDS, foreign_inside, lies_in, world
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.programs.box_tuning import tune
-from clearmargin.programs.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_tuning import tune
+from clearmargin.rule_base.packed_boxes import PackedBoxes
 
 from .box_cases import INF, SEEDS, foreign_inside, lies_in, world
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.programs.clipped_volume import Volume, clipped_share, clipped_volume
-from clearmargin.programs.clipped_volume_bounds import fourier_tail, grid_tail
-from clearmargin.programs.clipped_volume_exact import Enclosure, exact_tail
+from clearmargin.plane_rules.clipped_volume import Volume, clipped_share, clipped_volume
+from clearmargin.plane_rules.clipped_volume_bounds import fourier_tail, grid_tail
+from clearmargin.plane_rules.clipped_volume_exact import Enclosure, exact_tail
 
 NO_LIMIT = 1e15
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs.clipped_volume import Volume, clipped_share, clipped_volume
+from clearmargin.plane_rules.clipped_volume import Volume, clipped_share, clipped_volume
 
 
 class TestDegenerate:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Hyperplane
-from clearmargin.programs.coverage_corner import (
+from clearmargin.plane_rules.coverage_corner import (
     coverage_corner,
     covered,
     exchange_pairs,
@@ -20,7 +19,8 @@ from clearmargin.programs.coverage_corner import (
     prices,
     quantile_budget,
 )
-from clearmargin.programs.side import Region, Side
+from clearmargin.plane_rules.side import Region, Side
+from clearmargin.rules import Hyperplane
 
 
 def most_points(a, g, Z):

@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from clearmargin.core import Hyperplane
 from clearmargin.exceptions import UncertifiedWarning
-from clearmargin.programs.coverage_corner import coverage_corner
-from clearmargin.programs.coverage_exact import exact_corner
-from clearmargin.programs.side import Region, Side
+from clearmargin.plane_rules.coverage_corner import coverage_corner
+from clearmargin.plane_rules.coverage_exact import exact_corner
+from clearmargin.plane_rules.side import Region, Side
+from clearmargin.rules import Hyperplane
 
 
 def most_points(a, g, Z):
@@ -69,7 +69,7 @@ def test_a_search_that_runs_out_of_time_says_so_and_uses_pair_exchange(monkeypat
     def late(*_, **__):
         raise TimeLimitError("too late")
 
-    monkeypatch.setattr("clearmargin.programs.coverage_exact.solve", late)
+    monkeypatch.setattr("clearmargin.plane_rules.coverage_exact.solve", late)
     side, region, Z = problem(2, 3, 12)
     with pytest.warns(UncertifiedWarning, match=r"box of 12 points stopped after 0\.5 s"):
         corner = exact_corner(side, region, Z, time_limit=0.5)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from clearmargin.core import Hyperplane
-from clearmargin.programs import coverage_lp
-from clearmargin.programs.coverage_lp import feature_corner, point_corner, separable_corner
-from clearmargin.programs.side import Corner, Region, Side
+from clearmargin.plane_rules import coverage_lp
+from clearmargin.plane_rules.coverage_lp import feature_corner, point_corner, separable_corner
+from clearmargin.plane_rules.side import Corner, Region, Side
+from clearmargin.rules import Hyperplane
 
 READINGS = {"feature": feature_corner, "point": point_corner, "separable": separable_corner}
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.programs.box_cubic import reduce_cubics
-from clearmargin.programs.kernel_expansion import Expansion, expand_rbf
-from clearmargin.programs.kernel_function import KernelFunction
-from clearmargin.programs.polynomial_bounds import expand_product
+from clearmargin.kernel_rules.box_cubic import reduce_cubics
+from clearmargin.kernel_rules.kernel_expansion import Expansion, expand_rbf
+from clearmargin.kernel_rules.polynomial_bounds import expand_product
+from clearmargin.models.kernel_function import KernelFunction
 
 seeds = st.integers(0, 2**32 - 1)
 

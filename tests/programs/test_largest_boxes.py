@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import LPSVC, RuleExtractor
-from clearmargin.core import Box, Hyperplane
-from clearmargin.core.sign import exact_score
 from clearmargin.datasets import load_pima
-from clearmargin.programs import volume_corner as program
-from clearmargin.programs.side import Region, Side
-from clearmargin.programs.volume_corner import corner_at, volume_corner
+from clearmargin.plane_rules import volume_corner as program
+from clearmargin.plane_rules.side import Region, Side
+from clearmargin.plane_rules.volume_corner import corner_at, volume_corner
+from clearmargin.rules import Box, Hyperplane
+from clearmargin.rules.sign import exact_score
 
 
 def filled(low, high, budget):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs import leverage_bits, leverage_search
-from clearmargin.programs.leverage_search import (
+from clearmargin.rule_base import leverage_bits, leverage_search
+from clearmargin.rule_base.leverage_search import (
     Contrast,
     least_product,
     search_above,

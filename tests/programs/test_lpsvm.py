@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from clearmargin.optim import solve
-from clearmargin.programs import lpsvm_sifting
-from clearmargin.programs.lpsvm import (
+from clearmargin.lp_svm import lpsvm_sifting
+from clearmargin.lp_svm.lpsvm import (
     LPSVMData,
     best_intercept,
     dual_bound,
@@ -18,10 +17,11 @@ from clearmargin.programs.lpsvm import (
     objective,
     primal_program,
 )
-from clearmargin.programs.lpsvm_path import LPSVMPath, zero_penalty
-from clearmargin.programs.lpsvm_polish import polish, sweep
-from clearmargin.programs.lpsvm_sifting import sift_lpsvm
-from clearmargin.programs.lpsvm_solve import SOLVERS, solve_lpsvm
+from clearmargin.lp_svm.lpsvm_path import LPSVMPath, zero_penalty
+from clearmargin.lp_svm.lpsvm_polish import polish, sweep
+from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
+from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
+from clearmargin.solvers import solve
 
 # The relative gap promised by default.
 TOL = 1e-6

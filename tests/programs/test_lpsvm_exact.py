@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from clearmargin.optim import rational
-from clearmargin.programs import lpsvm_exact
-from clearmargin.programs.lpsvm import LPSVMData
-from clearmargin.programs.lpsvm_exact import Centred, certified, exact_lpsvm
-from clearmargin.programs.lpsvm_sifting import sift_lpsvm
-from clearmargin.programs.lpsvm_solve import SOLVERS, solve_lpsvm
+from clearmargin.lp_svm import lpsvm_exact
+from clearmargin.lp_svm.lpsvm import LPSVMData
+from clearmargin.lp_svm.lpsvm_exact import Centred, certified, exact_lpsvm
+from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
+from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
+from clearmargin.solvers import rational
 
 
 def in_order(data: LPSVMData, order: np.ndarray) -> LPSVMData:

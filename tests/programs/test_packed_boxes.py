@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.programs import packed_boxes
-from clearmargin.programs.box_distance import distance_to_boxes, nearest_box
-from clearmargin.programs.packed_boxes import PackedBoxes, as_codes, directions, halfway
+from clearmargin.rule_base import packed_boxes
+from clearmargin.rule_base.box_distance import distance_to_boxes, nearest_box
+from clearmargin.rule_base.packed_boxes import PackedBoxes, as_codes, directions, halfway
 
 INF = math.inf
 SEEDS = st.integers(0, 10**6)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Box, Hyperplane
-from clearmargin.programs.peeled_box import peeled_box
+from clearmargin.plane_rules.peeled_box import peeled_box
+from clearmargin.rules import Box, Hyperplane
 
 
 def problem(seed):

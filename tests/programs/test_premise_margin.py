@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from clearmargin.programs.premise_margin import inner_radius, is_void, worst_margin
+from clearmargin.advice.premise_margin import inner_radius, is_void, worst_margin
 
 # HiGHS keeps rows to 1e-7; values here are of order one.
 TOL = 1e-6

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.programs.recourse_milp import Moves, cheapest_change, smallest_shortfall
+from clearmargin.rankings.recourse_milp import Moves, cheapest_change, smallest_shortfall
 
 
 def random_moves(rng, rows=1):

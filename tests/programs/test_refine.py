@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from clearmargin.optim import solve
-from clearmargin.programs.advice_svm import AdviceProblem, Premises, advice_program, read_plane
-from clearmargin.programs.refine import METHODS, refine_advice, support_multipliers
+from clearmargin.advice.advice_svm import AdviceProblem, Premises, advice_program, read_plane
+from clearmargin.advice.refine import METHODS, refine_advice, support_multipliers
+from clearmargin.solvers import solve
 
 REL = 1e-6
 NU = 0.1

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clearmargin.exceptions import NumericalError
-from clearmargin.optim import solve
-from clearmargin.programs import refine_sqp
-from clearmargin.programs.advice_svm import (
+from clearmargin.advice import refine_sqp
+from clearmargin.advice.advice_svm import (
     AdviceProblem,
     Boxes,
     Premises,
     advice_program,
     read_plane,
 )
-from clearmargin.programs.refine import METHODS, refine_advice
+from clearmargin.advice.refine import METHODS, refine_advice
+from clearmargin.exceptions import NumericalError
+from clearmargin.solvers import solve
 
 REL = 1e-6
 # What a cone program may leave of a change of zero.

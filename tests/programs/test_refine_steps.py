@@ -6,10 +6,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from clearmargin.optim import solve
-from clearmargin.programs.advice_svm import AdviceProblem
-from clearmargin.programs.refine_lp import Iterate, JointProgram, Movable
-from clearmargin.programs.refine_sqp import convex_steps, convexified_program
+from clearmargin.advice.advice_svm import AdviceProblem
+from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable
+from clearmargin.advice.refine_sqp import convex_steps, convexified_program
+from clearmargin.solvers import solve
 
 # Objectives agree to this share.
 REL = 1e-6

@@ -7,17 +7,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from clearmargin.optim import solve
-from clearmargin.programs.advice_svm import (
+from clearmargin.advice.advice_svm import (
     AdviceProblem,
     Boxes,
     Premises,
     advice_program,
     read_plane,
 )
-from clearmargin.programs.lpsvm import LPSVMData
-from clearmargin.programs.lpsvm_solve import solve_lpsvm
-from clearmargin.programs.refine import METHODS, refine_advice
+from clearmargin.advice.refine import METHODS, refine_advice
+from clearmargin.lp_svm.lpsvm import LPSVMData
+from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
+from clearmargin.solvers import solve
 
 SHIFTS = (0.0, 0.9, 1.1, 3.0, 5.0)
 every_case = pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearmargin.advice import refine_sqp, refine_window
+from clearmargin.advice.advice_svm import AdviceProblem, Boxes, advice_program
+from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable
+from clearmargin.advice.refine_sqp import ConvexProgram, convexified_program
+from clearmargin.advice.refine_window import PointWindow, WindowedLP, read_weights, thinned
 from clearmargin.exceptions import NumericalError
-from clearmargin.optim import solve
-from clearmargin.programs import refine_sqp, refine_window
-from clearmargin.programs.advice_svm import AdviceProblem, Boxes, advice_program
-from clearmargin.programs.refine_lp import Iterate, JointProgram, Movable
-from clearmargin.programs.refine_sqp import ConvexProgram, convexified_program
-from clearmargin.programs.refine_window import PointWindow, WindowedLP, read_weights, thinned
+from clearmargin.solvers import solve
 
 REL = 1e-6
 

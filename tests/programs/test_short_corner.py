@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Hyperplane
-from clearmargin.programs.short_corner import short_corner
-from clearmargin.programs.side import Region, Side
-from clearmargin.programs.volume_corner import volume_corner, water_fill
+from clearmargin.plane_rules.short_corner import short_corner
+from clearmargin.plane_rules.side import Region, Side
+from clearmargin.plane_rules.volume_corner import volume_corner, water_fill
+from clearmargin.rules import Hyperplane
 
 
 def problem(seed, *, share=None):
@@ -121,7 +121,7 @@ def test_a_share_that_rounds_to_nothing_is_no_reason_to_fail(monkeypatch):
     slack = float(np.where(free, ends, 0.0).sum())
     assert slack > ends[free].sum()
     monkeypatch.setattr(
-        "clearmargin.programs.short_corner.prices", lambda *_: (np.zeros((1, 9)), slack, ends)
+        "clearmargin.plane_rules.short_corner.prices", lambda *_: (np.zeros((1, 9)), slack, ends)
     )
     side = Side.of(Hyperplane(ends, -slack).side(-1))
     flags = np.ones(9, dtype=bool)

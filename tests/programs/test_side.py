@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Box, Hyperplane
-from clearmargin.programs.side import Corner, FoundBox, Region, Side
+from clearmargin.plane_rules.side import Corner, FoundBox, Region, Side
+from clearmargin.rules import Box, Hyperplane
 
 weights = st.lists(
     st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False), min_size=1, max_size=6

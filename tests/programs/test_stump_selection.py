@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from clearmargin.programs import stump_selection
-from clearmargin.programs.stump_selection import _Candidates, fit_weights, select_stumps
-from clearmargin.programs.stumps import Stumps, candidate_cuts, round_points
+from clearmargin.scorecards import stump_selection
+from clearmargin.scorecards.stump_selection import _Candidates, fit_weights, select_stumps
+from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
 
 
 def _table(seed: int, m: int = 40, n: int = 3) -> np.ndarray:

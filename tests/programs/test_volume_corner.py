@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.core import Box, Hyperplane
-from clearmargin.programs.clipped_volume import clipped_volume
-from clearmargin.programs.side import Corner, Region, Side
-from clearmargin.programs.volume_corner import (
+from clearmargin.plane_rules.clipped_volume import clipped_volume
+from clearmargin.plane_rules.side import Corner, Region, Side
+from clearmargin.plane_rules.volume_corner import (
     corner_at,
     deepest_corner,
     volume_corner,
     water_fill,
 )
+from clearmargin.rules import Box, Hyperplane
 
 
 def side_of(a, g, *, closed=True):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.preprocessing import MinMaxScaler
 
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
-from clearmargin.linear import LPSVC
+from clearmargin.lp_svm import LPSVC
 
 
 def correct(svm, X, y):

@@ -12,10 +12,10 @@ import pytest
 from sklearn.preprocessing import MinMaxScaler
 
 from clearmargin import LPSVC, RuleExtractor
-from clearmargin.core import Box
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
-from clearmargin.programs.side import Side
-from clearmargin.programs.volume_corner import volume_corner
+from clearmargin.plane_rules.side import Side
+from clearmargin.plane_rules.volume_corner import volume_corner
+from clearmargin.rules import Box
 
 
 @cache

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from clearmargin import LPSVC, AdviceSVC, RankContrast, RuleExtractor, RuleSet, parse_rules
-from clearmargin.core import Box, FeatureSpace, Rule
-from clearmargin.kernel.support_vector_rules import SupportVectorRules
+from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.report import report
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.rules import Box, FeatureSpace, Rule
+from clearmargin.svm_trees import SVMTreeClassifier
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from clearmargin import LPSVC
+from clearmargin.language.printer import format_number
 from clearmargin.report import report
 from clearmargin.report.words import number_text, ratio_text, share_text
-from clearmargin.text.printer import format_number
 
 
 def test_measured_numbers_look_as_in_rules():

@@ -17,9 +17,9 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict, c
 from sklearn.pipeline import make_pipeline
 
 from clearmargin import LPSVC, AdviceSVC, RankContrast, RuleExtractor, check_advice, parse_rules
-from clearmargin.core import FeatureSpace
-from clearmargin.kernel.support_vector_rules import SupportVectorRules
+from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.report import report
+from clearmargin.rules import FeatureSpace
 
 
 @pytest.fixture(scope="module")

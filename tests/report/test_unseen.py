@@ -9,9 +9,9 @@ from sklearn.frozen import FrozenEstimator
 
 from clearmargin import LPSVC, RuleExtractor
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.linear.splitting import Splitting
+from clearmargin.models import PlaneModel, load_model, save_model
 from clearmargin.report import report
-from clearmargin.store import PlaneModel, load_model, save_model
+from clearmargin.tables.splitting import Splitting
 
 pytestmark = pytest.mark.filterwarnings("ignore:the plane has")
 

@@ -14,8 +14,8 @@ from clearmargin.cli.unseen import Recipe, add_split_arguments, inner_folds
 from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
-    from clearmargin.core import RuleSet
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
+    from clearmargin.rules import RuleSet
 
 __all__ = ["add_arguments", "run"]
 
@@ -102,7 +102,7 @@ def _train(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> tuple[P
     from sklearn.pipeline import make_pipeline
 
     from clearmargin.cli.train import encoder
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
 
     svm = _machine(arguments, task, quiet=quiet)
     encode = encoder(task, scale=False).set_output(transform="pandas")
@@ -131,7 +131,7 @@ def _note_learned_advice(advice: RuleSet, console: Console) -> None:
 
 
 def _machine(arguments: argparse.Namespace, task: Task, *, quiet: bool) -> Any:
-    from clearmargin.advise import AdviceSVC, AdviceSVCCV
+    from clearmargin.advice import AdviceSVC, AdviceSVCCV
 
     if arguments.published and arguments.refine is None:
         raise DataError("--published says how rules are refined; name a way, too: --refine sqp")

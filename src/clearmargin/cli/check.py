@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the rules, print them as they were understood, and what is wrong with them."""
-    from clearmargin.advise import check_advice
+    from clearmargin.advice import check_advice
     from clearmargin.cli.export import load_rules
 
     console = Console.of(arguments)

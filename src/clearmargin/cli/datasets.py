@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     if out is None:
         console.result(data.DESCR.rstrip("\n"), entry)
         return
-    from clearmargin.core.files import write_text_atomically
+    from clearmargin.rules.files import write_text_atomically
 
     with writing(out):
         write_text_atomically(out, _as_csv(data), overwrite=arguments.force)
@@ -83,7 +83,7 @@ def _as_csv(data: Any) -> str:
 def load(name: str) -> Any:
     """Load a data set by its short name, as arrays."""
     from clearmargin import datasets
-    from clearmargin.core.space import nearest_name
+    from clearmargin.rules.space import nearest_name
 
     if name not in LOADERS:
         raise DataError(f"unknown data set {name!r}{nearest_name(name, LOADERS)}")

@@ -15,11 +15,11 @@ from clearmargin.cli.unseen import Recipe, Unseen, add_split_arguments, number_o
 from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from clearmargin.core.progress import Progress
-    from clearmargin.core.value import IntArray
-    from clearmargin.extract import RuleExtractor
-    from clearmargin.linear import LPSVCCV
-    from clearmargin.store import PlaneModel
+    from clearmargin.lp_svm import LPSVCCV
+    from clearmargin.models import PlaneModel
+    from clearmargin.plane_rules import RuleExtractor
+    from clearmargin.progress import Progress
+    from clearmargin.rules.value import IntArray
 
 __all__ = ["add_arguments", "run"]
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, extract rules, explain a case; print all of it, and write the report."""
-    from clearmargin.linear import LPSVCCV
+    from clearmargin.lp_svm import LPSVCCV
 
     console = Console.of(arguments)
     try:
@@ -93,8 +93,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _extract(model: PlaneModel, data: Any, X: Any, y: Any, progress: Progress) -> RuleExtractor:
     """Extract rules with the names and units of the data set, whose table is an array without names."""
-    from clearmargin.core import FeatureSpace
-    from clearmargin.extract import RuleExtractor
+    from clearmargin.plane_rules import RuleExtractor
+    from clearmargin.rules import FeatureSpace
 
     units = [data.units.get(name) for name in data.feature_names]
     # Declared, the ranges of the data need not be said in every rule.
@@ -103,8 +103,8 @@ def _extract(model: PlaneModel, data: Any, X: Any, y: Any, progress: Progress) -
 
 
 def _named(svm: LPSVCCV, data: Any) -> PlaneModel:
-    from clearmargin.core import FeatureSpace, RuleSet
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
+    from clearmargin.rules import FeatureSpace, RuleSet
 
     space = FeatureSpace(data.feature_names)
     return PlaneModel(RuleSet([], space, svm.classes_.tolist()), svm.coef_, svm.intercept_)
@@ -153,8 +153,8 @@ def _print_plane(svm: LPSVCCV, data: Any, console: Console) -> None:
 
 def _recipe(data: Any, folds: int) -> Recipe:
     """How the plane is trained again on part of the cases: nu and features are chosen anew."""
-    from clearmargin.linear import LPSVCCV
-    from clearmargin.linear.splitting import Splitting
+    from clearmargin.lp_svm import LPSVCCV
+    from clearmargin.tables.splitting import Splitting
 
     X, y = data.data, data.target
 
@@ -179,7 +179,7 @@ def _print_quality(svm: LPSVCCV, X: Any, y: Any, unseen: Unseen | None, console:
 
 def _print_rules(extractor: RuleExtractor, seconds: float, console: Console) -> None:
     from clearmargin.cli.listing import rule_lines
-    from clearmargin.text import parse_rules
+    from clearmargin.language import parse_rules
 
     rules = extractor.rules_
     console.say(

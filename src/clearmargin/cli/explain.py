@@ -18,7 +18,7 @@ from clearmargin.cli.unseen import add_split_arguments
 from clearmargin.exceptions import DataError, RuleSyntaxError
 
 if TYPE_CHECKING:
-    from clearmargin.core.value import IntArray
+    from clearmargin.rules.value import IntArray
 
 __all__ = ["add_arguments", "run"]
 
@@ -129,8 +129,8 @@ def _where(task: Task, premise: str) -> Any:
         if same.any():
             return same.to_numpy(dtype=bool)
     from clearmargin.cli.table import find_column
-    from clearmargin.core import FeatureSpace
-    from clearmargin.text import parse_rules
+    from clearmargin.language import parse_rules
+    from clearmargin.rules import FeatureSpace
 
     text = f"{premise} => chosen"
     try:

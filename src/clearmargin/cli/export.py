@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.outputs import add_force, claim, writing
-from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError
+from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
-    from clearmargin.core import RuleSet
-    from clearmargin.core.rule import Label
+    from clearmargin.rules import RuleSet
+    from clearmargin.rules.rule import Label
 
 __all__ = ["add_arguments", "load_rules", "read_class", "run"]
 
@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the rules."""
-    from clearmargin.core.files import write_text_atomically
     from clearmargin.export import export, to_xlsx
+    from clearmargin.rules.files import write_text_atomically
 
     console = Console.of(arguments)
     is_sheet = arguments.to == "xlsx"
@@ -83,10 +83,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def load_rules(path: str) -> RuleSet:
     """Read rules from a file of rules, or from a model that has some."""
-    from clearmargin.core import RuleSet
-    from clearmargin.store.document import is_model_document
-    from clearmargin.store.files import load_model
-    from clearmargin.store.reading import read_json
+    from clearmargin.models.model_document import is_model_document
+    from clearmargin.models.model_files import read_json
+    from clearmargin.models.saving import load_model
+    from clearmargin.rules import RuleSet
 
     file = Path(path)
     if file.suffix.lower() == ".json" and is_model_document(read_json(file)):

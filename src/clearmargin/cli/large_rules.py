@@ -19,20 +19,20 @@ from clearmargin.cli.plain_csv import Chunk, NotPlain, PlainCsv, find_plain_csv
 from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
 from clearmargin.cli.task import Task, read_classes
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet, RuleStats
-from clearmargin.core.progress import Progress, share_bar
-from clearmargin.core.rule import Label
-from clearmargin.core.space import seen_ranges
-from clearmargin.core.value import IntArray
 from clearmargin.exceptions import DataError
-from clearmargin.extract.class_rules import DEFAULT_CRITERION, ExtractionOptions
-from clearmargin.extract.extraction import Extraction, LabelledPoints, extract_rules
-from clearmargin.extract.options import check_number_of_classes
-from clearmargin.extract.plane_check import check_plane
-from clearmargin.extract.trace import Trace
+from clearmargin.plane_rules.class_rules import DEFAULT_CRITERION, ExtractionOptions
+from clearmargin.plane_rules.extraction import Extraction, LabelledPoints, extract_rules
+from clearmargin.plane_rules.options import check_number_of_classes
+from clearmargin.plane_rules.plane_check import check_plane
+from clearmargin.plane_rules.trace import Trace
+from clearmargin.progress import Progress, share_bar
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
+from clearmargin.rules.rule import Label
+from clearmargin.rules.space import seen_ranges
+from clearmargin.rules.value import IntArray
 
 if TYPE_CHECKING:
-    from clearmargin.store.planes import Planes
+    from clearmargin.models.planes import Planes
 
 __all__ = ["LargeTask", "extract_large", "read_large"]
 

@@ -10,10 +10,10 @@ from clearmargin.cli.unseen import unseen_text
 
 if TYPE_CHECKING:
     from clearmargin.cli.task import Task
-    from clearmargin.core import RuleSet
-    from clearmargin.core.rule import Label
-    from clearmargin.extract.trace import Trace
-    from clearmargin.store.planes import Planes
+    from clearmargin.models.planes import Planes
+    from clearmargin.plane_rules.trace import Trace
+    from clearmargin.rules import RuleSet
+    from clearmargin.rules.rule import Label
 
 __all__ = [
     "explanation_dict",
@@ -116,7 +116,7 @@ def print_rules(
 
 def rule_lines(rules: RuleSet) -> list[str]:
     """The rules in the rule language, without declarations."""
-    from clearmargin.text.printer import Phrases, format_label
+    from clearmargin.language.printer import Phrases, format_label
 
     phrases = Phrases(rules.space)
     return [f"{phrases.premise(rule)} => {format_label(rule.label)}" for rule in rules]
@@ -135,7 +135,7 @@ def _counted(rules: RuleSet, k: int) -> tuple[str, str]:
 
 def explanation_dict(explanation: Any, row: int, true: Any) -> dict[str, Any]:
     """An explanation as plain data for JSON."""
-    from clearmargin.core import RuleSet
+    from clearmargin.rules import RuleSet
 
     alone = RuleSet([explanation.rule], explanation.space, [explanation.label])
     return {

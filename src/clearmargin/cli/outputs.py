@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from clearmargin.core.files import is_in_the_way
 from clearmargin.exceptions import DataError, FileInTheWayError
+from clearmargin.rules.files import is_in_the_way
 
 __all__ = ["add_force", "claim", "writing"]
 

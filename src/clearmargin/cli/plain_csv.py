@@ -20,8 +20,8 @@ from clearmargin.cli.csv_text import SEPARATORS, find_separator, read_header
 from clearmargin.cli.read_ahead import read_ahead
 from clearmargin.cli.table import names_in
 from clearmargin.cli.typed_columns import LAST_SURE_WHOLE
-from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import DataError
+from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = ["Chunk", "NotPlain", "PlainCsv", "Span", "find_plain_csv", "read_span", "spans_of_lines"]
 

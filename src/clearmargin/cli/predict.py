@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
     from clearmargin.cli.table import read_table
-    from clearmargin.core.files import write_text_atomically
+    from clearmargin.rules.files import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv"])
@@ -85,7 +85,7 @@ def _by_model(
 ) -> list[dict[str, Any]]:
     import numpy as np
 
-    from clearmargin.store import load_model
+    from clearmargin.models import load_model
 
     model = load_model(arguments.model)
     frame = table.frame

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Rank the rows, search for properties, print them."""
     from clearmargin.cli.task import read_task
-    from clearmargin.rank import RankContrast
+    from clearmargin.rankings import RankContrast
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv", ".rules", ".json"])
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     if out is not None:
         with writing(out):
             if out.suffix.lower() == ".csv":
-                from clearmargin.core.files import write_text_atomically
+                from clearmargin.rules.files import write_text_atomically
 
                 write_text_atomically(out, frame.to_csv(index=False), overwrite=arguments.force)
             else:

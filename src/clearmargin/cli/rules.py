@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clearmargin.cli.task import Task
-    from clearmargin.core import RuleSet
-    from clearmargin.core.rule import Label
-    from clearmargin.extract.trace import Trace
+    from clearmargin.plane_rules.trace import Trace
+    from clearmargin.rules import RuleSet
+    from clearmargin.rules.rule import Label
 
 __all__ = ["add_arguments", "run"]
 
@@ -125,8 +125,8 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model
-    from clearmargin.extract.class_rules import DEFAULT_CRITERION
-    from clearmargin.store.reading import load_planes
+    from clearmargin.models.model_files import load_planes
+    from clearmargin.plane_rules.class_rules import DEFAULT_CRITERION
 
     model = load_planes(arguments.model)
     task = read_large(arguments, console, model)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clearmargin.cli.plain_csv import Chunk, NotPlain
 from clearmargin.cli.typed_columns import GAPS, is_number
-from clearmargin.core.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Survey", "class_values", "survey"]
 

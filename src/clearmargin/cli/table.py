@@ -22,9 +22,9 @@ from clearmargin.cli.typed_columns import (
     large_integer_notes,
     read_columns,
 )
-from clearmargin.core.columns import category_name
-from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import DataError, MissingDependencyError
+from clearmargin.rules.space import nearest_name
+from clearmargin.tables.columns import category_name
 
 if TYPE_CHECKING:
     import pandas as pd

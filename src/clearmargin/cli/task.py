@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from clearmargin.cli.console import Console, number_of
 from clearmargin.cli.table import Table, add_table_arguments, find_column, read_table
 from clearmargin.cli.unseen import read_splitting
-from clearmargin.core.rule import Label
-from clearmargin.core.space import nearest_name
-from clearmargin.core.value import BoolArray, IntArray
 from clearmargin.exceptions import DataError
+from clearmargin.rules.rule import Label
+from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import BoolArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clearmargin.linear.splitting import Splitting
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
+    from clearmargin.tables.splitting import Splitting
 
 __all__ = ["Task", "add_task_arguments", "position_of", "read_classes", "read_task"]
 

@@ -16,8 +16,8 @@ from clearmargin.cli.unseen import Recipe, inner_folds
 from clearmargin.exceptions import ClearmarginWarning, DataError
 
 if TYPE_CHECKING:
-    from clearmargin.extract import RuleExtractor
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
+    from clearmargin.plane_rules import RuleExtractor
 
 __all__ = [
     "add_extraction_arguments",
@@ -143,7 +143,7 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
     if arguments.model is not None:
         for option in options_of_training(arguments):
             raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
-        from clearmargin.store import load_model
+        from clearmargin.models import load_model
 
         model = load_model(arguments.model)
         classes = [str(label) for label in model.classes_]
@@ -239,7 +239,7 @@ def _fit(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
 
 
 def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
-    from clearmargin.store import PlaneModel
+    from clearmargin.models import PlaneModel
 
     svm = getattr(pipeline[-1], "estimator", pipeline[-1])
     facts: dict[str, Any] = {
@@ -256,8 +256,8 @@ def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> Pla
 
 def _machine(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
     """Make the machine, not yet trained: that of `RuleExtractor` unless the user gives a cost."""
-    from clearmargin.linear import LPSVC
-    from clearmargin.linear.default_machine import FOLDS, default_machine
+    from clearmargin.lp_svm import LPSVC
+    from clearmargin.lp_svm.default_machine import FOLDS, default_machine
 
     weight = "balanced" if arguments.balanced else None
     # Every fold needs a member of every class.
@@ -329,7 +329,7 @@ def _chosen(svm: Any) -> dict[str, Any]:
 
 def extract(task: Task, model: PlaneModel, arguments: argparse.Namespace) -> RuleExtractor:
     """Extract the rules of a model from a table."""
-    from clearmargin.extract import RuleExtractor
+    from clearmargin.plane_rules import RuleExtractor
 
     bounds: Any = "data"
     if arguments.assume_ranges:
@@ -357,7 +357,7 @@ def save(model: Any, path: Path | None, arguments: argparse.Namespace, console: 
     """Write a model, and say so."""
     if path is None:
         return
-    from clearmargin.store import save_model
+    from clearmargin.models import save_model
 
     with writing(path):
         save_model(model, path, overwrite=arguments.force)

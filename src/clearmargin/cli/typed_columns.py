@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.cli.csv_text import TextTable
-from clearmargin.core.value import FloatArray
 from clearmargin.exceptions import DataError
+from clearmargin.rules.value import FloatArray
 
 __all__ = [
     "GAPS",

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.cli.console import Console
-from clearmargin.core.progress import Progress, progress_bar
-from clearmargin.core.value import FloatArray, IntArray
 from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.progress import Progress, progress_bar
+from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from clearmargin.cli.table import Table
     from clearmargin.cli.task import Task
-    from clearmargin.linear.splitting import Folds, Splitting
+    from clearmargin.models import PlaneModel
     from clearmargin.report.validation import Refit
-    from clearmargin.store import PlaneModel
+    from clearmargin.tables.splitting import Folds, Splitting
 
 __all__ = [
     "Recipe",
@@ -89,7 +89,7 @@ def read_splitting(arguments: argparse.Namespace, table: Table) -> Splitting | N
     if not hasattr(arguments, "cv"):
         return None
     from clearmargin.cli.table import find_column
-    from clearmargin.linear.splitting import Splitting
+    from clearmargin.tables.splitting import Splitting
 
     number = number_of_folds(arguments)
     columns: dict[str, Any] = {}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearmargin.core.box import Box
-from clearmargin.core.polyhedron import Polyhedron
-from clearmargin.core.rule import Region
-from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.text.printer import check_rules
+from clearmargin.language.printer import check_rules
+from clearmargin.rules.box import Box
+from clearmargin.rules.polyhedron import Polyhedron
+from clearmargin.rules.rule import Region
+from clearmargin.rules.ruleset import RuleSet
 
 __all__ = [
     "Between",
@@ -108,7 +108,7 @@ def used_features(rules: RuleSet) -> list[int]:
 
     Examples
     --------
-    >>> from clearmargin.text import parse_rules
+    >>> from clearmargin.language import parse_rules
     >>> used_features(parse_rules("feature a" + chr(10) + "feature b" + chr(10) + "b > 3 => x"))
     [1]
     """
@@ -154,7 +154,7 @@ def check_some_rules(rules: object) -> None:
 
     Examples
     --------
-    >>> from clearmargin.text import parse_rules
+    >>> from clearmargin.language import parse_rules
     >>> check_some_rules(parse_rules("x > 3 => a"))
     """
     check_rules(rules)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.text.printer import check_rules
+from clearmargin.language.printer import check_rules
+from clearmargin.rules.ruleset import RuleSet
 
 __all__ = ["to_json"]
 

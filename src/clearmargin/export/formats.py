@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.document import to_json
 from clearmargin.export.outline import to_text
@@ -15,7 +13,9 @@ from clearmargin.export.pmml import to_pmml
 from clearmargin.export.python_source import to_python
 from clearmargin.export.sql import to_sql
 from clearmargin.export.table import to_latex, to_markdown
-from clearmargin.text import format_rules
+from clearmargin.language import format_rules
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import nearest_name
 
 __all__ = ["FORMATS", "export"]
 

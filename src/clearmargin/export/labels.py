@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from clearmargin.core.rule import Label, as_label
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import nearest_name
 
 __all__ = ["Kind", "as_class", "common_kind", "label_text"]
 
@@ -23,7 +23,7 @@ def as_class(rules: RuleSet, default: Label | None) -> Label | None:
 
     Examples
     --------
-    >>> from clearmargin.text import parse_rules
+    >>> from clearmargin.language import parse_rules
     >>> as_class(parse_rules("x > 3 => 1"), 1.0)
     1
     """

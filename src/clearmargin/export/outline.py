@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clearmargin.core.rule import Label
-from clearmargin.core.ruleset import RuleSet
 from clearmargin.export.labels import as_class
-from clearmargin.text.lexer import quote
-from clearmargin.text.printer import Phrases, check_rules, format_label, format_number
-from clearmargin.text.prose import filled_features
+from clearmargin.language.lexer import quote
+from clearmargin.language.printer import Phrases, check_rules, format_label, format_number
+from clearmargin.language.prose import filled_features
+from clearmargin.rules.rule import Label
+from clearmargin.rules.ruleset import RuleSet
 
 __all__ = ["to_text"]
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from clearmargin.core.rule import Label, Rule
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.core.space import FeatureSpace
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Condition,
@@ -18,6 +15,9 @@ from clearmargin.export.conditions import (
     conditions,
 )
 from clearmargin.export.labels import Kind, as_class, common_kind, label_text
+from clearmargin.rules.rule import Label, Rule
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import FeatureSpace
 
 __all__ = ["to_pmml"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import builtins
 import keyword
 
-from clearmargin.core.rule import Label
-from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Between,
@@ -18,6 +16,8 @@ from clearmargin.export.conditions import (
     used_features,
 )
 from clearmargin.export.labels import as_class, label_text
+from clearmargin.rules.rule import Label
+from clearmargin.rules.ruleset import RuleSet
 
 __all__ = ["to_python"]
 

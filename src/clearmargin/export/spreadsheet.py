@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearmargin.core.files import write_bytes_atomically
-from clearmargin.core.polyhedron import Polyhedron
-from clearmargin.core.rule import Rule
-from clearmargin.core.ruleset import RuleSet
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
 from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions
 from clearmargin.export.labels import label_text
-from clearmargin.text.lexer import quote
-from clearmargin.text.printer import Phrases, check_rules
+from clearmargin.language.lexer import quote
+from clearmargin.language.printer import Phrases, check_rules
+from clearmargin.rules.files import write_bytes_atomically
+from clearmargin.rules.polyhedron import Polyhedron
+from clearmargin.rules.rule import Rule
+from clearmargin.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from clearmargin.core.rule import Label
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.core.space import FeatureSpace, nearest_name
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Between,
@@ -19,6 +16,9 @@ from clearmargin.export.conditions import (
 )
 from clearmargin.export.labels import Kind, as_class, common_kind, label_text
 from clearmargin.export.sql_dialect import Dialect, find_dialect
+from clearmargin.rules.rule import Label
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import FeatureSpace, nearest_name
 
 __all__ = ["to_sql"]
 

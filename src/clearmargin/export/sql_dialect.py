@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clearmargin.core.space import nearest_name
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.sql_number import approximate_literal, sqlite_literal
+from clearmargin.rules.space import nearest_name
 
 __all__ = ["DIALECTS", "Dialect", "find_dialect"]
 

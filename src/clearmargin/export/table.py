@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from clearmargin.core.ruleset import RuleSet
-from clearmargin.core.stats import RuleStats
-from clearmargin.text.lexer import quote
-from clearmargin.text.printer import format_label, format_number
-from clearmargin.text.prose import filled_features, percent
-from clearmargin.text.table import RuleRow, rule_rows
+from clearmargin.language.lexer import quote
+from clearmargin.language.printer import format_label, format_number
+from clearmargin.language.prose import filled_features, percent
+from clearmargin.language.table import RuleRow, rule_rows
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.stats import RuleStats
 
 __all__ = ["to_latex", "to_markdown"]
 

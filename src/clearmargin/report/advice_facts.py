@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.advise import AdviceOutcome, AdviceReport, RuleOutcome, check_advice
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.core.columns import column_keys
+from clearmargin.advice import AdviceOutcome, AdviceReport, RuleOutcome, check_advice
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.extract.training import is_fitted
+from clearmargin.models.fitted import is_fitted
 from clearmargin.report.words import condition_texts, finite, single_condition
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.tables.columns import column_keys
 
 __all__ = ["advice_facts"]
 

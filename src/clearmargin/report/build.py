@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from clearmargin.core.columns import column_keys, table_array
-from clearmargin.core.rule import as_label
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.linear.splitting import Splitting
-from clearmargin.rank import RankContrast
+from clearmargin.rankings import RankContrast
 from clearmargin.report.advice_facts import advice_facts
 from clearmargin.report.case_facts import case_facts
 from clearmargin.report.contrast_facts import contrast_facts
@@ -23,6 +20,9 @@ from clearmargin.report.rule_facts import class_facts, curve_facts, feature_fact
 from clearmargin.report.subject import Subject, labels_array, read_contrast, read_subject
 from clearmargin.report.uncovered_facts import uncovered_facts
 from clearmargin.report.validation import Refit, validate
+from clearmargin.rules.rule import as_label
+from clearmargin.tables.columns import column_keys, table_array
+from clearmargin.tables.splitting import Splitting
 
 __all__ = ["report"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 
-from clearmargin.core import RuleSet
+from clearmargin.rules import RuleSet
 
 __all__ = ["python_call"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core.rule import as_label
-from clearmargin.rank import RankContrast
+from clearmargin.rankings import RankContrast
 from clearmargin.report.words import finite
+from clearmargin.rules.rule import as_label
 
 __all__ = ["contrast_facts"]
 

@@ -11,10 +11,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from clearmargin.core.files import write_text_atomically
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.report.markdown import make_markdown
 from clearmargin.report.page import make_page
+from clearmargin.rules.files import write_text_atomically
 
 __all__ = ["Report"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.core import RuleSet
-from clearmargin.core.rule import Label
-from clearmargin.core.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules import RuleSet
+from clearmargin.rules.rule import Label
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Measured", "match_labels", "measure"]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from clearmargin import __version__
-from clearmargin.core import RuleSet
-from clearmargin.core.columns import Column, category_name, column_keys, table_array
 from clearmargin.exceptions import DataError
-from clearmargin.extract.training import is_fitted
+from clearmargin.models.fitted import is_fitted
 from clearmargin.report.call import python_call
+from clearmargin.rules import RuleSet
+from clearmargin.tables.columns import Column, category_name, column_keys, table_array
 
 __all__ = ["fingerprint", "fingerprint_column", "origin_facts", "parameters"]
 

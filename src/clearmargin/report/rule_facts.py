@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.core.rule import Label
-from clearmargin.core.value import FloatArray
+from clearmargin.language.printer import Phrases
 from clearmargin.report.measured import Measured
 from clearmargin.report.words import condition_texts, finite, sentences, single_condition
-from clearmargin.text.printer import Phrases
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.rule import Label
+from clearmargin.rules.value import FloatArray
 
 __all__ = ["class_facts", "curve_facts", "feature_facts", "ranges", "rule_facts"]
 

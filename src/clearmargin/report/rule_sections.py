@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.language.prose import mostly_wrong
 from clearmargin.report.blocks import Block, Card, Cell, Fold, Group, Mark, Para, Section, Table
 from clearmargin.report.drawing import condition_bar
 from clearmargin.report.words import counted, listed, number_text, plain, share_text
-from clearmargin.text.prose import mostly_wrong
 
 __all__ = ["feature_section", "proof_mark", "rule_section"]
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from clearmargin.core import RuleSet
-from clearmargin.core.rule import Label, as_label
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.extract import RuleExtractor
-from clearmargin.extract.retraining import find_trained_part
-from clearmargin.extract.training import is_fitted
-from clearmargin.kernel.base import KernelRules
-from clearmargin.rank import RankContrast
-from clearmargin.tree import SVMTreeClassifier
+from clearmargin.models.fitted import is_fitted
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.rankings import RankContrast
+from clearmargin.rule_base.base import KernelRules
+from clearmargin.rule_base.retraining import find_trained_part
+from clearmargin.rules import RuleSet
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.svm_trees import SVMTreeClassifier
 
 __all__ = ["Subject", "labels_array", "read_contrast", "read_subject", "rules_of"]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.core import FeatureSpace
-from clearmargin.core.rule import Label
-from clearmargin.core.value import BoolArray, FloatArray
 from clearmargin.report.case_facts import row_name
 from clearmargin.report.measured import Measured
 from clearmargin.report.words import finite
+from clearmargin.rules import FeatureSpace
+from clearmargin.rules.rule import Label
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["uncovered_facts"]
 

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from clearmargin.core.rule import Label
-from clearmargin.core.value import IntArray
 from clearmargin.exceptions import ClearmarginError, DataError
-from clearmargin.linear.splitting import Folds, Splitting
 from clearmargin.report.measured import match_labels, measure
 from clearmargin.report.subject import Subject, rules_of
+from clearmargin.rules.rule import Label
+from clearmargin.rules.value import IntArray
+from clearmargin.tables.splitting import Folds, Splitting
 
 __all__ = ["Refit", "validate"]
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from clearmargin.core import Box, CategorySets, FeatureSpace, Rule, RuleSet
-from clearmargin.core.rule import Region
-from clearmargin.text.printer import format_number
-from clearmargin.text.prose import percent, plain
+from clearmargin.language.printer import format_number
+from clearmargin.language.prose import percent, plain
+from clearmargin.rules import Box, CategorySets, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.rule import Region
 
 __all__ = [
     "condition_texts",

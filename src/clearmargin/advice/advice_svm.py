@@ -1,0 +1,383 @@
+r"""The knowledge-based support vector machine: a 1-norm SVM that expert rules are constraints of.
+
+Variables: weights w (n), intercept b, hinge losses xi (m); for each premise i with k_i rows: multipliers u^i (k_i),
+errors eta^i (n) and zeta_i. Data: points X, signs y, costs c of the points' losses; for each premise rows
+D_i x <= d^i, sign z_i and cost mu_i::
+
+    minimise    ||w||_1 + sum_j c_j xi_j + sum_i mu_i (e'eta^i + zeta_i)
+    subject to  y_j (x_j'w + b) + xi_j >= 1
+                -eta^i <= D_i'u^i + z_i w <= eta^i
+                -d^i'u^i + z_i b + zeta_i >= 1
+                xi, u, eta, zeta >= 0
+
+This is eq. (1) of Kunapuli, Maclin and Shavlik, after Fung, Mangasarian and Shavlik (2003), with b for their -b. By
+duality of ``min z_i w'x`` over a premise that is not empty, eta^i = 0 and zeta_i = 0 say that
+``z_i (w'x + b) >= 1`` holds all over the premise. With errors, ``z_i (w'x + b) >= 1 - zeta_i - eta^i'|x|`` holds there.
+An infinite cost makes a premise hard: its errors are fixed at zero.
+
+A premise that is a box with centre c and half-widths h inside ``|x_j| <= 1`` needs neither u nor eta: moving all of
+eta^i into zeta_i costs nothing there, and the minimum over a box is closed-form, so that one row says the same::
+
+    z_i (w'c + b) - |w|'h + zeta_i >= 1
+
+with |w| written as p + q, where w = p - q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from clearmargin.rules.summation import linear_scores
+from clearmargin.solvers import Linear, Program, Solution, Variables
+
+__all__ = [
+    "AdvicePlane",
+    "AdviceProblem",
+    "Boxes",
+    "ExactPlane",
+    "Premises",
+    "advice_program",
+    "read_plane",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Premises:
+    """The rows of all premises, one below the other.
+
+    Parameters
+    ----------
+    D : ndarray of shape (k, n)
+        Left-hand sides.
+    d : ndarray of shape (k,)
+        Right-hand sides.
+    rule : ndarray of int of shape (k,)
+        The premise to which each row belongs.
+    sign : ndarray of shape (r,)
+        For each premise, 1.0 for the positive class and -1.0 for the other.
+    cost : ndarray of shape (r,)
+        For each premise, the cost of its errors; infinite for advice that must hold.
+    own : ndarray of bool of shape (k,)
+        Whether a row is a condition of the rule itself, which may be refined, or only the domain around it.
+
+    Examples
+    --------
+    >>> S1 = Premises.stack([(-np.eye(2), np.zeros(2))], sign=[1.0], cost=[1.0])    # x >= 0 => +1
+    >>> len(S1), S1.rule.tolist()
+    (1, [0, 0])
+    """
+
+    D: FloatArray
+    d: FloatArray
+    rule: IntArray
+    sign: FloatArray
+    cost: FloatArray
+    own: BoolArray
+
+    @classmethod
+    def stack(
+        cls,
+        rows: Sequence[tuple[FloatArray, FloatArray]],
+        sign: Sequence[float] | FloatArray,
+        cost: Sequence[float] | FloatArray,
+        own: Sequence[BoolArray] | None = None,
+        n_features: int = 0,
+    ) -> Premises:
+        """Put premises one below the other, each given by its matrix and right-hand side.
+
+        Parameters
+        ----------
+        rows : sequence of (matrix, vector)
+            D_i and d^i of each premise.
+        sign, cost : sequence of float
+            z_i and mu_i of each premise.
+        own : sequence of bool arrays, optional
+            Which rows may be refined; by default all.
+        n_features : int, default 0
+            Number of columns, needed only where there are no premises.
+
+        Returns
+        -------
+        Premises
+            The stack.
+        """
+        counts = [len(d) for _, d in rows]
+        n = rows[0][0].shape[1] if rows else n_features
+        return cls(
+            D=np.concatenate([np.zeros((0, n)), *(D for D, _ in rows)]),
+            d=np.concatenate([np.zeros(0), *(d for _, d in rows)]),
+            rule=np.repeat(np.arange(len(rows)), counts),
+            sign=np.asarray(sign, dtype=np.float64),
+            cost=np.asarray(cost, dtype=np.float64),
+            own=np.ones(sum(counts), dtype=np.bool_)
+            if own is None
+            else np.concatenate([np.zeros(0, dtype=np.bool_), *own]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.sign)
+
+    def only(self, chosen: BoolArray) -> Premises:
+        """Keep some of the premises."""
+        rows = chosen[self.rule]
+        number = np.cumsum(chosen) - 1
+        return Premises(
+            self.D[rows],
+            self.d[rows],
+            number[self.rule[rows]],
+            self.sign[chosen],
+            self.cost[chosen],
+            self.own[rows],
+        )
+
+    def moved(self, F: FloatArray, f: FloatArray) -> Premises:
+        """The premises with D - F and d - f instead of D and d."""
+        return replace(self, D=self.D - F, d=self.d - f)
+
+    def totals(self, rows: FloatArray) -> FloatArray:
+        """Add up what the rows of each premise have, a number or a vector for each row."""
+        return np.asarray(self.members @ rows)
+
+    @cached_property
+    def members(self) -> sparse.csr_array[np.float64]:
+        """The r x k matrix that adds up what belongs to each premise."""
+        k = len(self.d)
+        return sparse.csr_array((np.ones(k), (self.rule, np.arange(k))), shape=(len(self), k))
+
+    def spread(self, D: FloatArray) -> sparse.csc_array[np.float64]:
+        """The (r n) x k matrix that turns u into D_i'u^i for each premise i, one below the other."""
+        k, n = D.shape
+        at = self.rule[:, None] * n + np.arange(n)
+        columns = np.broadcast_to(np.arange(k)[:, None], (k, n))
+        entries = (D.ravel(), (at.ravel(), columns.ravel()))
+        return sparse.csc_array(entries, shape=(len(self) * n, k))
+
+    def errors(self, w: FloatArray, b: float, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least eta (r x n) and zeta (r) with which w, b and u satisfy the constraints."""
+        pull = self.totals(u[:, None] * self.D) + self.sign[:, None] * w
+        zeta = np.maximum(0.0, 1.0 + self.totals(self.d * u) - self.sign * b)
+        return np.abs(pull), zeta
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Premises that are boxes inside ``|x_j| <= 1``.
+
+    Parameters
+    ----------
+    center, half : ndarray of shape (r, n)
+        Centres and half-widths.
+    sign, cost : ndarray of shape (r,)
+        As in `Premises`.
+    """
+
+    center: FloatArray
+    half: FloatArray
+    sign: FloatArray
+    cost: FloatArray
+
+    @classmethod
+    def none(cls, n_features: int) -> Boxes:
+        """No boxes at all."""
+        empty = np.zeros((0, n_features))
+        return cls(empty, empty, np.zeros(0), np.zeros(0))
+
+    def __len__(self) -> int:
+        return len(self.sign)
+
+    def errors(self, w: FloatArray, b: float) -> FloatArray:
+        """The least zeta of each box."""
+        inner = linear_scores(self.center, w) + b
+        worst = self.sign * inner - linear_scores(self.half, np.abs(w))
+        return np.asarray(np.maximum(0.0, 1.0 - worst))
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceProblem:
+    """What the program is about.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        The points; there may be none.
+    y : ndarray of shape (m,)
+        Their signs, -1.0 or 1.0.
+    cost : ndarray of shape (m,)
+        Positive costs of their losses.
+    premises : Premises
+        Premises in general form.
+    boxes : Boxes
+        Premises in compact form.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    cost: FloatArray
+    premises: Premises
+    boxes: Boxes
+
+    @property
+    def n_features(self) -> int:
+        """Number of weights."""
+        return int(self.X.shape[1])
+
+    def data_loss(self, w: FloatArray, b: float) -> float:
+        """Hinge losses of the points and the penalty of the weights."""
+        hinge = np.maximum(0.0, 1.0 - self.y * (linear_scores(self.X, w) + b))
+        # A sum that does not depend on the order of the points.
+        return math.fsum(self.cost * hinge) + float(np.abs(w).sum())
+
+    def objective(self, w: FloatArray, b: float, u: FloatArray) -> float:
+        """Value of the program at a plane and multipliers, every error as small as they allow."""
+        total = self.data_loss(w, b)
+        eta, zeta = self.premises.errors(w, b, u)
+        for cost, error in (
+            (self.premises.cost, eta.sum(axis=1) + zeta),
+            (self.boxes.cost, self.boxes.errors(w, b)),
+        ):
+            # Hard advice has no price; what is left of its error is the solver's tolerance.
+            soft = np.isfinite(cost)
+            total += float(cost[soft] @ error[soft])
+        return total
+
+
+class ExactPlane(NamedTuple):
+    """Weights and intercept as rationals."""
+
+    w: tuple[Fraction, ...]
+    b: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class AdvicePlane:
+    """A solution: a plane, the multipliers of the premises, and its value.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n,)
+        Weights.
+    b : float
+        Intercept.
+    u : ndarray of shape (k,)
+        Multipliers of the rows of the general premises.
+    objective : float
+        Value of the program.
+    exact : ExactPlane, optional
+        The plane before it was rounded, where it is known.
+    """
+
+    w: FloatArray
+    b: float
+    u: FloatArray
+    objective: float
+    exact: ExactPlane | None = None
+
+
+def plane_blocks(problem: AdviceProblem) -> list[Variables | Linear]:
+    """Weights, intercept, points and boxes: what every program with advice has in common."""
+    m, n = problem.X.shape
+    signed = problem.X * problem.y[:, None]
+    blocks: list[Variables | Linear] = [
+        Variables("p", n, lower=0.0, cost=1.0),
+        Variables("q", n, lower=0.0, cost=1.0),
+        Variables("b", 1),
+    ]
+    if m:
+        terms: dict[str, Any] = {"p": signed, "q": -signed, "b": problem.y[:, None]}
+        blocks.append(Variables("xi", m, lower=0.0, cost=problem.cost))
+        terms["xi"] = sparse.eye_array(m, format="csc")
+        blocks.append(Linear("margins", terms, lower=1.0))
+    if len(problem.boxes):
+        boxes = problem.boxes
+        z = boxes.sign[:, None]
+        terms = {"p": z * boxes.center - boxes.half, "q": -z * boxes.center - boxes.half, "b": z}
+        blocks.append(error_variables("box_zeta", boxes.cost))
+        terms["box_zeta"] = sparse.eye_array(len(boxes), format="csc")
+        blocks.append(Linear("boxes", terms, lower=1.0))
+    return blocks
+
+
+def error_variables(name: str, cost: FloatArray) -> Variables:
+    """Errors at their costs; hard advice has none."""
+    hard = np.isinf(cost)
+    return Variables(
+        name, len(cost), 0.0, np.where(hard, 0.0, np.inf), cost=np.where(hard, 0.0, cost)
+    )
+
+
+def premise_blocks(premises: Premises, D: FloatArray, d: FloatArray) -> list[Variables | Linear]:
+    """Multipliers, errors and rows of general premises, with D and d in place of their own."""
+    r, n, k = len(premises), D.shape[1], len(d)
+    weights = sparse.kron(premises.sign[:, None], sparse.eye_array(n), format="csc")
+    pull = premises.spread(D)
+    eye = sparse.eye_array(r * n, format="csc")
+    around: dict[str, Any] = {"p": weights, "q": -weights, "u": pull}
+    price = -premises.members.multiply(d[None, :])
+    return [
+        Variables("u", k, lower=0.0),
+        error_variables("eta", np.repeat(premises.cost, n)),
+        error_variables("zeta", premises.cost),
+        Linear("above", {**around, "eta": eye}, lower=0.0),
+        Linear("below", {**around, "eta": -eye}, upper=0.0),
+        Linear(
+            "advice",
+            {
+                "u": sparse.csc_array(price),
+                "b": premises.sign[:, None],
+                "zeta": sparse.eye_array(r, format="csc"),
+            },
+            lower=1.0,
+        ),
+    ]
+
+
+def advice_program(problem: AdviceProblem) -> Program:
+    """Build the program at the head of this file.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+
+    Returns
+    -------
+    Program
+        A linear program; `read_plane` reads its solution.
+
+    Examples
+    --------
+    Advice alone, ``x >= 3 => +1`` and ``x <= 1 => -1``:
+
+    >>> from clearmargin.solvers import solve
+    >>> rows = [(np.array([[-1.0]]), np.array([-3.0])), (np.array([[1.0]]), np.array([1.0]))]
+    >>> premises = Premises.stack(rows, sign=[1.0, -1.0], cost=[10.0, 10.0])
+    >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, Boxes.none(1))
+    >>> plane = read_plane(problem, solve(advice_program(problem)))
+    >>> plane.w.round(9).tolist(), round(plane.b, 9)
+    ([1.0], -2.0)
+    """
+    blocks = plane_blocks(problem)
+    if len(problem.premises):
+        blocks += premise_blocks(problem.premises, problem.premises.D, problem.premises.d)
+    return Program(blocks)
+
+
+def read_plane(problem: AdviceProblem, solution: Solution) -> AdvicePlane:
+    """Read the plane and the multipliers out of a solution."""
+    values = solution.values
+    u = np.maximum(0.0, values["u"]) if "u" in values else np.zeros(0)
+    w, b = values["p"] - values["q"], float(values["b"][0])
+    return AdvicePlane(w, b, u, problem.objective(w, b, u))

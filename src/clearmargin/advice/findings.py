@@ -1,0 +1,422 @@
+"""What there is to find in advice, and the sentences that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advice.clash import (
+    PremiseGeometry,
+    Relation,
+    conflict_rows,
+    flat,
+    has_no_point,
+    intersection,
+)
+from clearmargin.advice.evidence import Coverage, Evidence
+from clearmargin.advice.report import Finding, FindingKind, Severity, called, listed
+from clearmargin.language.printer import Phrases, format_label
+from clearmargin.language.prose import percent, plain
+from clearmargin.rules import Box, Domain, Polyhedron, RuleSet
+from clearmargin.rules.rule import Label, Region
+from clearmargin.rules.space import nearest_name
+
+__all__ = ["Finder"]
+
+BoolArray = NDArray[np.bool_]
+
+# On ten rows a rule that is right on 70 % looks mostly wrong once in twenty times (binomial); on fewer, more often.
+_FEW = 10
+
+
+class Finder:
+    """Looks for what is wrong with advice, one kind of thing after the other.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The advice.
+    evidence : Evidence, optional
+        Rows to look at.
+    empty : sequence of int, default ()
+        Rules that are known to have no point.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> finder = Finder(parse_rules("x + y >= 3 and x + y <= 2 => a"))
+    >>> [finding.message for finding in finder.empty_premises()]
+    ["no case can satisfy rule 1: 'x + y >= 3' and 'x + y <= 2' contradict each other"]
+    """
+
+    def __init__(self, rules: RuleSet, evidence: Evidence | None = None, empty: Sequence[int] = ()):
+        self.rules = rules
+        self.evidence = evidence
+        self.geometry = PremiseGeometry(rules)
+        self.phrases = Phrases(rules.space)
+        self._domain = Domain.from_space(rules.space)
+        number = {label: k for k, label in enumerate(rules.classes)}
+        self._class = np.array([number[rule.label] for rule in rules], dtype=np.intp)
+        self.covered: BoolArray | None = None
+        self.coverage: Coverage | None = None
+        self.usable = np.ones(len(rules), dtype=np.bool_)
+        if evidence is not None:
+            self.covered = np.asfortranarray(evidence.covers(rules))  # it is read rule by rule
+            self.coverage = Coverage(self.covered, evidence.labels, evidence.classes)
+            self.usable = evidence.usable(rules)
+        self._conflicts = {i: self._conflict(i) for i in range(len(rules))}
+        self.is_empty = np.array(
+            [words is not None for words in self._conflicts.values()], np.bool_
+        )
+        self.is_empty[list(empty)] = True
+        self._reasons = {i: self._beyond(i) for i in np.flatnonzero(~self.is_empty).tolist()}
+
+    def _finding(
+        self,
+        kind: FindingKind,
+        severity: Severity,
+        concerned: Sequence[int],
+        message: str,
+        region: str | None = None,
+        counts: tuple[tuple[Label | None, int], ...] | None = None,
+    ) -> Finding:
+        names = tuple(self.rules[i].name for i in concerned)
+        return Finding(kind, severity, tuple(concerned), names, message, region, counts)
+
+    def _called(self, i: int) -> str:
+        return called(self.rules, i)
+
+    def _text(self, region: Region) -> str:
+        return " and ".join(self.phrases.conditions(region)) or "true"
+
+    def _row(self, rows: Polyhedron, r: int) -> str:
+        one = Polyhedron(rows.A[[r]], rows.b[[r]], rows.strict[[r]])
+        return self.phrases.conditions(one)[0]
+
+    # Words
+
+    def unknown_features(self) -> Iterator[Finding]:
+        """Features that the data do not have, or have as something else."""
+        assert self.evidence is not None
+        for feature, problem in self.evidence.problems.items():
+            concerned = [i for i, rule in enumerate(self.rules) if feature in rule.region.bounded]
+            who = f" ({listed([self._called(i) for i in concerned])})" if concerned else ""
+            yield self._finding("unknown-feature", "error", concerned, f"{problem}{who}")
+
+    def unknown_classes(self) -> Iterator[Finding]:
+        """Rules for classes that the data do not have."""
+        assert self.evidence is not None
+        known = self.evidence.classes
+        # Advice may know more than data of a single class.
+        severity: Severity = "error" if len(known) > 1 else "warning"
+        for i, rule in enumerate(self.rules):
+            if rule.label not in known:
+                same = next((c for c in known if str(c) == str(rule.label)), None)
+                hint = (
+                    nearest_name(str(rule.label), [str(c) for c in known])
+                    if same is None
+                    else f"; they have {same!r} ({type(same).__name__})"
+                )
+                yield self._finding(
+                    "unknown-class",
+                    severity,
+                    [i],
+                    f"{self._called(i)} is for class {rule.label!r}, which is no class of the data{hint}",
+                )
+
+    def unknown_categories(self) -> Iterator[Finding]:
+        """Categories that rules name and no row has."""
+        assert self.evidence is not None
+        for feature, kinds in enumerate(self.rules.space.categories):
+            if kinds is None or feature in self.evidence.problems:
+                continue
+            seen = set(self.evidence.points[:, feature].tolist())
+            known, is_encoded = self.evidence.kinds.get(feature, (kinds, False))
+            for code, kind in enumerate(kinds):
+                concerned = [
+                    i
+                    for i, rule in enumerate(self.rules)
+                    if feature in rule.region.sets and code in rule.region.sets[feature]
+                ]
+                if concerned and code not in seen:
+                    # Without its 0/1 column a category is nothing that could be learned about.
+                    lacks_column = is_encoded and kind not in known
+                    yield self._finding(
+                        "unknown-category",
+                        "error" if lacks_column else "warning",
+                        concerned,
+                        f"no {'column' if lacks_column else 'row'} has {self.phrases.chosen(feature, (code,))}, which "
+                        f"{listed([self._called(i) for i in concerned])} ask{'s' if len(concerned) == 1 else ''} "
+                        f"for{'' if kind in known else nearest_name(kind, known)}",
+                        self.phrases.chosen(feature, (code,)),
+                    )
+
+    # Premises
+
+    def _conflict(self, i: int) -> str | None:
+        """Why no point satisfies a premise; None if there is one."""
+        rows = flat(self.rules[i].region)
+        if not self.geometry.is_box[i] and (conflict := conflict_rows(rows)):
+            said = [f"'{self._row(rows, r)}'" for r in conflict]
+            return f"{listed(said)} contradict each other"
+        left = [plain(self.rules.space.names[j]) for j in self.geometry.without_values(i)]
+        return f"no whole number is left for {listed(left)}" if left else None
+
+    def empty_premises(self) -> Iterator[Finding]:
+        """Premises that no case can satisfy."""
+        for i in np.flatnonzero(self.is_empty).tolist():
+            why = self._conflicts[i] or "its conditions contradict each other"
+            yield self._finding(
+                "empty",
+                "error",
+                [i],
+                f"no case can satisfy {self._called(i)}: {why}",
+                self.phrases.premise(self.rules[i]),
+            )
+
+    def outside_premises(self) -> Iterator[Finding]:
+        """Premises beyond the range of the data or, without data, beyond the declared ranges."""
+        whose = "the declared range" if self.evidence is None else "the range of the data"
+        for i, why in self._reasons.items():
+            if why is not None:
+                yield self._finding(
+                    "outside",
+                    "warning",
+                    [i],
+                    f"{self._called(i)} is outside {whose}: {why}",
+                    self.phrases.premise(self.rules[i]),
+                )
+
+    def _beyond(self, i: int) -> str | None:
+        """Why no point within the ranges satisfies a premise; None if there may be one."""
+        rule, space = self.rules[i], self.rules.space
+        if self.evidence is None:
+            lower, upper = space.lower, space.upper
+        elif not self.usable[i]:
+            return None
+        else:
+            lower, upper = self.evidence.lower, self.evidence.upper
+            for feature, codes in rule.region.sets.allowed:
+                if not np.isin(self.evidence.points[:, feature], codes).any():
+                    return f"no row has {self.phrases.chosen(feature, codes)}"
+        rows = flat(rule.region)
+        with np.errstate(invalid="ignore"):
+            least = np.where(rows.A > 0, rows.A * lower, rows.A * upper)
+        lowest = np.where(rows.A != 0, least, 0.0).sum(axis=1)
+        alone = np.flatnonzero((lowest > rows.b) | ((lowest == rows.b) & rows.strict))
+        if len(alone):
+            return " and ".join(self._out_of_range(i, rows, int(r), lower, upper) for r in alone)
+        if self.geometry.is_box[i]:
+            return None
+        unused = ~rows.A.any(axis=0)
+        low, high = lower.copy(), upper.copy()
+        low[unused], high[unused] = -np.inf, np.inf
+        around = Polyhedron.from_box(Box(low, high))
+        together = (
+            np.concatenate([rows.A, around.A]),
+            np.concatenate([rows.b, around.b]),
+            np.concatenate([rows.strict, around.strict]),
+        )
+        return "no point of it satisfies all conditions" if has_no_point(*together) else None
+
+    def _out_of_range(
+        self,
+        i: int,
+        rows: Polyhedron,
+        r: int,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+    ) -> str:
+        ranges = [
+            f"{plain(self.rules.space.names[j])} from {lower[j]:.6g} to {upper[j]:.6g}"
+            for j in np.flatnonzero(rows.A[r])
+        ]
+        region = self.rules[i].region
+        said = (
+            self.phrases.bound(region, int(np.flatnonzero(rows.A[r])[0]))
+            if isinstance(region, Box)
+            else self._row(rows, r)
+        )
+        return f"it asks for {said}, and there is {listed(ranges)}"
+
+    # Pairs
+
+    def clashes(self) -> Iterator[Finding]:
+        """Pairs of rules of different classes with points in common."""
+        for i, j, relation in self.pairs():
+            yield self.overlap(i, j) if relation == "overlap" else self._touch(i, j)
+
+    def pairs(self, most_polyhedra: int | None = None) -> Iterator[tuple[int, int, Relation]]:
+        """Pairs of rules of different classes that touch or overlap in what can be, without words.
+
+        Two rules that share rows overlap, however thin the part that they share: ``x <= 3`` and ``x >= 3`` contradict
+        each other on every row with a 3.
+
+        Parameters
+        ----------
+        most_polyhedra : int, optional
+            With more rules than this, only boxes are looked at.
+        """
+        looked_at = ~self.is_empty
+        if most_polyhedra is not None and len(self.rules) > most_polyhedra:
+            looked_at &= self.geometry.is_box
+        kept = np.flatnonzero(looked_at)
+        for i in kept.tolist():
+            others = kept[(kept > i) & (self._class[kept] != self._class[i])]
+            found = zip(others.tolist(), self.geometry.relations(i, others), strict=True)
+            for j, relation in found:
+                if relation != "apart" and (settled := self._settled(i, j, relation)) != "apart":
+                    yield i, j, settled
+
+    def _settled(self, i: int, j: int, relation: Relation) -> Relation:
+        """How two premises lie to each other once the rows that they share and the declared ranges are known."""
+        if self._shared_rows(i, j):
+            return "overlap"
+        shared = intersection(self.rules[i].region, self.rules[j].region)
+        return relation if self._is_possible(shared) else "apart"
+
+    def _is_possible(self, region: Region) -> bool:
+        """Whether any case within the declared ranges lies in a region."""
+        if isinstance(region, Box):
+            return self._domain.is_possible(region)
+        around = Polyhedron.from_box(self._domain.box())
+        return not has_no_point(
+            np.concatenate([region.A, around.A]),
+            np.concatenate([region.b, around.b]),
+            np.concatenate([region.strict, around.strict]),
+        )
+
+    def _shared_rows(self, i: int, j: int) -> int | None:
+        """How many rows two rules share; None where there are no rows to count."""
+        if self.coverage is None or not (self.usable[i] and self.usable[j]):
+            return None
+        return sum(count for _, count in self.coverage.shared(i, j))
+
+    def overlap(self, i: int, j: int) -> Finding:
+        """Say where two rules contradict each other: an error on rows, a warning where there may be some one day."""
+        region, counts = self._shared(i, j)
+        rows = self._shared_rows(i, j)
+        message = (
+            f"{self._called(i)} says {self._label(i)} and {self._called(j)} says {self._label(j)} "
+            f"where {region}{_counted(counts)}"
+        )
+        return self._finding(
+            "overlap",
+            "warning" if rows == 0 else "error",
+            [i, j],
+            f"{message}; a case there would get both classes" if rows == 0 else message,
+            region,
+            counts,
+        )
+
+    def _touch(self, i: int, j: int) -> Finding:
+        region, counts = self._shared(i, j)
+        return self._finding(
+            "touch",
+            "note",
+            [i, j],
+            f"{self._called(i)}, for {self._label(i)}, and {self._called(j)}, for {self._label(j)}, "
+            f"share the boundary {region}{_counted(counts)}; < or > in one of them would part them",
+            region,
+            counts,
+        )
+
+    def _label(self, i: int) -> str:
+        return format_label(self.rules[i].label)
+
+    def _shared(self, i: int, j: int) -> tuple[str, tuple[tuple[Label | None, int], ...] | None]:
+        region = self._text(intersection(self.rules[i].region, self.rules[j].region))
+        if self.coverage is None or not (self.usable[i] and self.usable[j]):
+            return region, None
+        return region, self.coverage.shared(i, j)
+
+    def repetitions(self) -> Iterator[Finding]:
+        """Premises that are inside another one of the same class."""
+        kept = np.flatnonzero(~self.is_empty)
+        for i in kept.tolist():
+            others = kept[(kept != i) & (self._class[kept] == self._class[i])]
+            if self.coverage is not None and self.usable[i]:
+                # A row that one covers and the other does not is quicker than a proof.
+                within = self.coverage.is_within(i, others)
+                others = others[within | ~self.usable[others]]
+            for j in others[self.geometry.insides(i, others)].tolist():
+                finding = self._repeated(i, j)
+                if finding is not None:
+                    yield finding
+                    break
+
+    def _repeated(self, i: int, j: int) -> Finding | None:
+        if not self.geometry.insides(j, np.array([i]))[0]:
+            return self._finding(
+                "redundant",
+                "note",
+                [i, j],
+                f"{self._called(i)} says nothing that {self._called(j)} does not say: its premise is inside",
+                self.phrases.premise(self.rules[i]),
+            )
+        if i < j:
+            return None  # said once, of the later one
+        return self._finding(
+            "duplicate",
+            "note",
+            [i, j],
+            f"{self._called(i)} says the same as {self._called(j)}",
+            self.phrases.premise(self.rules[i]),
+        )
+
+    # Rows
+
+    def poor_rules(self) -> Iterator[Finding]:
+        """Rules that cover no row, or are wrong about the rows they cover."""
+        assert self.evidence is not None
+        assert self.covered is not None
+        for i in np.flatnonzero(self.usable & ~self.is_empty).tolist():
+            rows = self.covered[:, i]
+            if self._reasons[i] is not None:
+                continue
+            if not rows.any():
+                yield self._finding(
+                    "uncovered",
+                    "note",
+                    [i],
+                    f"{self._called(i)} covers no row: the data cannot say whether it is right",
+                    self.phrases.premise(self.rules[i]),
+                )
+            elif self.evidence.labels is not None and self.rules[i].label in self.evidence.classes:
+                yield from self._precision(i, rows, self.evidence.labels)
+
+    def _precision(self, i: int, rows: BoolArray, labels: NDArray[np.intp]) -> Iterator[Finding]:
+        assert self.evidence is not None
+        is_class = labels == self.evidence.classes.index(self.rules[i].label)
+        right, covered = int(is_class[rows].sum()), int(rows.sum())
+        of_class, every = int(is_class.sum()), len(rows)
+        is_below, is_wrong = right * every < of_class * covered, 2 * right < covered
+        if not (is_below or is_wrong):
+            return
+        message = (
+            f"{self._called(i)} is right on {right} of the {covered} rows it covers "
+            f"({percent(right, covered)}); {percent(of_class, every)} of all rows are {self._label(i)}"
+        )
+        if is_below:
+            message += ", so that it is right less often than without its premise"
+        yield self._finding(
+            "mostly-wrong" if is_wrong else "below-base-rate",
+            "warning" if covered >= _FEW else "note",
+            [i],
+            message,
+            self.phrases.premise(self.rules[i]),
+        )
+
+
+def _counted(counts: tuple[tuple[Label | None, int], ...] | None) -> str:
+    if counts is None:
+        return ""
+    total = sum(count for _, count in counts)
+    if not total:
+        return " (no row is there)"
+    parts = ", ".join(
+        f"{plain(label)}: {count}" for label, count in counts if label is not None and count
+    )
+    return f" ({total} row{'' if total == 1 else 's'}{f'; {parts}' if parts else ''})"

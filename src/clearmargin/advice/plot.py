@@ -1,0 +1,394 @@
+"""Advice before and after training, over two features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from clearmargin.advice.plot_drawing import (
+    AdviceRegion,
+    draw_key_of_advice,
+    draw_levels,
+    draw_names,
+    draw_premises,
+)
+from clearmargin.drawing.canvas import figure_of, open_axes, size_of
+from clearmargin.drawing.fitted import drawn_range, read_classes
+from clearmargin.drawing.halfplanes import Extent, boundary_segments, clip
+from clearmargin.drawing.lettering import VERBATIM, title_of, wrap
+from clearmargin.drawing.regions_drawing import draw_points
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.value import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from clearmargin.advice.encoding import Premise
+    from clearmargin.advice.fitted import FittedAdvice
+
+__all__ = ["AdviceDisplay", "plot_advice"]
+
+# Of the range of the data, left free on either side so that points at its ends are seen whole.
+_MARGIN = 0.04
+_LABEL_SIZE = 10.0
+_FIGURE = (6.4, 6.6)
+_TURNED = "Advice before and after: bounds shifted and turned"
+_METHODS: dict[str | None, str] = {
+    None: "Advice as it was given",
+    "extend": "Advice before and after: extended as far as the model agrees",
+    "translate": "Advice before and after: bounds shifted",
+    **dict.fromkeys(("slp", "sqp", "trust"), _TURNED),
+}
+
+
+class AdviceDisplay:
+    """Premises of advice over two features before and after training, with the model and, if wanted, points.
+
+    The advice as it was given is filled in the light colour of its class; what the model was trained with in the end is
+    hatched over it, upright for the positive class and slanted for the other. The plane is a solid line, scores of 1
+    and -1 are dashed. Premises without bounds run into the frame. Of a model with more features this is a slice: the
+    others stand at their medians, categories at the most frequent one, and the title says so.
+
+    Parameters
+    ----------
+    features : (str, str)
+        The features along and up.
+    titles : (str, str)
+        Their names with units.
+    extent : (float, float, float, float)
+        Left, right, bottom and top.
+    classes : tuple of labels
+        The classes; the second is the positive one.
+    regions : tuple of AdviceRegion
+        The rules that are drawn: name, class, verdict, and the polygons before and after.
+    levels : dict from int to ndarray of shape (s, 2, 2)
+        The lines at which the score is -1, 0 and 1; none where a line does not cross the frame.
+    method : str
+        What is shown: the advice as it was given, or how it was changed.
+    others : dict from str to float
+        The features that are fixed, as far as model or rules look at them.
+    points : ndarray of shape (m, 2), optional
+        Points to draw.
+    point_classes : list, optional
+        Their classes.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from clearmargin.advice import AdviceSVC
+    >>> X, y = [[0, 0], [1, 1], [3, 3], [4, 4]], ["no", "no", "yes", "yes"]
+    >>> model = AdviceSVC("x0 >= 3 => yes").fit(X, y)
+    >>> display = AdviceDisplay.from_estimator(model, X, y)
+    >>> display.regions[0].given[:, 0].min().item()
+    3.0
+    """
+
+    def __init__(
+        self,
+        *,
+        features: tuple[str, str],
+        titles: tuple[str, str],
+        extent: Extent,
+        classes: tuple[Label, ...],
+        regions: tuple[AdviceRegion, ...],
+        levels: dict[int, FloatArray],
+        method: str,
+        others: dict[str, float],
+        points: FloatArray | None = None,
+        point_classes: list[Any] | None = None,
+    ):
+        self.features = features
+        self.titles = titles
+        self.extent = extent
+        self.classes = classes
+        self.regions = regions
+        self.levels = levels
+        self.method = method
+        self.others = others
+        self.points = points
+        self.point_classes = point_classes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        features: tuple[str, str] | None = None,
+        rules: Sequence[str | int] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the advice of a fitted model.
+
+        Parameters
+        ----------
+        estimator : AdviceSVC
+            Fitted.
+        X : data frame or array-like of shape (m, n), optional
+            Rows to draw as points, as the model takes them. Needed where there are more than two features.
+        y : array-like of shape (m,), optional
+            Their classes.
+        features : (str, str), optional
+            The features along and up; needed where there are more than two.
+        rules : sequence of str or int, optional
+            Which rules to draw, by name or position in `outcome_`; by default all.
+        ax : Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        AdviceDisplay
+            With what was drawn.
+        """
+        from clearmargin.advice.fitted import FittedAdvice  # which brings scikit-learn along
+
+        advice = FittedAdvice.of(estimator, X)
+        if y is not None and advice.points is None:
+            raise InvalidValueError("y was given without X; classes need their points")
+        names = _two_features(advice, features)
+        pair = [advice.column(name) for name in names]
+        chosen = _chosen(advice, rules)
+        fixed = _fixed(advice, pair)
+        extent = _extent(estimator, advice, pair)
+        can_change = estimator.refine is not None or bool(getattr(estimator, "extend", False))
+        regions = tuple(_region(advice, k, pair, fixed, extent, can_change) for k in chosen)
+        plane = estimator.hyperplane_
+        constant = float(plane.intercept + plane.coef @ fixed)
+        points = None if advice.points is None else advice.points[:, pair]
+        seen = plane.coef != 0
+        for k in chosen:
+            seen = seen | _used(advice.before[k]) | _used(advice.after[k])
+        return cls(
+            features=names,
+            titles=(_title(estimator, names[0]), _title(estimator, names[1])),
+            extent=extent,
+            classes=tuple(as_label(label) for label in estimator.classes_),
+            regions=regions,
+            levels={s: _level(plane.coef[pair], constant - s, extent) for s in (-1, 0, 1)},
+            method=_METHODS[estimator.refine or ("extend" if can_change else None)],
+            others={
+                advice.names[j]: float(fixed[j]) for j in np.flatnonzero(seen) if j not in pair
+            },
+            points=points,
+            point_classes=None if points is None or y is None else read_classes(y, len(points)),
+        ).plot(ax)
+
+    @property
+    def heading(self) -> str:
+        """What is shown, verdicts and, if other features are fixed, where."""
+        verdicts = ", ".join(f"{plain(r.name)} {r.words}" for r in self.regions)
+        lines = [self.method, verdicts or "no advice"]
+        if self.others:
+            fixed = ", ".join(f"{plain(name)} {x:.4g}" for name, x in self.others.items())
+            projected = "" if self.points is None else "; points are projected onto it"
+            lines.append(f"Slice at the medians: {fixed}{projected}")
+        return "\n".join(lines)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        AdviceDisplay
+            Itself, with `ax_` and `figure_`.
+        """
+        axes = open_axes(ax, _FIGURE, layout="constrained")
+        self.ax_: Axes = axes
+        self.figure_: Figure | SubFigure = figure_of(axes)
+        axes.set_xlim(*self.extent[:2])
+        axes.set_ylim(*self.extent[2:])
+        draw_premises(axes, self.regions, self.classes, self.extent)
+        if self.points is not None:
+            draw_points(axes, self.points, self.point_classes, self.classes)
+        draw_levels(axes, self.levels)
+        width, height = size_of(axes)
+        for title, length, write in (
+            (self.titles[0], width, axes.set_xlabel),
+            (self.titles[1], height, axes.set_ylabel),
+        ):
+            write("\n".join(wrap(title, length, _LABEL_SIZE)), size=_LABEL_SIZE, **VERBATIM)
+        draw_key_of_advice(
+            axes,
+            self.regions,
+            self.classes,
+            with_points=self.point_classes is not None,
+            levels=self.levels,
+            heading=self.heading,
+        )
+        draw_names(axes, self.regions, self.extent)
+        return self
+
+
+def plot_advice(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    features: tuple[str, str] | None = None,
+    rules: Sequence[str | int] | None = None,
+    ax: Axes | None = None,
+) -> AdviceDisplay:
+    """Draw advice over two features before and after training, with the separating line and its margins.
+
+    Parameters
+    ----------
+    model : AdviceSVC
+        Fitted.
+    X, y, features, rules, ax
+        As for `AdviceDisplay.from_estimator`.
+
+    Returns
+    -------
+    AdviceDisplay
+        With `ax_`, `figure_` and what was drawn.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from clearmargin.advice import AdviceSVC
+    >>> X, y = [[0, 0], [1, 1], [3, 3], [4, 4]], ["no", "no", "yes", "yes"]
+    >>> model = AdviceSVC("x0 >= 1 => yes", refine="slp", nu=0.1).fit(X, y)
+    >>> plot_advice(model, X, y).regions[0].verdict
+    'refined'
+    """
+    return AdviceDisplay.from_estimator(model, X, y, features=features, rules=rules, ax=ax)
+
+
+def _two_features(advice: FittedAdvice, features: Any) -> tuple[str, str]:
+    if features is None:
+        if len(advice.names) != 2:
+            listed = ", ".join(repr(name) for name in advice.names[:8])
+            more = ", ..." if len(advice.names) > 8 else ""
+            raise InvalidValueError(
+                f"the model has {len(advice.names)} features; name the two to draw, as in "
+                f"features=(name, name), out of {listed}{more}"
+            )
+        features = advice.names
+    if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
+        raise InvalidValueError(f"features must be two different names, not {features!r}")
+    kinds = {j for group in advice.columns.groups.values() for j in group.values()}
+    for name in features:
+        if advice.column(name) in kinds:
+            raise InvalidValueError(
+                f"feature {name!r} stands for a category; only features of numbers can be drawn along an axis"
+            )
+    return features[0], features[1]
+
+
+def _chosen(advice: FittedAdvice, rules: Any) -> list[int]:
+    if rules is None:
+        return list(range(len(advice.outcome)))
+    if isinstance(rules, str):
+        raise InvalidValueError(
+            f"rules must be a list of names or positions, not the text {rules!r}"
+        )
+    return sorted({advice.find(rule) for rule in rules})
+
+
+def _fixed(advice: FittedAdvice, pair: list[int]) -> FloatArray:
+    """Where all other columns stand; zero for the two that are drawn."""
+    if len(advice.names) == 2:
+        return np.zeros(2)
+    typical = advice.typical()
+    if typical is None:
+        raise InvalidValueError(
+            f"the model has {len(advice.names)} features; give X, at the medians of which those not drawn are fixed"
+        )
+    typical[pair] = 0.0
+    return typical
+
+
+def _extent(estimator: Any, advice: FittedAdvice, pair: list[int]) -> Extent:
+    """The range of data and bounds with a little space; without data, more of it."""
+    ends: list[float] = []
+    feature_of = {column: j for j, column in advice.columns.numbers.items()}
+    space = estimator.advice_.space
+    for column in pair:
+        known = _plain_bounds([*advice.before, *advice.after], column)
+        if column in feature_of:
+            declared = [space.lower[feature_of[column]], space.upper[feature_of[column]]]
+            known += [float(x) for x in declared if np.isfinite(x)]
+        if advice.points is not None:
+            known += advice.points[:, column].tolist()
+            low, high = min(known), max(known)
+            margin = _MARGIN * ((high - low) or max(1.0, abs(low)))
+            ends += [low - margin, high + margin]
+        elif column in feature_of:
+            ends += drawn_range(estimator.advice_, feature_of[column], np.array(known))
+        else:
+            ends += [-1.0, 1.0]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _plain_bounds(premises: Sequence[Premise], column: int) -> list[float]:
+    bounds = []
+    for premise in premises:
+        for row, limit in zip(premise.D, premise.d, strict=True):
+            if np.flatnonzero(row).tolist() == [column]:
+                bounds.append(float(limit / row[column]))
+    return bounds
+
+
+def _region(
+    advice: FittedAdvice,
+    k: int,
+    pair: list[int],
+    fixed: FloatArray,
+    extent: Extent,
+    can_change: bool,
+) -> AdviceRegion:
+    outcome = advice.outcome[k]
+    counts = can_change and outcome.verdict not in ("rejected", "empty")
+    return AdviceRegion(
+        name=advice.name_of(k),
+        label=outcome.after.label,
+        verdict=outcome.verdict,
+        standing=outcome.standing,
+        given=_polygon(advice.before[k], pair, fixed, extent),
+        refined=_polygon(advice.after[k], pair, fixed, extent) if counts else None,
+    )
+
+
+def _polygon(premise: Premise, pair: list[int], fixed: FloatArray, extent: Extent) -> FloatArray:
+    """The part of the frame that satisfies a premise."""
+    polygon = _frame(extent)
+    for row, limit in zip(premise.D, premise.d, strict=True):
+        polygon = clip(polygon, -row[pair], float(limit - row @ fixed))
+    return polygon + 0.0  # no -0
+
+
+def _level(normal: FloatArray, offset: float, extent: Extent) -> FloatArray:
+    """The line normal.p + offset = 0 within the frame."""
+    if not normal.any():
+        return np.empty((0, 2, 2))
+    return boundary_segments([clip(_frame(extent), normal, offset)], extent)
+
+
+def _frame(extent: Extent) -> FloatArray:
+    left, right, bottom, top = extent
+    return np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
+
+
+def _used(premise: Premise) -> Any:
+    return (premise.D != 0).any(axis=0)
+
+
+def _title(estimator: Any, name: str) -> str:
+    space = estimator.advice_.space
+    return title_of(space, space.index(name)) if name in space.names else plain(name)

@@ -1,0 +1,309 @@
+"""Refinement of advice: where to start, how to go on, when to stop, and what is left of each premise.
+
+The multipliers of the knowledge-based SVM are no place to start from. Where advice is wrong by more than a unit it is
+given up there, u = 0, and no product with u can ever move a row. So refinement starts from the plane that the data
+alone suggest and its certificate in each premise::
+
+    minimise    M |D_i'u + z_i w|_1 + d^i'u    subject to  u >= 0,     M = 1000
+
+which says by how much each row has to move for the premise to fit that plane. Where the data speak for a premise, in
+that points of its class are in it, the one farthest on its side of that plane is its anchor, which refinement must not
+lose. Without an anchor, a premise that a step leaves without any point has been rejected: it is taken out, and
+the others go on without it. In the end the rows stay as they are and the
+plane is estimated once more; if the advice as it was given has a lower objective with no change at all, that is the
+answer.
+
+None of this is in the papers. *As published*, refinement starts from the knowledge-based SVM with the advice as it is
+given and its multipliers, has no anchors, and may change a row by a factor as well as turn it (see `refine_lp`). A
+premise that is left without any point, where the papers stop, is taken out here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from clearmargin.advice.advice_dual import solve_advice
+from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, BoolArray, FloatArray
+from clearmargin.advice.premise_margin import inner_radius, is_void, worst_margin
+from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable
+from clearmargin.advice.refine_slp import alternate
+from clearmargin.advice.refine_sqp import convex_steps
+from clearmargin.advice.refine_trust import joint_steps
+from clearmargin.solvers import Linear, Program, Variables, solve
+
+__all__ = ["METHODS", "Refined", "find_anchors", "refine_advice", "support_multipliers"]
+
+Steps = Callable[[AdviceProblem, Movable, Iterate], Iterator[Iterate]]
+METHODS: dict[str, Steps] = {
+    "translate": alternate,
+    "slp": alternate,
+    "sqp": convex_steps,
+    "trust": joint_steps,
+}
+
+# Large against weights and against points of about [-1, 1].
+_OFF_CERTIFICATE = 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """What refinement came to.
+
+    Parameters
+    ----------
+    plane : AdvicePlane
+        The plane and the multipliers; those of rejected premises are zero.
+    F, f : ndarray of shape (k, n) and (k,)
+        The change of each row; for a rejected premise the last one that left it some points.
+    rejected : ndarray of bool of shape (r,)
+        Which premises were left without any point.
+    objectives : ndarray
+        The objective at the start, after each step and in the end, never rising.
+    n_iter : int
+        Number of steps.
+    converged : bool
+        Whether the steps came to rest before they ran out.
+    """
+
+    plane: AdvicePlane
+    F: FloatArray
+    f: FloatArray
+    rejected: BoolArray
+    objectives: FloatArray
+    n_iter: int
+    converged: bool
+
+
+def support_multipliers(problem: AdviceProblem, w: FloatArray) -> FloatArray:
+    """Find the multipliers that certify each premise, moved as far as it takes, for given weights.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        The premises.
+    w : ndarray of shape (n,)
+        Weights.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        u, not negative.
+    """
+    premises = problem.premises
+    target = -(premises.sign[:, None] * w).ravel()
+    # By duality, premises count within |x| <= M here; none may be farther out than that.
+    off = _OFF_CERTIFICATE * max(1.0, float(np.abs(premises.d).max(initial=0.0)))
+    eye = sparse.eye_array(target.size, format="csc")
+    program = Program(
+        [
+            Variables("u", len(premises.d), 0.0, cost=premises.d),
+            Variables("over", target.size, 0.0, cost=off),
+            Variables("under", target.size, 0.0, cost=off),
+            Linear(
+                "certificate",
+                {"u": premises.spread(premises.D), "over": -eye, "under": eye},
+                target,
+                target,
+            ),
+        ]
+    )
+    return np.maximum(0.0, solve(program).values["u"])
+
+
+def find_anchors(problem: AdviceProblem, w: FloatArray, b: float) -> FloatArray:
+    """Find for each premise the point of its class that is farthest on its side of a plane.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+    w : ndarray of shape (n,)
+        Weights.
+    b : float
+        Intercept.
+
+    Returns
+    -------
+    ndarray of shape (r, n)
+        NaN where the premise has points, but none of its class. Where it has no point of any class, what speaks for it
+        is the plane: then the anchor lies halfway between its centre and its farthest corner, if that is on its side.
+    """
+    premises = problem.premises
+    anchors = np.full((len(premises), problem.n_features), np.nan)
+    scores = problem.X @ w + b
+    for i, z in enumerate(premises.sign):
+        D, d = premises.D[premises.rule == i], premises.d[premises.rule == i]
+        left = problem.X @ D.T
+        inside = np.all(left <= d + 1e-9, axis=1)
+        speaks = inside & (problem.y == z)
+        if speaks.any():
+            anchors[i] = problem.X[np.argmax(np.where(speaks, z * scores, -np.inf))]
+        elif not inside.any():
+            _, corner = worst_margin(D, d, w, b, -z)
+            center = inner_radius(D, d)[1]
+            between = center if corner is None else (center + corner) / 2
+            if z * (between @ w + b) > 0:
+                anchors[i] = between
+    return anchors
+
+
+def refine_advice(
+    problem: AdviceProblem,
+    method: str,
+    given: AdvicePlane,
+    data_only: tuple[FloatArray, float],
+    *,
+    nu: float,
+    pattern: BoolArray,
+    max_iter: int,
+    tol: float,
+    published: bool = False,
+) -> Refined:
+    """Refine premises until nothing moves any more.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises, all in general form with finite costs; no premise is empty.
+    method : {"translate", "slp", "sqp", "trust"}
+        How to go on from step to step.
+    given : AdvicePlane
+        The solution with the advice as it is.
+    data_only : tuple of ndarray and float
+        The plane of the data alone.
+    nu : float
+        Cost of a change relative to that of an error.
+    pattern : ndarray of bool of shape (k, n)
+        Which entries of the left-hand sides may change.
+    max_iter : int
+        Most steps.
+    tol : float
+        Stop when the objective fell by less than this share of itself over two steps.
+    published : bool, default False
+        Whether to start as the papers do, without anchors, and let rows change by a factor.
+
+    Returns
+    -------
+    Refined
+        Plane, change and trace.
+    """
+    free = pattern & (method != "translate")
+    active = np.ones(len(problem.premises), dtype=np.bool_)
+    k, n = problem.premises.D.shape
+    if not active.any():
+        nothing = np.zeros((k, n)), np.zeros(k), active
+        return Refined(given, *nothing, np.array([given.objective]), 1, True)
+    F, f = np.zeros((k, n)), np.zeros(k)
+    if published:
+        w, b, u, anchors = given.w, given.b, given.u.copy(), np.full((len(active), n), np.nan)
+    else:
+        (w, b), u = data_only, support_multipliers(problem, data_only[0])
+        anchors = find_anchors(problem, w, b)
+    objectives: list[float] = []
+    converged = True
+    while True:
+        rows = active[problem.premises.rule]
+        part = replace(problem, premises=problem.premises.only(active))
+        movable = Movable(part.premises, nu, free[rows], anchors[active], not published)
+        start = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
+        last, voided, converged = _run(
+            METHODS[method], part, movable, start, max_iter, tol, objectives
+        )
+        w, b = last.w, last.b
+        F[rows], f[rows], u[rows] = last.F, last.f, last.u
+        if not voided.any():
+            break
+        active[np.flatnonzero(active)[voided]] = False
+        u[~active[problem.premises.rule]] = 0.0
+        if not active.any():
+            break
+    ends = Movable(problem.premises, nu, free, None, not published)
+    return _close(problem, given, active, (w, b, u, F, f), ends, objectives, converged)
+
+
+def _run(
+    steps: Steps,
+    problem: AdviceProblem,
+    movable: Movable,
+    start: Iterate,
+    max_iter: int,
+    tol: float,
+    objectives: list[float],
+) -> tuple[Iterate, BoolArray, bool]:
+    """Go on until nothing moves, or until a premise has lost its last point.
+
+    Returns the last iterate in which every premise has points, which of them would have none in the next, and whether
+    the steps came to rest.
+    """
+    best, nothing = start, np.zeros(len(problem.premises), dtype=np.bool_)
+    if not objectives:
+        objectives.append(start.objective)
+    values = [start.objective]
+    for found in steps(problem, movable, start):
+        voided = _voided(problem, found, best, movable.anchors)
+        if voided.any():
+            return best, voided, True
+        best = found
+        values.append(found.objective)
+        objectives.append(min(objectives[-1], found.objective))
+        if len(values) > 2 and values[-3] - values[-1] <= tol * values[-1]:
+            return best, nothing, True
+        if len(objectives) > max_iter:
+            return best, nothing, False
+    return best, nothing, True
+
+
+def _voided(
+    problem: AdviceProblem, found: Iterate, before: Iterate, anchors: FloatArray | None
+) -> BoolArray:
+    """Which premises have no point any more; only those that changed and have no anchor are asked."""
+    premises = problem.premises
+    changed = (found.F != before.F).any(axis=1) | (found.f != before.f)
+    if anchors is not None:
+        changed &= np.isnan(anchors[premises.rule]).any(axis=1)
+    voided = np.zeros(len(premises), dtype=np.bool_)
+    moved = premises.moved(found.F, found.f)
+    for i in np.unique(premises.rule[changed]):
+        rows = premises.rule == i
+        voided[i] = is_void(moved.D[rows], moved.d[rows])
+    return voided
+
+
+def _close(
+    problem: AdviceProblem,
+    given: AdvicePlane,
+    active: BoolArray,
+    last: tuple[FloatArray, float, FloatArray, FloatArray, FloatArray],
+    ends: Movable,
+    objectives: list[float],
+    converged: bool,
+) -> Refined:
+    """Estimate the plane once more with the rows as they are now, and compare with no change at all."""
+    w, b, u, F, f = last
+    rows = active[problem.premises.rule]
+    part = replace(problem, premises=problem.premises.only(active))
+    if active.any():
+        movable = Movable(part.premises, ends.nu, ends.pattern[rows], None, ends.turn_only)
+        program = JointProgram(part, movable)
+        best = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
+        found, _ = program.step(best, row_radius=0.0)
+        program.close()
+        if found.objective < best.objective:
+            best = found
+            w, b, u[rows] = found.w, found.b, found.u
+        value = best.objective
+    else:
+        alone = solve_advice(part)
+        w, b, value = alone.w, alone.b, alone.objective
+    n_iter = max(1, len(objectives) - 1)
+    objectives.append(min(objectives[-1], value))
+    if active.all() and given.objective <= value:
+        objectives[-1] = given.objective
+        nothing = np.zeros_like(F), np.zeros_like(f)
+        return Refined(given, *nothing, ~active, np.array(objectives), n_iter, converged)
+    plane = AdvicePlane(w, b, u, value)
+    return Refined(plane, F, f, ~active, np.array(objectives), n_iter, converged)

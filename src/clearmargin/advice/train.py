@@ -1,0 +1,388 @@
+"""From data and advice to a plane: frame, problem, solution, refinement, extension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advice.advice_dual import data_plane, solve_advice
+from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem
+from clearmargin.advice.case import AdviceCase
+from clearmargin.advice.extend import widen
+from clearmargin.advice.frame import Frame
+from clearmargin.advice.premise_margin import worst_margin
+from clearmargin.advice.problem import FramedAdvice
+from clearmargin.advice.readback import is_changed
+from clearmargin.advice.refine import METHODS, Refined, refine_advice
+from clearmargin.exceptions import DataError, InfeasibleError
+
+__all__ = ["REFINERS", "Posed", "Settings", "Training", "judge_plane", "plane_for", "pose", "train"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+REFINERS = tuple(METHODS)
+
+
+class Settings(Protocol):
+    """The parameters of the estimator that training reads."""
+
+    lam: float
+    mu: float
+    nu: float
+    refine: str | None
+    scale: str | None
+    bounds: str | None
+    sparse: bool
+    extend: bool
+    published: bool
+    max_iter: int
+    tol: float
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What training came to.
+
+    Parameters
+    ----------
+    framed : FramedAdvice
+        The premises in their frame.
+    w : ndarray of shape (n,)
+        Weights, in the user's units.
+    b : float
+        Intercept.
+    objective : float
+        Value of the objective.
+    objectives : ndarray
+        Its values from step to step.
+    n_iter : int
+        Number of steps.
+    converged : bool
+        Whether refinement came to rest.
+    F, f : list of ndarray
+        For each rule, the change of its numeric rows in the scale of the frame.
+    dropped : list of ndarray of bool
+        For each rule, which of its numeric rows extension made superfluous.
+    slack : ndarray of shape (r,)
+        The error of each rule.
+    rejected : ndarray of bool of shape (r,)
+        Which rules refinement left without points.
+    refined : ndarray of bool of shape (r,)
+        Which rules refinement changed.
+    was_tried : bool, default False
+        Whether refinement was asked for.
+    """
+
+    framed: FramedAdvice
+    w: FloatArray
+    b: float
+    objective: float
+    objectives: FloatArray
+    n_iter: int
+    converged: bool
+    F: list[FloatArray]
+    f: list[FloatArray]
+    dropped: list[BoolArray]
+    slack: FloatArray
+    rejected: BoolArray
+    refined: BoolArray
+    was_tried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """Data and advice as a problem in a frame.
+
+    Parameters
+    ----------
+    framed : FramedAdvice
+        The premises in their frame.
+    problem : AdviceProblem
+        The problem.
+    is_box : ndarray of bool of shape (r,)
+        Which premises are boxes in it.
+    """
+
+    framed: FramedAdvice
+    problem: AdviceProblem
+    is_box: BoolArray
+
+
+def pose(case: AdviceCase, settings: Settings, mu: FloatArray, lam: float = 1.0) -> Posed:
+    """Put data and advice into a frame, as a problem.
+
+    Parameters
+    ----------
+    case : AdviceCase
+        Data and advice.
+    settings : Settings
+        Scale and bounds; whether premises will be refined.
+    mu : ndarray of shape (r,)
+        Cost of each rule's errors.
+    lam : float, default 1.0
+        Cost of a point's loss.
+
+    Returns
+    -------
+    Posed
+        The problem.
+    """
+    frame = Frame.around(
+        case.columns, case.premises, case.X, scale=settings.scale, bounds=settings.bounds
+    )
+    framed = FramedAdvice.within(frame, case.premises)
+    problem, is_box = framed.problem(
+        frame.scaled(case.points),
+        case.y,
+        lam * case.weight,
+        case.sign,
+        mu,
+        compact=settings.refine is None,
+    )
+    return Posed(framed, problem, is_box)
+
+
+def train(case: AdviceCase, settings: Settings) -> Training:
+    """Train on data and advice.
+
+    Parameters
+    ----------
+    case : AdviceCase
+        Data and advice.
+    settings : Settings
+        Parameters.
+
+    Returns
+    -------
+    Training
+        The plane, and what became of the advice.
+    """
+    if settings.refine is not None and case.X is None:
+        raise DataError("refinement needs data to learn from; fit with X and y, or set refine=None")
+    mu = settings.mu * np.array([rule.weight for rule in case.rules])
+    posed = pose(case, settings, mu, settings.lam)
+    given = _solve(posed.problem, case, posed.framed, mu)
+    if settings.refine is None or not len(posed.problem.premises):
+        return _collect(case, posed, given, None, settings)
+    data_only = data_plane(posed.problem)
+    refined = plane_for(posed.problem, posed.framed, settings, given, data_only, settings.nu)
+    return _collect(case, posed, refined.plane, refined, settings)
+
+
+def judge_plane(case: AdviceCase, w: FloatArray, b: float) -> Training:
+    """Put a plane that was found elsewhere beside the advice, as if training had found it.
+
+    Parameters
+    ----------
+    case : AdviceCase
+        Data and advice.
+    w : ndarray of shape (n,)
+        Weights, in the user's units.
+    b : float
+        Intercept.
+
+    Returns
+    -------
+    Training
+        No premise is changed; errors are what the plane lacks to a margin of 1.
+    """
+    frame = Frame.around(case.columns, case.premises, case.X, scale="range", bounds="data")
+    framed = FramedAdvice.within(frame, case.premises)
+    inner = frame.scaled_plane(w, b)
+    slack = np.array(
+        [
+            max(0.0, 1.0 - worst_margin(*rows, *inner, sign)[0])
+            for rows, sign in zip(framed.rows, case.sign, strict=True)
+        ]
+    )
+    numeric = [int(premise.own.sum()) for premise in case.premises]
+    none = np.zeros(len(framed), dtype=np.bool_)
+    return Training(
+        framed,
+        w,
+        b,
+        float("nan"),
+        np.zeros(0),
+        1,
+        True,
+        [np.zeros((k, frame.n_columns)) for k in numeric],
+        [np.zeros(k) for k in numeric],
+        [np.zeros(k, dtype=np.bool_) for k in numeric],
+        slack,
+        none,
+        none,
+    )
+
+
+def plane_for(
+    problem: AdviceProblem,
+    framed: FramedAdvice,
+    settings: Settings,
+    given: AdvicePlane,
+    data_only: tuple[FloatArray, float],
+    nu: float,
+) -> Refined:
+    """Refine the premises of a problem.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises in general form.
+    framed : FramedAdvice
+        The premises in their frame.
+    settings : Settings
+        How to refine.
+    given : AdvicePlane
+        The solution with the advice as it is.
+    data_only : tuple of ndarray and float
+        The plane of the data alone.
+    nu : float
+        Cost of a change relative to that of an error.
+
+    Returns
+    -------
+    Refined
+        Plane and change.
+    """
+    assert settings.refine is not None
+    return refine_advice(
+        problem,
+        settings.refine,
+        given,
+        data_only,
+        nu=nu,
+        pattern=_pattern(problem, framed, settings.sparse),
+        max_iter=settings.max_iter,
+        tol=settings.tol,
+        published=settings.published,
+    )
+
+
+def _solve(
+    problem: AdviceProblem, case: AdviceCase, framed: FramedAdvice, mu: FloatArray
+) -> AdvicePlane:
+    if not len(problem.premises) and not len(problem.boxes):
+        if not len(problem.y):
+            raise DataError("every premise of the advice is empty: nothing can be learned from it")
+        w, b = data_plane(problem)
+        return AdvicePlane(w, b, np.zeros(0), problem.data_loss(w, b))
+    try:
+        return solve_advice(problem)
+    except InfeasibleError:
+        clash = _conflict(case, framed, mu)
+        listed = ", ".join(_called(case, i) for i in clash)
+        raise InfeasibleError(
+            f"no plane satisfies all advice that must hold (mu=inf); these rules contradict each other: {listed}. "
+            "Run check_advice to see where they clash, narrow one of them, or use a finite mu",
+            tuple(_called(case, i) for i in clash),
+        ) from None
+
+
+def _called(case: AdviceCase, i: int) -> str:
+    name = case.rules[i].name
+    return f"rule {i + 1}" if name is None else f"rule {i + 1} ({name})"
+
+
+def _conflict(case: AdviceCase, framed: FramedAdvice, mu: FloatArray) -> list[int]:
+    """Rules that contradict each other, none of which could be left out: leave out one after the other."""
+    chosen = [i for i in range(len(framed)) if not framed.empty[i]]
+    for i in list(chosen):
+        rest = [j for j in chosen if j != i]
+        if rest and not _can_hold(case, framed, rest, mu):
+            chosen = rest
+    return chosen
+
+
+def _can_hold(
+    case: AdviceCase, framed: FramedAdvice, chosen: Sequence[int], mu: FloatArray
+) -> bool:
+    index = list(chosen)
+    none = np.zeros((0, framed.frame.n_columns)), np.zeros(0), np.zeros(0)
+    problem, _ = framed.only(index).problem(*none, case.sign[index], mu[index], compact=True)
+    try:
+        solve_advice(problem)
+    except InfeasibleError:
+        return False
+    return True
+
+
+def _user_plane(frame: Frame, plane: AdvicePlane) -> tuple[FloatArray, float]:
+    """The plane in the user's units, rounded once where it is known exactly."""
+    if plane.exact is None:
+        return frame.user_plane(plane.w, plane.b)
+    units, centers = frame.unit.tolist(), frame.center.tolist()
+    outer = [w / Fraction(unit) for w, unit in zip(plane.exact.w, units, strict=True)]
+    moved = sum((w * Fraction(c) for w, c in zip(outer, centers, strict=True)), Fraction(0))
+    return np.array([float(w) for w in outer]), float(plane.exact.b - moved)
+
+
+def _pattern(problem: AdviceProblem, framed: FramedAdvice, sparse: bool) -> BoolArray:
+    """Which entries of the left-hand sides may change: never those of categories."""
+    premises = problem.premises
+    pattern = np.ones(premises.D.shape, dtype=np.bool_)
+    for group in framed.frame.groups:
+        pattern[:, list(group)] = False
+    if sparse:
+        for i in range(len(premises)):
+            rows = premises.rule == i
+            used = (premises.D[rows & premises.own] != 0).any(axis=0)
+            pattern[np.ix_(rows, ~used)] = False
+    return pattern
+
+
+def _collect(
+    case: AdviceCase,
+    posed: Posed,
+    plane: AdvicePlane,
+    refined: Refined | None,
+    settings: Settings,
+) -> Training:
+    framed, problem, is_box = posed.framed, posed.problem, posed.is_box
+    r, n = len(framed), framed.frame.n_columns
+    numeric = [int(premise.own.sum()) for premise in framed.premises]
+    F, f = [np.zeros((k, n)) for k in numeric], [np.zeros(k) for k in numeric]
+    slack, rejected = np.zeros(r), np.zeros(r, dtype=np.bool_)
+    slack[is_box] = problem.boxes.errors(plane.w, plane.b)
+    general = np.flatnonzero(~is_box & ~framed.empty)
+    if refined is None:
+        eta, zeta = problem.premises.errors(plane.w, plane.b, plane.u)
+    else:
+        moved = problem.premises.moved(refined.F, refined.f)
+        eta, zeta = moved.errors(plane.w, plane.b, plane.u)
+        for k, i in enumerate(general):
+            own = (problem.premises.rule == k) & problem.premises.own
+            F[i], f[i] = refined.F[own], refined.f[own]
+        rejected[general] = refined.rejected
+    slack[general] = np.where(rejected[general], 0.0, eta.sum(axis=1) + zeta)
+    dropped = [np.zeros(k, dtype=np.bool_) for k in numeric]
+    was_refined = np.array(
+        [is_changed(*change).any() for change in zip(F, f, strict=True)], dtype=np.bool_
+    )
+    if settings.extend:
+        for i in np.flatnonzero(~framed.empty & ~rejected):
+            wider = widen(framed, int(i), F[i], f[i], plane, case.sign[i])
+            if wider is not None:
+                f[i], dropped[i] = wider
+    w, b = _user_plane(framed.frame, plane)
+    return Training(
+        framed,
+        w,
+        b,
+        plane.objective,
+        np.array([plane.objective]) if refined is None else refined.objectives,
+        1 if refined is None else refined.n_iter,
+        True if refined is None else refined.converged,
+        F,
+        f,
+        dropped,
+        slack,
+        rejected,
+        was_refined,
+        refined is not None,
+    )

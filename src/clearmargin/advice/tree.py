@@ -1,0 +1,276 @@
+"""A decision tree that says whether a case is in the premise of a rule: the value, and how it is learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advice.encoding import Premise
+from clearmargin.language.printer import format_label, format_number
+from clearmargin.rules.rule import Label
+
+__all__ = ["Node", "RuleTree", "TreeLeaf", "TreeTest", "fit_tree"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# Thresholds that are learned have decimal steps of at most the range of their feature in the premise divided by this.
+_STEPS = 30
+# Decimals of a threshold on a feature that has one value in the premise.
+_DIGITS = 3
+# Leaves of fewer points would be accidents of the sample.
+_SMALLEST_LEAF = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLeaf:
+    """An end of a tree.
+
+    Parameters
+    ----------
+    label : str, int, float, bool or None
+        The class that the rule gives here; None where the rule is silent.
+
+    Examples
+    --------
+    >>> TreeLeaf("ill").text, TreeLeaf(None).text
+    ('ill', 'silent')
+    """
+
+    label: Label | None
+
+    @property
+    def text(self) -> str:
+        """The class, or that the rule is silent."""
+        return "silent" if self.label is None else format_label(self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeTest:
+    """A question on one feature.
+
+    Parameters
+    ----------
+    feature : str
+        The feature.
+    operator : {"<", "<=", ">", ">="}
+        How it is compared.
+    threshold : float
+        With what, in the unit of the feature.
+    yes, no : TreeTest or TreeLeaf
+        Where to go.
+
+    Examples
+    --------
+    >>> TreeTest("age", ">=", 31.0, TreeLeaf("ill"), TreeLeaf(None)).text
+    'age >= 31'
+    """
+
+    feature: str
+    operator: str
+    threshold: float
+    yes: TreeTest | TreeLeaf
+    no: TreeTest | TreeLeaf
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return f"{self.feature} {self.operator} {format_number(self.threshold)}"
+
+    def holds(self, values: FloatArray) -> BoolArray:
+        """Tell for each value of the feature whether the answer is yes."""
+        compare = {
+            "<": np.less,
+            "<=": np.less_equal,
+            ">": np.greater,
+            ">=": np.greater_equal,
+        }[self.operator]
+        return np.asarray(compare(values, self.threshold))
+
+
+Node = TreeTest | TreeLeaf
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTree:
+    """A small decision tree that comes close to a rule.
+
+    Parameters
+    ----------
+    root : TreeTest or TreeLeaf
+        Its first question.
+    fidelity : float
+        Share of points on which tree and rule agree, whether in the premise or not: sampled ones that the tree was
+        not learned from, and the rows of the data.
+    fidelity_inside, fidelity_outside : float
+        The same share of the points in the premise and of those outside; NaN where there were none.
+
+    Examples
+    --------
+    >>> print(RuleTree(TreeTest("age", ">=", 31.0, TreeLeaf("ill"), TreeLeaf(None)), 0.97, 0.98, 0.96))
+    age >= 31?
+      yes: ill
+      no: silent
+    agrees with the rule on 98 % of the points in it and 96 % of those outside
+    """
+
+    root: Node
+    fidelity: float
+    fidelity_inside: float
+    fidelity_outside: float
+
+    @property
+    def depth(self) -> int:
+        """Most questions one after the other."""
+        return _depth(self.root)
+
+    @property
+    def agreement(self) -> str:
+        """How well the tree agrees with the rule, in words."""
+        inside = "none of the points tried is in it"
+        if not math.isnan(self.fidelity_inside):
+            inside = f"{_percent(self.fidelity_inside)} of the points in it"
+        outside = "no point outside was tried"
+        if not math.isnan(self.fidelity_outside):
+            outside = f"{_percent(self.fidelity_outside)} of those outside"
+        if math.isnan(self.fidelity_inside):
+            return inside
+        return f"agrees with the rule on {inside} and {outside}"
+
+    def covers(self, X: Any) -> BoolArray:
+        """Tell for each row of a data frame, or mapping from name to column, whether the tree gives it a class."""
+        values = {name: np.asarray(column, dtype=np.float64) for name, column in X.items()}
+        rows = len(next(iter(values.values())))
+        return _covers(self.root, values, np.arange(rows), rows)
+
+    def __str__(self) -> str:
+        return "\n".join([*_lines(self.root, "", ""), self.agreement])
+
+
+def _percent(share: float) -> str:
+    """Only all is 100 %, and only nothing 0 %."""
+    tenths = round(1000 * share)
+    if 0 < share < 1:
+        tenths = min(max(tenths, 1), 999)
+    return f"{format_number(tenths / 10)} %"
+
+
+def _depth(node: Node) -> int:
+    return 0 if isinstance(node, TreeLeaf) else 1 + max(_depth(node.yes), _depth(node.no))
+
+
+def _lines(node: Node, indent: str, answer: str) -> Iterator[str]:
+    if isinstance(node, TreeLeaf):
+        yield f"{indent}{answer}{node.text}"
+        return
+    yield f"{indent}{answer}{node.text}?"
+    yield from _lines(node.yes, indent + "  ", "yes: ")
+    yield from _lines(node.no, indent + "  ", "no: ")
+
+
+def _covers(
+    node: Node, values: dict[str, FloatArray], rows: NDArray[np.intp], count: int
+) -> BoolArray:
+    inside = np.zeros(count, dtype=np.bool_)
+    if isinstance(node, TreeLeaf):
+        inside[rows] = node.label is not None
+        return inside
+    holds = node.holds(values[node.feature][rows])
+    inside |= _covers(node.yes, values, rows[holds], count)
+    return inside | _covers(node.no, values, rows[~holds], count)
+
+
+def fit_tree(
+    premise: Premise,
+    names: tuple[str, ...],
+    label: Label,
+    points: FloatArray,
+    unseen: FloatArray,
+    max_depth: int,
+) -> RuleTree:
+    """Learn which points are in a premise.
+
+    Parameters
+    ----------
+    premise : Premise
+        The premise.
+    names : tuple of str
+        The columns.
+    label : str, int, float or bool
+        The class of the rule.
+    points, unseen : ndarray of shape (m, n)
+        Points to learn from, and points to judge by.
+    max_depth : int
+        Most questions one after the other that stand for conditions on several features.
+
+    Returns
+    -------
+    RuleTree
+        The tree, judged by the unseen points. Conditions on one feature are asked first, exactly as they are.
+    """
+    wide = np.count_nonzero(premise.D, axis=1) > 1
+    plain = np.flatnonzero(~wide)
+    left = points[_part(premise, ~wide).covers(points)]
+    root: Node = TreeLeaf(label)
+    if wide.any():
+        root = _grow(_part(premise, wide), names, label, left, max_depth)
+    if root != TreeLeaf(None):
+        for r in reversed(plain.tolist()):
+            j = int(np.flatnonzero(premise.D[r])[0])
+            operator = (">" if premise.D[r, j] < 0 else "<") + ("" if premise.strict[r] else "=")
+            bound = float(premise.d[r] / premise.D[r, j]) + 0.0  # no -0
+            root = TreeTest(names[j], operator, bound, root, TreeLeaf(None))
+    true = premise.covers(unseen)
+    said = _covers(root, dict(zip(names, unseen.T, strict=True)), np.arange(len(true)), len(true))
+    agreed = said == true
+    return RuleTree(
+        root,
+        float(agreed.mean()),
+        float(agreed[true].mean()) if true.any() else math.nan,
+        float(agreed[~true].mean()) if not true.all() else math.nan,
+    )
+
+
+def _part(premise: Premise, rows: BoolArray) -> Premise:
+    return Premise(premise.D[rows], premise.d[rows], premise.own[rows], premise.strict[rows])
+
+
+def _grow(
+    premise: Premise, names: tuple[str, ...], label: Label, points: FloatArray, max_depth: int
+) -> Node:
+    """Learn conditions on several features as questions on one each."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    inside = premise.covers(points)
+    if inside.all() or not inside.any():
+        return TreeLeaf(label if inside.any() else None)
+    used = np.flatnonzero((premise.D != 0).any(axis=0))
+    learner = DecisionTreeClassifier(
+        max_depth=max_depth,
+        min_samples_leaf=_SMALLEST_LEAF,
+        random_state=0,  # of features that do equally well, the choice must not change
+    )
+    fitted = learner.fit(points[:, used], inside).tree_
+    spread = np.ptp(points[inside][:, used], axis=0)
+    digits = [-math.floor(math.log10(width / _STEPS)) if width else _DIGITS for width in spread]
+
+    def read(node: int) -> Node:
+        left, right = int(fitted.children_left[node]), int(fitted.children_right[node])
+        if left < 0:
+            return TreeLeaf(label if fitted.value[node, 0].argmax() else None)
+        low, high = read(left), read(right)
+        if isinstance(low, TreeLeaf) and low == high:
+            return low
+        k = int(fitted.feature[node])
+        threshold = round(float(fitted.threshold[node]), digits[k]) + 0.0
+        # Asked so that the answer yes leads towards the rule.
+        if fitted.value[right, 0, 1] >= fitted.value[left, 0, 1]:
+            return TreeTest(names[used[k]], ">=", threshold, high, low)
+        return TreeTest(names[used[k]], "<=", threshold, low, high)
+
+    return read(0)

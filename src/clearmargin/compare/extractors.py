@@ -1,0 +1,320 @@
+"""The yardstick: what the rules of several extractors are worth on rows that neither they nor the model have seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing, check_random_state
+
+from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+from clearmargin.exceptions import ClearmarginError, InvalidValueError
+from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
+from clearmargin.kernel_rules.baselines.hyper_rectangles import HyperRectangleRules
+from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
+from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
+from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
+from clearmargin.models.fitted import is_fitted
+from clearmargin.models.machine import read_machine
+from clearmargin.models.surface import read_surface
+from clearmargin.plane_rules.extractor import RuleExtractor
+from clearmargin.progress import Progress, progress_bar
+from clearmargin.rule_base.base import KernelRules
+from clearmargin.rule_base.retraining import find_trained_part
+from clearmargin.rule_base.training import read_labels
+from clearmargin.rules import Box, Rule, RuleSet
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.splitting import Splitting
+
+__all__ = ["compare_extractors", "count_bounds"]
+
+# What an extractor may say of a model or of data that it cannot use. Anything else is a fault, and is not hidden.
+_REFUSALS = (ClearmarginError, ValueError, TypeError, ArithmeticError)
+Split = tuple[IntArray, IntArray]
+Measured = tuple[FloatArray, str | None]
+
+
+def compare_extractors(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    groups: Any = None,
+    times: Any = None,
+    extractors: Mapping[str, Any] | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress = "auto",
+) -> ExtractorComparison:
+    """Measure by cross-validation what the rules of several extractors are worth.
+
+    On each fold the model is trained once, on the training rows, and handed to all extractors as it is. They see the
+    training rows alone; all figures are of the held-out rows.
+
+    Parameters
+    ----------
+    model : classifier
+        The model. It is cloned and trained anew on each fold, also where it is fitted already: figures of a model
+        that has seen the rows are not held out. A frozen model, or one read from a file, stays trained, alone or as a
+        part of another; it is refused for that reason.
+    X : data frame or array-like of shape (m, n)
+        The table, as the model takes it.
+    y : array-like of shape (m,)
+        The classes.
+    cv : int, splitter or iterable of (train, test), default 10
+        As in scikit-learn; a number of folds is stratified and shuffled. With repeated folds the standard errors are
+        too small, since folds of different repetitions share rows.
+    groups : array-like of shape (m,), optional
+        A value for each row, such as the patient; rows with the same value are never in both parts of a fold.
+    times : array-like of shape (m,), optional
+        A number, date or ISO text for each row; folds are tested on rows later than those they were trained on.
+    extractors : mapping from name to extractor, optional
+        What to compare: extractors with a parameter `estimator`, which is filled with the trained model. By default
+        all that can read the model, each as it is by default.
+    random_state : int, RandomState or None, default 0
+        Shuffles the folds, and seeds the extractors that are chosen here and those whose own `random_state` is None.
+    n_jobs : int, optional
+        Folds worked on at a time, as in joblib.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
+
+    Returns
+    -------
+    ExtractorComparison
+        It prints as a table, and gives itself as a data frame and as a figure. An extractor that refuses the model or
+        the data of a fold has no figures there, and its reason is told.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(60, 2))
+    >>> rules = {"tree": SurrogateRules(method="train"), "support": SupportVectorRules()}
+    >>> comparison = compare_extractors(SVC(), X, X[:, 0] > 0.5, cv=3, extractors=rules, random_state=0)
+    >>> comparison["tree"].mean("fidelity") > 0.9, comparison["tree"].mean("coverage")
+    (True, 1.0)
+    """
+    labels = read_labels(X, y)
+    _check_model(model)
+    seed = _seed(random_state)
+    folds = Splitting(cv, groups, times, seed).folds(X, labels)
+    splits = folds.pairs
+    first = clone(model).fit(_safe_indexing(X, splits[0][0]), labels[splits[0][0]])
+    chosen = _choose(extractors, first, _safe_indexing(X, splits[0][0]))
+    prepared = {name: _seeded(extractor, seed) for name, extractor in chosen.items()}
+    jobs = (
+        delayed(_measure_fold)(first if k == 0 else clone(model), prepared, X, labels, split)
+        for k, split in enumerate(splits)
+    )
+    accuracies: list[float] = []
+    measured: dict[str, list[Measured]] = {name: [] for name in prepared}
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    with progress_bar("comparison", len(splits), progress) as advance:
+        for accuracy, figures in parallel(jobs):
+            accuracies.append(accuracy)
+            for name, result in figures.items():
+                measured[name].append(result)
+            advance()
+    return ExtractorComparison(
+        tuple(
+            ExtractorFigures(
+                name,
+                prepared[name].get_params(deep=False).get("fallback"),
+                np.array([values for values, _ in results]),
+                tuple(error for _, error in results),
+            )
+            for name, results in measured.items()
+        ),
+        np.array(accuracies),
+        folds.how,
+        folds.note,
+    )
+
+
+def count_bounds(rule: Rule) -> int:
+    r"""Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+
+    Returns
+    -------
+    int
+        Their number.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> [count_bounds(rule) for rule in parse_rules("3 <= x < 5 and y > 1 => a\nx > 7 => b")]
+    [3, 1]
+    """
+    region = rule.region
+    if isinstance(region, Box):
+        ends = np.isfinite(region.entries.bounds).sum()
+        return int(ends) + len(region.sets) + len(region.missing) + len(region.known)
+    return rule.n_conditions
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, type) or not is_classifier(model):
+        given = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InvalidValueError(f"model must be a classifier, not {given}; rules say classes")
+    part = find_trained_part(model)
+    if part:
+        raise InvalidValueError(
+            f"{part} stays trained when the model is cloned, so that its figures would not be held out; "
+            "pass a model that can be trained anew"
+        )
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
+    """The extractors to compare."""
+    if extractors is None:
+        own = _fitting(fitted, X)
+        for extractor in own.values():
+            if "random_state" in extractor.get_params(deep=False):
+                extractor.set_params(random_state=None)
+        return own
+    if not isinstance(extractors, Mapping) or not extractors:
+        raise InvalidValueError(
+            f"extractors must be a mapping from names to extractors, such as {{'tree': SurrogateRules()}}, "
+            f"not {extractors!r}"
+        )
+    for name, extractor in extractors.items():
+        usable = hasattr(extractor, "get_params") and not isinstance(extractor, type)
+        if not usable or "estimator" not in extractor.get_params(deep=False):
+            given = extractor.__name__ if isinstance(extractor, type) else type(extractor).__name__
+            raise InvalidValueError(
+                f"extractors[{name!r}] must be an extractor with a parameter 'estimator', such as SurrogateRules() "
+                f"or RuleExtractor(), not {given}"
+            )
+        part = find_trained_part(_without_model(extractor))
+        if part:
+            raise InvalidValueError(
+                f"extractors[{name!r}]: {part} stays trained when the extractor is cloned, so that its figures would "
+                "not be held out; pass one that can be trained anew"
+            )
+    return dict(extractors)
+
+
+def _without_model(extractor: Any) -> Any:
+    """The same extractor without the model it was given, in whose place the trained one of each fold comes."""
+    return type(extractor)(**{**extractor.get_params(deep=False), "estimator": None})
+
+
+def _fitting(fitted: Any, X: Any) -> dict[str, Any]:
+    """All extractors that can read a model."""
+    chosen: dict[str, Any] = {}
+    if _can_read(read_machine, fitted, X):
+        chosen |= {
+            "support vectors": SupportVectorRules(),
+            "prototypes": PrototypeRules(),
+            "hyper-rectangles": HyperRectangleRules(),
+            "fuzzy sets": FuzzyRules(),
+            "tree, support vectors": SurrogateRules(method="svs"),
+            "tree, ALBA": SurrogateRules(method="alba"),
+        }
+    chosen |= {
+        "tree, training rows": SurrogateRules(method="train"),
+        "tree, drawn rows": SurrogateRules(method="local"),
+        "boxes, training rows": SurrogateRules(method="train", learner="boxes"),
+    }
+    if _can_read(read_surface, fitted, X):
+        chosen["linear"] = RuleExtractor()
+    return chosen
+
+
+def _can_read(reader: Any, fitted: Any, X: Any) -> bool:
+    try:
+        reader(fitted, X)
+    except _REFUSALS:
+        return False
+    return True
+
+
+def _seeded(extractor: Any, seed: int) -> Any:
+    """A copy of an extractor, for any model, that gives the same each time."""
+    copy = clone(_without_model(extractor))
+    if copy.get_params(deep=False).get("random_state", 0) is None:
+        copy.set_params(random_state=seed)
+    return copy
+
+
+def _measure_fold(
+    model: Any, extractors: Mapping[str, Any], X: Any, labels: NDArray[Any], split: Split
+) -> tuple[float, dict[str, Measured]]:
+    """Train the model if need be, extract by all extractors, and measure on the other rows."""
+    train, test = split
+    seen, unseen = _safe_indexing(X, train), _safe_indexing(X, test)
+    if not is_fitted(model):
+        model.fit(seen, labels[train])
+    said, true = np.asarray(model.predict(unseen)), labels[test]
+    measured: dict[str, Measured] = {}
+    for name, extractor in extractors.items():
+        ready = clone(extractor).set_params(estimator=model)
+        try:
+            start = time.process_time()
+            ready.fit(seen, labels[train])
+            seconds = time.process_time() - start
+            figures = _figures(ready, unseen, true, said)
+        except _REFUSALS as error:
+            measured[name] = np.full(len(MEASURES), np.nan), f"{type(error).__name__}: {error}"
+        else:
+            measured[name] = np.array([*figures, seconds]), None
+    return float(np.mean(said == true)), measured
+
+
+def _figures(extractor: Any, X: Any, true: NDArray[Any], said: NDArray[Any]) -> list[float]:
+    """All measures but the time, in the order of `MEASURES`."""
+    rules: RuleSet = extractor.rules_
+    answers = np.asarray(extractor.predict(X))
+    right, same = np.asarray(answers == true), np.asarray(answers == said)
+    which = extractor.which(X)
+    covered = which >= 0
+    bounds = np.array([count_bounds(rule) for rule in rules], dtype=np.float64)
+    return [
+        float(right.mean()),
+        float(same.mean()),
+        float(covered.mean()),
+        _mean(right[covered]),
+        _mean(same[covered]),
+        float(len(rules)),
+        _mean(bounds),
+        _mean(bounds[which[covered]]),
+        float(_is_contested(rules, extractor, X).mean()),
+        _mean(np.array([rule.proof == "proved" for rule in rules])),
+    ]
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
+    """Whether rules of more than one class cover a row."""
+    covers = _covers(rules, extractor, X).astype(np.intp)
+    member = np.array([[rule.label == label for label in rules.classes] for rule in rules])
+    by_class = covers @ member.reshape(len(rules), len(rules.classes)).astype(np.intp)
+    return np.asarray((by_class > 0).sum(axis=1) > 1)
+
+
+def _covers(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
+    """Which rules cover which rows, as the extractor reads them: categories as their codes."""
+    if isinstance(extractor, KernelRules):
+        return rules.covers(extractor._encoding.read(X))
+    return extractor.covers(X) if isinstance(extractor, RuleExtractor) else rules.covers(X)

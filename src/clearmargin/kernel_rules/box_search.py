@@ -1,0 +1,234 @@
+r"""Whether the functions of a kernel machine are all positive on a box: branch and bound with proofs.
+
+A box is *proved* when `kernel_bounds` finds every function above 0 on it, *refuted* by one point where a function is
+proved to be below 0. Otherwise each coordinate along which all functions still open go one way is set to the end
+where they are lowest, the box is cut in half across the coordinate that adds most to the gap of its bound, and the
+parts are looked at, lowest bound first, many at a time. Functions proved on a box are not asked about in its parts.
+Points where bounds are lowest are tried as witnesses; whenever the work has doubled the best of them starts a descent.
+
+What touches 0 can be neither: such boxes end as *unknown*, when nodes or time are used up or nothing is left to cut.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.kernel_rules.kernel_bounds import check_boxes, lower_bounds
+from clearmargin.kernel_rules.kernel_witness import confirm, descend, hunt
+from clearmargin.models.kernel_function import KernelFunction
+from clearmargin.rules.value import FloatArray
+
+__all__ = ["Verdict", "decide"]
+
+BoolArray = NDArray[np.bool_]
+
+# Boxes looked at together: as many as keep one array of boxes, support vectors and columns in the caches.
+_BLOCK = 1 << 18
+_FEWEST, _MOST = 8, 256
+_DESCENT = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What is known about a box.
+
+    Parameters
+    ----------
+    status : {"proved", "refuted", "unknown"}
+        All functions are positive on the box; one is not; or the search ended before either.
+    witness : ndarray of shape (n,) or None
+        If refuted, a point of the box where a function is negative beyond all errors of rounding.
+    nodes : int
+        Boxes looked at.
+    bound : float
+        No function is below it anywhere in the box; minus infinity if refuted.
+    """
+
+    status: Literal["proved", "refuted", "unknown"]
+    witness: FloatArray | None
+    nodes: int
+    bound: float
+
+
+def decide(
+    function: KernelFunction,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    max_nodes: int = 100_000,
+    time_limit: float | None = None,
+) -> Verdict:
+    """Decide whether all functions are positive everywhere on a box.
+
+    Parameters
+    ----------
+    function : KernelFunction
+        The functions.
+    lower, upper : array-like of shape (n,)
+        Finite ends of the closed box, in the units of the machine.
+    max_nodes : int, default 100000
+        Boxes to look at, at most.
+    time_limit : float, optional
+        Seconds after which no more boxes are looked at.
+
+    Returns
+    -------
+    Verdict
+        The answer, with its proof or witness.
+
+    Examples
+    --------
+    >>> bump = KernelFunction("rbf", np.zeros((1, 2)), np.ones((1, 1)), np.array([-0.5]))
+    >>> decide(bump, [-0.5, -0.5], [0.5, 0.5]).status
+    'proved'
+    >>> decide(bump, [-0.5, -0.5], [0.5, 0.7]).witness
+    array([-0.5,  0.7])
+    """
+    low, high = check_boxes(function, lower, upper, n_axes=1)
+    if max_nodes < 1:
+        raise InvalidValueError(f"max_nodes is {max_nodes}; at least 1 box must be looked at")
+    if time_limit is not None and not time_limit > 0.0:
+        raise InvalidValueError(f"time_limit is {time_limit}; give seconds above 0, or None")
+    end = np.inf if time_limit is None else time.perf_counter() + time_limit
+    # What overflows has no bound, and is no witness.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _Search(function, low, high).run(max_nodes, end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Nodes:
+    """Boxes (B): their ends, the functions open on them (B, q), and the lowest bound of those."""
+
+    lower: FloatArray
+    upper: FloatArray
+    is_open: BoolArray
+    bound: FloatArray
+    # log of the factor that a negative bound may lose on the way back to the first box.
+    factor: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+    def parts(self) -> tuple[FloatArray, FloatArray, BoolArray, FloatArray, FloatArray]:
+        return self.lower, self.upper, self.is_open, self.bound, self.factor
+
+    def take(self, rows: NDArray[Any]) -> _Nodes:
+        return _Nodes(*(part[rows] for part in self.parts()))
+
+    def lowest(self) -> float:
+        """The lowest bound, of sides of boxes as of the boxes they are sides of."""
+        restored = np.where(self.bound < 0.0, self.bound * np.exp(self.factor), self.bound)
+        return float(restored.min(initial=np.inf))
+
+
+def _join(*nodes: _Nodes) -> _Nodes:
+    return _Nodes(*(np.concatenate(parts) for parts in zip(*(n.parts() for n in nodes), strict=True)))  # fmt: skip
+
+
+class _Search:
+    """One box under decision."""
+
+    def __init__(self, function: KernelFunction, lower: FloatArray, upper: FloatArray):
+        self.function, self.lower, self.upper = function, lower, upper
+        all_open = np.ones((1, function.n_functions), dtype=np.bool_)
+        self.waiting = _Nodes(lower[None], upper[None], all_open, np.array([-np.inf]), np.zeros(1))
+        self.nodes = 0
+        # The lowest bound among what is proved, and among boxes that cannot be cut.
+        self.proved, self.stuck = np.inf, np.inf
+        self.next_descent = 1
+
+    def run(self, max_nodes: int, end: float) -> Verdict:
+        at_once = min(max(_BLOCK // max(1, self.function.vectors.size), _FEWEST), _MOST)
+        while len(self.waiting):
+            count = min(at_once, max_nodes - self.nodes)
+            if count <= 0 or (self.nodes and time.perf_counter() > end):
+                return self._verdict("unknown", None)
+            witness = self._look_at(self._lowest(count))
+            if witness is not None:
+                return self._verdict("refuted", witness)
+        # What overflows is stuck at minus infinity.
+        return self._verdict("unknown" if self.stuck < np.inf else "proved", None)
+
+    def _lowest(self, count: int) -> _Nodes:
+        """Take the boxes with the lowest bounds out of those that wait."""
+        order = np.arange(len(self.waiting))
+        if count < len(order):
+            order = np.argpartition(self.waiting.bound, count - 1)
+        taken, self.waiting = self.waiting.take(order[:count]), self.waiting.take(order[count:])
+        return taken
+
+    def _look_at(self, nodes: _Nodes) -> FloatArray | None:
+        """Bound boxes, cut those that stay open; a witness ends the search."""
+        bounds = lower_bounds(self.function, nodes.lower, nodes.upper, wanted=nodes.is_open)
+        self.nodes += len(nodes)
+        is_done = nodes.is_open & (bounds.value > 0.0)
+        self.proved = min(self.proved, float(bounds.value[is_done].min(initial=np.inf)))
+        is_open = nodes.is_open & ~is_done
+        rows = np.flatnonzero(is_open.any(axis=1))
+        if not len(rows):
+            return None
+        witness = self._witness(bounds.minoriser[rows])
+        if witness is None:
+            lowest = np.where(is_open, bounds.value, np.inf).min(axis=1)
+            left = _Nodes(nodes.lower, nodes.upper, is_open, lowest, nodes.factor).take(rows)
+            self._branch(left, bounds.gap[rows], bounds.direction[rows])
+        return witness
+
+    def _witness(self, points: FloatArray) -> FloatArray | None:
+        """Try points, and now and then go down from the best."""
+        function = self.function
+        values = function.values(points)
+        witness = confirm(function, points[(values < 0.0).any(axis=1)])
+        if witness is not None or self.nodes < self.next_descent:
+            return witness
+        if self.next_descent == 1:
+            witness = hunt(function, self.lower, self.upper)
+        self.next_descent = 2 * self.nodes
+        row, k = np.unravel_index(int(values.argmin()), values.shape)
+        if witness is None:
+            ends = self.lower, self.upper
+            found, value = descend(function, int(k), points[[row]], *ends, rounds=_DESCENT)
+            witness = confirm(function, found[value < 0.0])
+        return witness
+
+    def _branch(self, nodes: _Nodes, gap: FloatArray, direction: NDArray[np.int8]) -> None:
+        """Fix what is monotone, and cut across the coordinate with the largest gap."""
+        lower = np.where(direction < 0, nodes.upper, nodes.lower)
+        upper = np.where(direction > 0, nodes.lower, nodes.upper)
+        factor = nodes.factor
+        if self.function.kind == "rbf":
+            # growth f is monotone, not f: going back along a coordinate fixed here, exp(g v^2) is lost at most.
+            # A little more than that, for rounding.
+            fixed = (direction != 0) * (nodes.upper / 2.0 - nodes.lower / 2.0)
+            factor = factor + 1.000001 * self.function.gamma * (fixed * fixed).sum(axis=1)
+        middle = lower / 2.0 + upper / 2.0
+        can_cut = (lower < middle) & (middle < upper)
+        gap = np.where(can_cut, gap, 0.0)
+        # Without any gap the bound is off by rounding alone; the widest side is as good as another.
+        gap = np.where(gap.any(axis=1, keepdims=True), gap, can_cut * (middle - lower))
+        cut = np.arange(len(lower)), gap.argmax(axis=1)
+        sides = _Nodes(lower, upper, nodes.is_open, nodes.bound, factor)
+        left_upper, right_lower = upper.copy(), lower.copy()
+        left_upper[cut], right_lower[cut] = middle[cut], middle[cut]
+        whole = ~np.asarray(can_cut.any(axis=1))
+        # A side without width stays where it was; asked again, it would answer the same until all nodes are used.
+        moved = whole & np.asarray(((direction != 0) & (nodes.lower < nodes.upper)).any(axis=1))
+        self.stuck = min(self.stuck, sides.take(whole & ~moved).lowest())
+        self.waiting = _join(
+            self.waiting,
+            sides.take(moved),
+            replace(sides, upper=left_upper).take(~whole),
+            replace(sides, lower=right_lower).take(~whole),
+        )
+
+    def _verdict(
+        self, status: Literal["proved", "refuted", "unknown"], witness: FloatArray | None
+    ) -> Verdict:
+        bound = min(self.proved, self.stuck, self.waiting.lowest())
+        return Verdict(status, witness, self.nodes, -np.inf if status == "refuted" else bound)

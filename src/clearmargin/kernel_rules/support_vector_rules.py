@@ -1,0 +1,262 @@
+"""Rules around the support vectors of a kernel machine (RulExSVM)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.svm import OneClassSVM
+
+from clearmargin.exceptions import DataError
+from clearmargin.kernel_rules.axis_crossings import nearest_crossings
+from clearmargin.kernel_rules.certified_boxes import prove_boxes
+from clearmargin.models.fitted import is_fitted
+from clearmargin.models.fitted_svm import innermost
+from clearmargin.models.machine import KernelMachine, read_machine
+from clearmargin.rule_base.base import KernelRules
+from clearmargin.rule_base.box_cover import greedy_cover
+from clearmargin.rule_base.box_pruning import prune_subsets
+from clearmargin.rule_base.box_shortening import shorten
+from clearmargin.rule_base.box_tuning import tune
+from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.validation import check_choice, check_whole, naming_columns
+
+__all__ = ["SupportVectorRules"]
+
+
+class SupportVectorRules(KernelRules):
+    """Interval rules around the support vectors of a kernel machine.
+
+    The method of Fu, Ong, Keerthi, Hung and Goh (RulExSVM, IJCNN 2004): from each support vector one walks along each
+    axis until the decision surface is crossed; the crossings make a box. Boxes that hold training points of
+    another class are cut until they do not (*tuning*), boxes whose points another box of the class covers as well are
+    left out (*pruning*), and bounds that keep no point of another class out are dropped (*shortening*). All crossings
+    are found, with a certificate; see `clearmargin.kernel_rules.axis_crossings`.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        An `SVC` or `NuSVC` with a linear, polynomial, RBF or sigmoid kernel, bare or at the end of a pipeline of
+        scalers, selections and one-hot encoders. A fitted one is used as it is. By default an `SVC` behind a
+        `StandardScaler`.
+    by : {"model", "labels"}, default "model"
+        Whose word rules should match on the training points: what the model says (for fidelity) or the labels (for
+        accuracy).
+    anchors : {"support", "all"}, default "all"
+        Where boxes start: at the support vectors, as published, or at these first and then at all training points that
+        the boxes of the support vectors leave uncovered.
+    tune, prune, shorten, cover : bool, default True
+        The phases. Without tuning the method is void in many dimensions, where no single step along an axis crosses the
+        surface. `cover` keeps only boxes that add to what fuller ones cover.
+    certify : bool, default False
+        Whether boxes are shrunk until the model is proved to give their class everywhere in them. Such rules carry
+        `proof="proved"`; those for which no proof was found within the budget are left out.
+    budget : int, default 2000
+        Most boxes that a single proof may look at.
+    min_coverage : int, default 1
+        Rules that cover fewer training points are dropped.
+    max_rules : int, optional
+        Most rules for each class.
+    fallback : "nearest", "estimator", "abstain" or a class, default "nearest"
+        What to predict where no rule fires: the class of the nearest box, what the model says, None, or always the same
+        class.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The model.
+    rules_ : RuleSet
+        The rules, the surest first; the first one that covers a case decides.
+    space_ : FeatureSpace
+        The features.
+    classes_ : ndarray
+        The classes.
+    n_features_in_, feature_names_in_
+        As usual.
+
+    See Also
+    --------
+    certify : Proves a single box.
+    RuleExtractor : Exact rules of linear classifiers.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> rules = SupportVectorRules().fit(X, y)
+    >>> float(rules.score(X, y)) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        by: str = "model",
+        anchors: str = "all",
+        tune: bool = True,
+        prune: bool = True,
+        shorten: bool = True,
+        cover: bool = True,
+        certify: bool = False,
+        budget: int = 2000,
+        min_coverage: int = 1,
+        max_rules: int | None = None,
+        fallback: Any = "nearest",
+    ):
+        self.estimator = estimator
+        self.by = by
+        self.anchors = anchors
+        self.tune = tune
+        self.prune = prune
+        self.shorten = shorten
+        self.cover = cover
+        self.certify = certify
+        self.budget = budget
+        self.min_coverage = min_coverage
+        self.max_rules = max_rules
+        self.fallback = fallback
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Train the model if need be, and extract its rules.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table, as the model takes it.
+        y : array-like of shape (m,), optional
+            The classes. A one-class machine knows none: there the model's own word, 1 or -1, is the label.
+        **params : dict
+            More arguments of the model's `fit`, where it is to be trained.
+
+        Returns
+        -------
+        SupportVectorRules
+            The fitted extractor.
+        """
+        return super().fit(X, y, **params)
+
+    def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
+        if not isinstance(innermost(self.estimator), OneClassSVM):
+            return super()._train(X, y, params)
+        self._trained_here = not is_fitted(self.estimator)
+        with naming_columns(X, self.estimator):
+            model = clone(self.estimator).fit(X, **params) if self._trained_here else self.estimator
+        self.estimator_, self.classes_ = model, np.array([-1, 1])
+        return np.asarray(model.predict(X))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("anchors", self.anchors, ("support", "all"))
+        check_whole("budget", self.budget, 1)
+
+    def _read_encoding(self, X: Any) -> Encoding:
+        self._machine = read_machine(self.estimator_, X)
+        return self._machine.encoding
+
+    def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
+        machine = self._machine
+        starts = machine.support_points(np.median(task.points, axis=0))
+        found = self._shape(task, _initial_boxes(machine, task, starts))
+        if self.anchors == "all":
+            bare = ~_covered_rightly(found.boxes, found.codes, task)
+            more = self._shape(task, _initial_boxes(machine, task, task.points[bare]))
+            found = self._select(
+                task,
+                PackedBoxes.concatenate([found.boxes, more.boxes]),
+                np.concatenate([found.codes, more.codes]),
+            )
+        if not len(found.boxes):
+            raise DataError(
+                "no support vector lies on the side of its class, so that there is no box to start from"
+            )
+        if not self.certify:
+            return found
+        proved = prove_boxes(machine, task, found, self.budget)
+        kept = self._select(task, proved.boxes, proved.codes)
+        return FoundBoxes(kept.boxes, kept.codes, np.ones(len(kept.codes), dtype=np.bool_))
+
+    def _shape(
+        self, task: ExtractionTask, start: tuple[PackedBoxes, IntArray, FloatArray]
+    ) -> FoundBoxes:
+        boxes, codes, anchors = start
+        if self.tune and len(boxes):
+            boxes, kept = tune(boxes, anchors, task.points, task.codes, codes)
+            codes = codes[kept]
+        if self.shorten and len(boxes):
+            boxes = shorten(boxes, task.points, task.codes, codes, task.lower, task.upper)
+        return self._select(task, boxes, codes)
+
+    def _select(self, task: ExtractionTask, boxes: PackedBoxes, codes: IntArray) -> FoundBoxes:
+        """Leave out boxes that add nothing."""
+        if not len(boxes) or not (self.prune or self.cover):
+            return FoundBoxes.observed(boxes, codes)
+        covers = boxes.contains(task.points)
+        if self.prune:
+            kept = prune_subsets(covers, codes, boxes.n_conditions)
+            boxes, codes, covers = boxes.take(kept), codes[kept], covers[kept]
+        if self.cover:
+            chosen = greedy_cover(covers, codes, task.codes, sizes=boxes.n_conditions)
+            boxes, codes = boxes.take(chosen), codes[chosen]
+        return FoundBoxes.observed(boxes, codes)
+
+
+def _initial_boxes(
+    machine: KernelMachine, task: ExtractionTask, starts: FloatArray
+) -> tuple[PackedBoxes, IntArray, FloatArray]:
+    """The boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with its class and its anchor.
+
+    A start is of the class on whose side it lies, whatever its label: a support vector beyond the surface is no
+    example of its own class.
+    """
+    n = len(machine.encoding.columns)
+    Z = machine.to_machine(starts)
+    ends = machine.to_machine(np.stack([task.lower, task.upper]))
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    limits, codes, rows = [], [], []
+    for k in range(len(machine.classes)):
+        function = machine.region(k)
+        inside = np.flatnonzero((function.values(Z) > 0).all(axis=1))
+        if not len(inside):
+            continue
+        anchors = Z[inside]
+        found = nearest_crossings(
+            function,
+            anchors,
+            np.minimum(low, anchors.min(axis=0)),
+            np.maximum(high, anchors.max(axis=0)),
+        )
+        below, above = _to_encoded(machine, found.below, found.above)
+        box = np.full((2, len(inside), n), np.inf)
+        box[0] = -np.inf
+        box[0][:, machine.source], box[1][:, machine.source] = below, above
+        # Back and forth between units may move a crossing past its anchor by an ulp.
+        box[0] = np.minimum(box[0], starts[inside])
+        box[1] = np.maximum(box[1], starts[inside])
+        limits.append(box)
+        codes.append(np.full(len(inside), k, dtype=np.intp))
+        rows.append(inside)
+    if not limits:
+        return PackedBoxes.everywhere(0, n), np.empty(0, dtype=np.intp), np.empty((0, n))
+    lower, upper = np.concatenate(limits, axis=1)
+    return PackedBoxes(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]
+
+
+def _to_encoded(
+    machine: KernelMachine, below: FloatArray, above: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    ends = np.stack([below, above])
+    moved = (ends - machine.shift) / machine.scale
+    return np.asarray(moved.min(axis=0)), np.asarray(moved.max(axis=0))
+
+
+def _covered_rightly(
+    boxes: PackedBoxes, codes: IntArray, task: ExtractionTask
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    covers = boxes.contains(task.points) & (codes[:, None] == task.codes)
+    return np.asarray(covers.any(axis=0))

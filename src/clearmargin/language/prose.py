@@ -1,0 +1,312 @@
+"""Rules as sentences for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.lexer import escape
+from clearmargin.language.printer import Phrases, check_rules, format_number
+from clearmargin.rules.box import Box
+from clearmargin.rules.interval import Interval
+from clearmargin.rules.rounding import round_inwards
+from clearmargin.rules.rule import Label, Rule
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import FeatureSpace
+from clearmargin.rules.stats import RuleStats
+
+__all__ = [
+    "PROOF_WORDS",
+    "describe_fill",
+    "describe_premise",
+    "describe_rules",
+    "filled_features",
+    "mostly_wrong",
+    "percent",
+    "plain",
+]
+
+# What is said of the proof of a rule.
+PROOF_WORDS = {
+    "proved": "proved",
+    "observed": "observed",
+    "stated": "proved, says its file, not checked here",
+}
+# Beyond it, not every whole number is a float.
+_LAST_SURE_WHOLE = 2.0**53
+
+
+def describe_rules(rules: RuleSet, digits: int = 3) -> str:
+    r"""Say rules in sentences, one a line.
+
+    Bounds are rounded inwards: what is said is a part of what the rule covers, so a proved rule stays true. Bounds
+    of features that count things become whole numbers, which changes nothing for such features. Linear
+    conditions are not rounded; they stand as in the rule language.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    digits : int, default 3
+        Significant digits of the bounds.
+
+    Returns
+    -------
+    str
+        Numbered sentences.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> rules = parse_rules("feature bmi: unit `kg/m2`\n29.9876 <= bmi < 40 => ill")
+    >>> print(describe_rules(rules))
+    1. If bmi is at least 30 and less than 40 kg/m2, then ill.
+    """
+    check_rules(rules)
+    if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
+        raise InvalidValueError(f"digits must be a whole number from 1, not {digits!r}")
+    phrases = Phrases(rules.space)
+    lines = [
+        f"{k}. {_sentence(rule, rules.space, phrases, digits)}" for k, rule in enumerate(rules, 1)
+    ]
+    if (filled := describe_fill(rules)) is not None:
+        lines.append(filled)
+    return "\n".join(lines) or "No rules."
+
+
+def describe_fill(rules: RuleSet) -> str | None:
+    """Say what missing values count as, of the features that rules have conditions on.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    str or None
+        A comment; None where no value that a rule needs is filled.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
+    '# A missing value counts as: bmi 32.5.'
+    """
+    said = [
+        f"{plain(name)} {plain(value) if isinstance(value, str) else format_number(value)}"
+        for name, value in filled_features(rules)
+    ]
+    # Where sentences are read back, this is a comment.
+    return f"# A missing value counts as: {', '.join(said)}." if said else None
+
+
+def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
+    """List the features that rules have conditions on and whose missing values count as something.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    list of (str, float or str)
+        Name and value, in the order of the space.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> filled_features(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
+    [('bmi', 32.5)]
+    """
+    used = {j for rule in rules for j in rule.region.bounded}
+    pairs = enumerate(zip(rules.space.names, rules.space.fill, strict=True))
+    return [(name, value) for j, (name, value) in pairs if value is not None and j in used]
+
+
+def describe_premise(
+    rule: Rule, space: FeatureSpace, digits: int = 3, case: Sequence[float] = ()
+) -> str:
+    """Say the conditions of a rule in words; nothing where there are none.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    space : FeatureSpace
+        Its features.
+    digits : int, default 3
+        Significant digits of the bounds; more where fewer would shut out the case.
+    case : sequence of float, optional
+        A case that the rule covers: its value of each feature.
+
+    Returns
+    -------
+    str
+        The conditions, joined by *and*.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> rules = parse_rules("bmi >= 30 and age < 40 => ill")
+    >>> describe_premise(rules[0], rules.space)
+    'bmi is at least 30 and age is less than 40'
+    >>> narrow = parse_rules("bmi <= 30.1234 => ill")
+    >>> describe_premise(narrow[0], narrow.space), describe_premise(narrow[0], narrow.space, case=[30.12])
+    ('bmi is at most 30.1', 'bmi is at most 30.12')
+    """
+    return _premise(rule, space, Phrases(space), digits, case)
+
+
+def _premise(
+    rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int, case: Sequence[float] = ()
+) -> str:
+    region = rule.region
+    if isinstance(region, Box):
+        said = [
+            _say_feature(region, j, space, digits, case[j] if len(case) else None)
+            for j in region.bounded
+        ]
+    else:
+        said = [
+            *phrases.rows(region),
+            *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
+            *(f"{plain(space.names[j])} is missing" for j in region.missing),
+            *(f"{plain(space.names[j])} is not missing" for j in region.known),
+        ]
+    return " and ".join(said)
+
+
+def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
+    said = _premise(rule, space, phrases, digits)
+    premise = f"If {said}, then" if said else "Always"
+    name = "" if rule.name is None else f"{plain(rule.name)}: "
+    remarks = _remarks(rule)
+    return f"{name}{premise} {plain(rule.label)}.{f' ({remarks})' if remarks else ''}"
+
+
+def plain(label: Label) -> str:
+    """Show a name as it is; only what cannot be seen is written as an escape."""
+    text = str(label)
+    return text if text.isprintable() else escape(text)
+
+
+def _say_feature(
+    box: Box, j: int, space: FeatureSpace, digits: int, value: float | None = None
+) -> str:
+    if j in box.missing or j in box.known:
+        return f"{plain(space.names[j])} is {'' if j in box.missing else 'not '}missing"
+    if j in box.sets:
+        return _say_set(j, sorted(box.sets[j]), space)
+    interval = box.interval(j)
+    whole = _whole_numbers(interval) if space.integer[j] else None
+    ends = float(space.lower[j]), float(space.upper[j])
+    shown = _short(interval, digits, value) if whole is None else _at_an_end(whole, *ends)
+    unit = space.units[j]
+    return f"{plain(space.names[j])} is {_say_interval(shown)}{f' {plain(unit)}' if unit else ''}"
+
+
+def _short(interval: Interval, digits: int, value: float | None) -> Interval:
+    """Round an interval inwards, with as many digits as it takes to keep a value that it contains."""
+    shown = round_inwards(interval, digits)
+    while value is not None and value in interval and value not in shown:
+        digits += 1
+        shown = round_inwards(interval, digits)
+    return shown
+
+
+def _whole_numbers(interval: Interval) -> Interval | None:
+    """The whole numbers of an interval, from the first to the last; None if there are none."""
+    low, high = interval.low, interval.high
+    if any(abs(bound) > _LAST_SURE_WHOLE for bound in (low, high) if math.isfinite(bound)):
+        return None
+    if math.isfinite(low):
+        low = float(math.ceil(low) if interval.low_closed else math.floor(low) + 1)
+    if math.isfinite(high):
+        high = float(math.floor(high) if interval.high_closed else math.ceil(high) - 1)
+    whole = Interval(low, high, closed="both")
+    return None if whole.is_empty else whole
+
+
+def _at_an_end(whole: Interval, first: float, last: float) -> Interval:
+    """A count that is at most 0 is 0: the one number of the range that is left.
+
+    The rule language keeps what the rule says, ``count <= 0``, for it must read back as the same rule.
+    """
+    if whole.low == -math.inf and whole.high == first:
+        return Interval(first, first, closed="both")
+    if whole.high == math.inf and whole.low == last:
+        return Interval(last, last, closed="both")
+    return whole
+
+
+def _say_interval(interval: Interval) -> str:
+    low, high = format_number(interval.low), format_number(interval.high)
+    if interval.low == interval.high:
+        return low
+    if interval.low > -math.inf and interval.high < math.inf and interval.closed == "both":
+        return f"between {low} and {high}"
+    parts = []
+    if interval.low > -math.inf:
+        parts.append(f"{'at least' if interval.low_closed else 'more than'} {low}")
+    if interval.high < math.inf:
+        parts.append(f"{'at most' if interval.high_closed else 'less than'} {high}")
+    return " and ".join(parts)
+
+
+def _say_set(j: int, codes: Iterable[int], space: FeatureSpace) -> str:
+    kinds = space.categories[j]
+    assert kinds is not None
+    *first, last = (plain(kinds[code]) for code in codes)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"{plain(space.names[j])} is {listed}"
+
+
+def _remarks(rule: Rule) -> str:
+    stats = rule.stats
+    remarks = [] if rule.weight == 1 else [f"weight {format_number(rule.weight)}"]
+    if (
+        stats is not None
+        and stats.correct is not None
+        and mostly_wrong(stats.correct, stats.covered)
+    ):
+        # A proof is about the model; whoever reads no further has to have read this.
+        remarks.append(f"right on only {percent(stats.correct, stats.covered)} of its rows")
+    remarks += [] if rule.proof is None else [PROOF_WORDS[rule.proof]]
+    remarks += [] if stats is None else [_say_stats(stats)]
+    return "; ".join(remarks)
+
+
+def mostly_wrong(correct: int | None, covered: int) -> bool:
+    """Tell whether a rule is right on less than half of the rows that it covers.
+
+    Examples
+    --------
+    >>> mostly_wrong(31, 100), mostly_wrong(50, 100), mostly_wrong(None, 100), mostly_wrong(0, 0)
+    (True, False, False, False)
+    """
+    return correct is not None and 2 * correct < covered
+
+
+def _say_stats(stats: RuleStats) -> str:
+    text = f"covers {stats.covered} of {stats.rows} rows"
+    is_wrong = mostly_wrong(stats.correct, stats.covered)
+    if stats.covered and stats.correct is not None and not is_wrong:
+        text += f", {percent(stats.correct, stats.covered)} of them right"
+    if stats.covered and stats.agreed is not None:
+        text += f", {percent(stats.agreed, stats.covered)} as the model says"
+    return text
+
+
+def percent(part: int, whole: int) -> str:
+    """Say a share in percent, rounded down: only all of them are 100 %.
+
+    Examples
+    --------
+    >>> percent(382, 383), percent(383, 383), percent(1, 2)
+    ('99.7 %', '100 %', '50 %')
+    """
+    tenths = 1000 * part // whole
+    return f"{format_number(tenths / 10)} %"

@@ -1,0 +1,8 @@
+"""Linear support vector classifiers: the 1-norm SVM, its choice of sparsity, and the proximal SVM.
+
+Read `lpsvc.py` first, then `lpsvm.py`, whose docstring states the linear program.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

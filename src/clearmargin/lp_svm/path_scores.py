@@ -1,0 +1,281 @@
+"""Planes along a path of `nu`, scored fold by fold, over all features or over those that a cap leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import rankdata
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.lp_svm.lpsvc import LPSVC
+from clearmargin.lp_svm.lpsvm import LPSVMData
+from clearmargin.lp_svm.lpsvm_path import LPSVMPath
+from clearmargin.rules.summation import linear_scores
+
+__all__ = [
+    "Fold",
+    "Grid",
+    "Tried",
+    "accuracy",
+    "choose_plane",
+    "count_features",
+    "features_within",
+    "leads",
+    "results",
+    "score_fold",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a fold trains on and is scored by."""
+
+    # Over some columns of the table; a scorer looks at the whole table.
+    train: LPSVMData
+    columns: IntArray
+    # What all columns are divided by in training; the table of the scorer is as the user has it.
+    scale: FloatArray
+    X_test: Any
+    y_test: NDArray[Any]
+    score_params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The planes to try: values of `nu`, the maximum number of features, and which columns are one feature."""
+
+    nus: FloatArray
+    cap: float
+    groups: IntArray
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A grid of planes: their scores, and the columns that a cap leaves, of all data and of each fold."""
+
+    columns: IntArray
+    table: dict[str, NDArray[Any]]
+    scores: FloatArray
+    kept: IntArray
+    kept_in_folds: list[IntArray]
+
+
+def score_fold(
+    fold: Fold, grid: Grid, tol: float, scorer: Callable[..., float], classes: NDArray[Any]
+) -> tuple[list[float], IntArray]:
+    """Score the whole path on one fold, each plane starting from the one before; give what a cap leaves, too."""
+    path = LPSVMPath(fold.train, tol=tol)
+    planes, scores = [], []
+    for nu in grid.nus:
+        solution = path.solve(1.0 / nu)
+        w = np.zeros(fold.X_test.shape[1])
+        w[fold.columns] = solution.w
+        model = LPSVC(nu)
+        model._set_plane(w / fold.scale, solution.b, classes)
+        model.n_features_in_ = len(w)
+        scores.append(float(scorer(model, fold.X_test, fold.y_test, **fold.score_params)))
+        planes.append(w)
+    return scores, features_within(sparse.csr_array(np.array(planes)), grid.cap, grid.groups)
+
+
+def accuracy(
+    model: LPSVC, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None
+) -> float:
+    """Score a plane by the share of rows that it gets right, as scikit-learn's scorer does.
+
+    A search asks this hundreds of times of tables that were validated once, and validation took longer than training.
+
+    Examples
+    --------
+    >>> model = LPSVC().fit([[0.0], [3.0]], ["no", "yes"])
+    >>> accuracy(model, np.array([[-1.0], [4.0], [5.0]]), np.array(["no", "yes", "no"]))
+    0.6666666666666666
+    """
+    positive = linear_scores(X, model.coef_[0], float(model.intercept_[0])) > 0
+    right = model.classes_[positive.astype(np.intp)] == y
+    return float(np.average(right, weights=sample_weight))
+
+
+def features_within(planes: sparse.csr_array, cap: float, groups: IntArray) -> IntArray:
+    """Select the columns of at most `cap` features along a path of planes.
+
+    These are the features of the plane with most of them among those within the cap, and then, as long as there is
+    room, those that enter with the planes after it, the one with the largest weights of a plane first.
+
+    Parameters
+    ----------
+    planes : sparse array of shape (k, n)
+        Weights of the planes of the grid, for growing `nu`.
+    cap : float
+        Maximum number of features.
+    groups : ndarray of int of shape (n,)
+        The feature that each column belongs to; columns of a category share one.
+
+    Returns
+    -------
+    ndarray of int
+        Columns, all of each feature; of planes with equally many features the last counts. None where all planes
+        are constant.
+
+    Examples
+    --------
+    >>> planes = sparse.csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 0.5], [0.1, 2.0, 1.0]])
+    >>> features_within(planes, 2, np.arange(3))
+    array([1, 2])
+    >>> features_within(planes, 1, np.array([0, 1, 1]))
+    array([1, 2])
+    """
+    counts = count_features(planes, groups)
+    fits = np.flatnonzero(counts <= cap)
+    place = fits[counts[fits] == counts[fits].max()][-1] if len(fits) else int(np.argmin(counts))
+    kept: list[int] = []
+    # Planes before it come last: they have features that it lost again.
+    for k in (*range(place, planes.shape[0]), *range(place)):
+        room = int(min(cap, len(groups))) - len(kept)
+        if room <= 0:
+            break
+        kept += [group for group in _by_weight(planes, k, groups) if group not in kept][:room]
+    return np.flatnonzero(np.isin(groups, kept))
+
+
+def _by_weight(planes: sparse.csr_array, k: int, groups: IntArray) -> list[int]:
+    """The features of a plane, that with the largest weights first."""
+    entries = slice(planes.indptr[k], planes.indptr[k + 1])
+    owners = groups[planes.indices[entries]]
+    used, places = np.unique(owners, return_inverse=True)
+    weights = np.bincount(places, np.abs(planes.data[entries]), minlength=len(used))
+    order: list[int] = used[np.argsort(-weights, kind="stable")].tolist()
+    return order
+
+
+def count_features(planes: sparse.csr_array, groups: IntArray) -> IntArray:
+    """Count the features of each plane that have a weight; columns of one group are one feature.
+
+    Examples
+    --------
+    >>> planes = sparse.csr_array([[0.0, 0.0, 0.0], [1.0, 0.5, 2.0]])
+    >>> count_features(planes, np.arange(3)), count_features(planes, np.array([0, 1, 1]))
+    (array([0, 3]), array([0, 2]))
+    """
+    entries = zip(planes.indptr[:-1], planes.indptr[1:], strict=True)
+    return np.array(
+        [len(np.unique(groups[planes.indices[a:b]])) for a, b in entries], dtype=np.intp
+    )
+
+
+def choose_plane(
+    scores: FloatArray, counts: IntArray, rule: str, *, allow_constant: bool = True
+) -> int:
+    """Choose among planes by their scores in the same folds and their numbers of features.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (k, folds)
+        Of each plane in each fold.
+    counts : ndarray of int of shape (k,)
+        Number of features of each plane; 0 for a constant one.
+    rule : {"best", "1se"}
+        "best": the highest mean score; of equal ones the plane with the fewest features. "1se": the plane with the
+        fewest features whose mean score is within one standard error of the highest; where some planes beat a
+        constant one by more than one standard error of the differences, one of these.
+    allow_constant : bool, default True
+        Whether a constant plane may be chosen where there is another: by "best" if it is better than all others, by
+        "1se" if no other plane beats it by more than one standard error of the differences, fold by fold.
+
+    Returns
+    -------
+    int
+        The position of the plane; of equally good and sparse ones the first.
+
+    Examples
+    --------
+    The second plane is better than the constant one in every fold, and nearly as good as the third:
+
+    >>> scores = np.array([[0.6, 0.7, 0.6], [0.7, 0.8, 0.7], [0.7, 0.8, 0.8]])
+    >>> choose_plane(scores, np.array([0, 1, 5]), "1se"), choose_plane(scores, np.array([0, 1, 5]), "best")
+    (1, 2)
+    """
+    mean = scores.mean(axis=1)
+    others = np.flatnonzero(counts > 0)
+    if not len(others) or (allow_constant and _constant_wins(scores, counts, rule)):
+        others = np.flatnonzero(counts == 0)
+    elif rule == "1se":
+        # Where all scores vary much, a useless plane is within one standard error, too.
+        better = leads(scores[others], scores[counts == 0]).all(axis=1)
+        others = others[better] if better.any() else others
+    best = others[np.argmax(mean[others])]
+    least = mean[best] - (_standard_error(scores[best]) if rule == "1se" else 0.0)
+    good = others[mean[others] >= least]
+    order = np.lexsort((good, -mean[good], counts[good]))
+    return int(good[order[0]])
+
+
+def _standard_error(scores: FloatArray) -> float:
+    folds = len(scores)
+    return float(scores.std(ddof=1) / np.sqrt(folds)) if folds > 1 else 0.0
+
+
+def _constant_wins(scores: FloatArray, counts: IntArray, rule: str) -> bool:
+    constant, others = scores[counts == 0], scores[counts > 0]
+    if rule == "best":
+        return bool(constant.mean(axis=1).max(initial=-np.inf) > others.mean(axis=1).max())
+    return bool((~leads(others, constant).any(axis=0)).any())
+
+
+def leads(planes: FloatArray, others: FloatArray) -> BoolArray:
+    """Tell which planes are better than others by more than one standard error of the differences in the folds.
+
+    Parameters
+    ----------
+    planes, others : ndarray of shape (k, folds) and (l, folds)
+        Scores.
+
+    Returns
+    -------
+    ndarray of bool of shape (k, l)
+        Whether one beats the other; with a single fold, whether its score is higher.
+
+    Examples
+    --------
+    >>> leads(np.array([[0.8, 0.9, 0.8]]), np.array([[0.6, 0.8, 0.7], [0.8, 0.8, 0.8]]))
+    array([[ True, False]])
+    """
+    ahead = planes[:, None, :] - others[None, :, :]
+    folds = ahead.shape[2]
+    error = ahead.std(axis=2, ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+    # A lead in a single fold is exactly one standard error, and must not be decided by rounding.
+    return np.asarray(ahead.mean(axis=2) > error * (1 + 1e-9) + 1e-15)
+
+
+def results(
+    nus: FloatArray, scores: FloatArray, n_features: NDArray[np.intp]
+) -> dict[str, NDArray[Any]]:
+    """The table of all values tried, in the manner of scikit-learn's searches."""
+    if np.isnan(scores).any():
+        place, fold = np.argwhere(np.isnan(scores))[0]
+        raise InvalidValueError(
+            f"the score of fold {fold} for nu={nus[place]:.6g} is not a number; choose a scoring that is defined on "
+            "every fold, or folds with members of both classes"
+        )
+    mean = scores.mean(axis=1)
+    std = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else np.zeros(len(nus))
+    # As in scikit-learn, equal scores share the better rank.
+    rank = rankdata(-mean, method="min").astype(np.int32)
+    table = {
+        "nu": nus,
+        "n_features": n_features,
+        "mean_test_score": mean,
+        "std_test_score": std,
+        "se_test_score": std / np.sqrt(scores.shape[1]),
+        "rank_test_score": rank,
+    }
+    return table | {f"split{k}_test_score": column for k, column in enumerate(scores.T)}

@@ -1,0 +1,322 @@
+"""The steps of a pipeline that are affine, read as affine maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from sklearn.feature_selection import SelectorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+from sklearn.utils.validation import check_is_fitted
+
+from clearmargin.exceptions import NotLinearError
+from clearmargin.models.affine import AffineMap
+from clearmargin.models.centred import CentredMap
+from clearmargin.models.flow import Flow
+from clearmargin.tables.columns import Column, category_name
+
+__all__ = ["pass_step", "pass_steps"]
+
+
+def pass_steps(steps: list[tuple[str, Any]], flow: Flow, path: str = "") -> Flow:
+    """Pass columns through named steps, one after the other.
+
+    Parameters
+    ----------
+    steps : list of (str, transformer)
+        Fitted transformers; "passthrough" and None change nothing.
+    flow : Flow
+        The columns before.
+    path : str, default ""
+        Name of the step that these steps are part of, for messages.
+
+    Returns
+    -------
+    Flow
+        The columns after.
+    """
+    for name, step in steps:
+        flow = pass_step(step, flow, _join(path, name))
+    return flow
+
+
+def pass_step(step: Any, flow: Flow, name: str) -> Flow:
+    """Pass columns through one step; a step that is not affine is an error that names it.
+
+    Parameters
+    ----------
+    step : fitted transformer, "passthrough" or None
+        The step.
+    flow : Flow
+        The columns before.
+    name : str
+        What the step is called, for messages.
+
+    Returns
+    -------
+    Flow
+        The columns after.
+
+    Examples
+    --------
+    >>> from clearmargin.models.flow import Sources
+    >>> scaler = StandardScaler().fit([[1.0], [5.0]])
+    >>> flow = pass_step(scaler, Flow.start(Sources(["age"]), [0]), "scale")
+    >>> flow.affine.apply([[3.0], [5.0]])
+    array([[0.],
+           [1.]])
+    """
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return flow
+    if _pass.dispatch(type(step)) is not _pass.dispatch(object):
+        check_is_fitted(step)
+    return _pass(step, flow, name)
+
+
+@singledispatch
+def _pass(step: Any, flow: Flow, name: str) -> Flow:
+    raise _refusal(step, name, "is not affine")
+
+
+def _refusal(step: Any, name: str, why: str) -> NotLinearError:
+    return NotLinearError(
+        f"step {name!r} ({type(step).__name__}) {why}",
+        "hyperplanes in the user's units need steps that scale, select, encode categories or map linearly. Leave the "
+        "step out, or use SurrogateRules(method='train'), which takes any classifier",
+    )
+
+
+def _join(path: str, name: str) -> str:
+    # The double underscore is how scikit-learn addresses a step within a step.
+    return f"{path}__{name}" if path else name
+
+
+@_pass.register(StandardScaler)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    # The mean is remembered even where with_mean=False keeps it from being used.
+    return _standardise(
+        flow, step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None
+    )
+
+
+@_pass.register(RobustScaler)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    return _standardise(flow, step.center_, step.scale_)
+
+
+@_pass.register(MaxAbsScaler)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    _refuse_clipping(step, name)
+    return _standardise(flow, None, step.scale_)
+
+
+@_pass.register(MinMaxScaler)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    _refuse_clipping(step, name)
+    scale, low = (np.asarray(part, dtype=np.float64) for part in (step.scale_, step.min_))
+    return flow.through(AffineMap.diagonal(scale, low), flow.centred.scaled(scale, low))
+
+
+def _standardise(flow: Flow, center: Any, scale: Any) -> Flow:
+    n = flow.affine.n_out
+    mean = None if center is None else np.asarray(center, dtype=np.float64)
+    width = None if scale is None else np.asarray(scale, dtype=np.float64)
+    factor = np.ones(n) if width is None else 1.0 / width
+    shift = np.zeros(n) if mean is None else -mean * factor
+    step = AffineMap.diagonal(factor, shift)
+    return flow.through(step, flow.centred.standardised(mean, width))
+
+
+def _refuse_clipping(step: Any, name: str) -> None:
+    if getattr(step, "clip", False):
+        raise _refusal(step, name, "has clip=True, which is not affine")
+
+
+@_pass.register(SelectorMixin)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    return flow.take(np.flatnonzero(step.get_support()))
+
+
+@_pass.register(PCA)
+@_pass.register(IncrementalPCA)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    components = np.asarray(step.components_, dtype=np.float64)
+    if step.whiten:
+        # The floor is scikit-learn's own: components without variance would be divided by zero.
+        spread = np.sqrt(step.explained_variance_)
+        components = components / np.maximum(spread, np.finfo(spread.dtype).eps)[:, None]
+    means = components * step.mean_
+    shift = -means.sum(axis=1)
+    centred = flow.centred.mapped(components, shift, np.abs(means).sum(axis=1))
+    return flow.through(AffineMap.linear(components, shift), centred)
+
+
+@_pass.register(TruncatedSVD)
+@_pass.register(GaussianRandomProjection)
+@_pass.register(SparseRandomProjection)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    return flow.through(AffineMap.linear(step.components_))
+
+
+@_pass.register(SimpleImputer)
+@_pass.register(KNNImputer)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    """Leave the columns alone, but remember fixed values that take the place of missing ones."""
+    marker = step.missing_values
+    if not np.isnan(Column(name, np.array([marker], dtype=object)).codes(())).all():
+        why = f"replaces the value {marker!r}, which is not affine; mark missing values by NaN"
+        raise _refusal(step, name, why)
+    if step.add_indicator:
+        raise _refusal(
+            step, name, "has add_indicator=True, which makes columns out of missing values"
+        )
+    if len(step.get_feature_names_out()) != flow.affine.n_out:
+        raise _refusal(step, name, "has dropped columns in which all values were missing")
+    # Neighbours put another value into each row: then what is missing stays missing for the rules.
+    is_fixed = isinstance(step, SimpleImputer)
+    values = step.statistics_.tolist() if is_fixed else [None] * flow.affine.n_out
+    for k, value in enumerate(values):
+        _note_fill(flow, k, value)
+    return flow
+
+
+def _note_fill(flow: Flow, k: int, value: Any) -> None:
+    """Carry the value that an imputer puts into a column back to the column of the table it was made of."""
+    origin = flow.origin[k]
+    if origin is not None:
+        flow.sources.note_fill(origin, category_name(value) if isinstance(value, str) else value)
+        return
+    source = flow.source_of(k)
+    if source is not None and source[0] < len(flow.sources.names):
+        column, factor, shift = source
+        flow.sources.note_fill(column, None if value is None else (float(value) - shift) / factor)
+
+
+@_pass.register(FunctionTransformer)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    if step.func is not None:
+        label = getattr(step.func, "__name__", repr(step.func))
+        raise _refusal(step, name, f"calls {label}, which may not be affine")
+    return flow
+
+
+@_pass.register(FrozenEstimator)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    return pass_step(step.estimator, flow, name)
+
+
+@_pass.register(Pipeline)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    return pass_steps(step.steps, flow, name)
+
+
+@_pass.register(FeatureUnion)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    weights = step.transformer_weights or {}
+    parts = [
+        _weighted(pass_step(part, flow, _join(name, key)), weights.get(key))
+        for key, part in step.transformer_list
+        if not _is_dropped(part)
+    ]
+    return Flow.join(parts, flow.sources)
+
+
+@_pass.register(ColumnTransformer)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    weights = step.transformer_weights or {}
+    # Names, masks, slices and callables, resolved to positions as the transformer itself does it.
+    positions = step._transformer_to_input_indices
+    parts = [
+        _weighted(pass_step(part, flow.take(positions[key]), _join(name, key)), weights.get(key))
+        for key, part, _ in step.transformers_
+        if not _is_dropped(part) and len(positions[key])
+    ]
+    return Flow.join(parts, flow.sources)
+
+
+def _is_dropped(part: Any) -> bool:
+    return isinstance(part, str) and part == "drop"
+
+
+def _weighted(flow: Flow, weight: float | None) -> Flow:
+    if weight is None:
+        return flow
+    factors = np.full(flow.affine.n_out, weight, dtype=np.float64)
+    return flow.through(
+        AffineMap.diagonal(factors), flow.centred.scaled(factors, np.zeros_like(factors))
+    )
+
+
+@_pass.register(OneHotEncoder)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    dropped = [None] * flow.affine.n_out if step.drop_idx_ is None else step.drop_idx_
+    rows: list[list[tuple[int, float]]] = []
+    for indicators, without in zip(_indicators(step, flow, name), dropped, strict=True):
+        rows += [
+            [] if indicator is None else [(indicator, 1.0)]
+            for code, indicator in enumerate(indicators)
+            if code != without
+        ]
+    return _combine(rows, flow)
+
+
+@_pass.register(OrdinalEncoder)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    if step.handle_unknown != "error":
+        raise _refusal(step, name, "gives unknown categories a number of their own")
+    rows = [
+        [
+            (indicator, float(code))
+            for code, indicator in enumerate(indicators)
+            if indicator is not None
+        ]
+        for indicators in _indicators(step, flow, name)
+    ]
+    return _combine(rows, flow)
+
+
+def _indicators(step: Any, flow: Flow, name: str) -> Iterator[list[int | None]]:
+    """For each encoded column the 0/1 sources of its categories; None for "missing", which no point has."""
+    grouped = getattr(step, "infrequent_categories_", None) or [None] * flow.affine.n_out
+    for origin, categories, rare in zip(flow.origin, step.categories_, grouped, strict=True):
+        if origin is None:
+            raise _refusal(step, name, "encodes a column that an earlier step has changed")
+        label = flow.sources.names[origin]
+        if rare is not None:
+            listed = ", ".join(category_name(c) for c in rare.tolist())
+            why = f"groups infrequent categories of {label!r} ({listed}), which rules cannot name"
+            raise _refusal(step, name, f"{why}; set neither min_frequency nor max_categories")
+        missing = np.isnan(Column(label, categories).codes(()))
+        if missing.any():
+            flow.sources.note_encoded_missing(origin)
+        yield [
+            None if gap else flow.sources.indicator(origin, category_name(category))
+            for category, gap in zip(categories.tolist(), missing, strict=True)
+        ]
+
+
+def _combine(rows: list[list[tuple[int, float]]], flow: Flow) -> Flow:
+    """Columns that are weighted sums of sources."""
+    matrix = sparse.lil_array((len(rows), len(flow.sources)))
+    for i, row in enumerate(rows):
+        for source, weight in row:
+            matrix[i, source] = weight
+    centred = CentredMap.combined(matrix, flow.sources.unit)
+    return Flow(AffineMap.linear(matrix), (None,) * len(rows), flow.sources, centred)

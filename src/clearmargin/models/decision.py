@@ -1,0 +1,259 @@
+"""How a fitted linear classifier decides, as hyperplanes over the columns of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_selection import RFE
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils.validation import check_is_fitted
+
+from clearmargin.exceptions import InvalidValueError, NotLinearError
+from clearmargin.models.affine_steps import pass_steps
+from clearmargin.models.duel import Duel, highest_wins
+from clearmargin.models.flow import Flow
+from clearmargin.models.score_error import PipelinePlane, direct_error
+from clearmargin.rules import Hyperplane
+from clearmargin.rules.value import FloatArray
+
+__all__ = ["Decision", "read_decision", "register_reader"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """The decision function of a classifier, and the duels that come to the same.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The classes.
+    scores : tuple of Hyperplane
+        The values of `decision_function`: one for two classes, one for each of more classes, or one for
+        each pair of classes of a vote.
+    duels : tuple of Duel
+        A class is predicted where it wins all its duels; under a vote of three or more classes possibly elsewhere, too.
+    is_vote : bool
+        Whether three or more classes are decided by a vote of pairs.
+    """
+
+    classes: NDArray[Any]
+    scores: tuple[Hyperplane, ...]
+    duels: tuple[Duel, ...]
+    is_vote: bool = False
+
+
+def read_decision(estimator: Any, flow: Flow) -> Decision:
+    """Read how a fitted classifier decides.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        A linear classifier, or a pipeline, a search or a reduction to two classes around one.
+    flow : Flow
+        The columns that it is given.
+
+    Returns
+    -------
+    Decision
+        Its planes over the sources of the columns.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin.models.flow import Sources
+    >>> model = RidgeClassifier(alpha=1.0).fit([[-1.0], [1.0]], ["no", "yes"])
+    >>> read_decision(model, Flow.start(Sources(["age"]), [0])).scores
+    (Hyperplane([0.666...], 0.0),)
+    """
+    check_is_fitted(estimator)
+    return _read(estimator, flow)
+
+
+Reader = Callable[[Any, Flow], Decision]
+
+
+def register_reader(*kinds: type[Any]) -> Callable[[Reader], Reader]:
+    """Teach `read_decision`, and with it `RuleExtractor`, to read further kinds of classifiers.
+
+    Parameters
+    ----------
+    *kinds : type
+        Classes of classifiers; their subclasses are read alike, unless they have a reader of their own.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of a fitted classifier and the columns that it is given (a `Flow`), which returns a
+        `Decision`.
+
+    Examples
+    --------
+    >>> class Above:
+    ...     classes_ = np.array(["low", "high"])
+    >>> @register_reader(Above)
+    ... def read_above(estimator, flow):
+    ...     plane = flow.plane(np.array([1.0]), -5.0)
+    ...     return Decision(estimator.classes_, (plane,), (Duel(1, 0, plane),))
+    """
+
+    def register(reader: Reader) -> Reader:
+        for kind in kinds:
+            _read.register(kind, reader)
+        return reader
+
+    return register
+
+
+@singledispatch
+def _read(estimator: Any, flow: Flow) -> Decision:
+    kind = type(estimator).__name__
+    if not hasattr(estimator, "classes_"):
+        raise InvalidValueError(f"{kind} is no classifier (it has no classes_); rules need classes")
+    if not (hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")):
+        raise NotLinearError(
+            f"{kind} is not linear: it has no coef_ and intercept_ to read hyperplanes from",
+            "use a linear classifier such as LPSVC, or SurrogateRules(method='train'), which takes any classifier",
+        )
+    classes = np.asarray(estimator.classes_)
+    scores = _own_planes(estimator, flow)
+    if len(scores) == 1 and len(classes) == 2:
+        return Decision(classes, scores, (Duel(1, 0, scores[0]),))
+    if len(scores) != len(classes):
+        raise InvalidValueError(
+            f"{kind} has {len(scores)} rows of weights for {len(classes)} classes; one row for two classes, or one "
+            "for each class is what can be read"
+        )
+    return Decision(classes, scores, highest_wins(scores))
+
+
+def _own_planes(
+    estimator: Any, flow: Flow, sizes: FloatArray | None = None
+) -> tuple[Hyperplane, ...]:
+    coef: Any = estimator.coef_
+    if hasattr(coef, "toarray"):  # sparse after sparsify() or a fit to sparse rows
+        coef = coef.toarray()
+    weights: FloatArray = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    if weights.shape[1] != flow.affine.n_out:
+        raise InvalidValueError(
+            f"{type(estimator).__name__} has {weights.shape[1]} weights, but {flow.affine.n_out} columns reach it"
+        )
+    # Without an intercept some classifiers keep a single zero for all rows.
+    given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
+    constants = np.broadcast_to(given, (len(weights),))
+    return tuple(flow.plane(w, float(b), sizes) for w, b in zip(weights, constants, strict=True))
+
+
+@_read.register(Pipeline)
+def _(estimator: Any, flow: Flow) -> Decision:
+    *steps, (_, last) = estimator.steps
+    if last is None or isinstance(last, str):
+        raise InvalidValueError("the pipeline ends without a classifier; rules need classes")
+    return read_decision(last, pass_steps(steps, flow))
+
+
+@_read.register(FrozenEstimator)
+def _(estimator: Any, flow: Flow) -> Decision:
+    return read_decision(estimator.estimator, flow)
+
+
+@_read.register(GridSearchCV)
+@_read.register(RandomizedSearchCV)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if not hasattr(estimator, "best_estimator_"):
+        raise InvalidValueError(
+            f"{type(estimator).__name__} was run with refit=False and has no best_estimator_ to read"
+        )
+    return read_decision(estimator.best_estimator_, flow)
+
+
+@_read.register(RFE)
+def _(estimator: Any, flow: Flow) -> Decision:
+    return read_decision(estimator.estimator_, flow.take(np.flatnonzero(estimator.support_)))
+
+
+@_read.register(SVC)
+@_read.register(NuSVC)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if estimator.kernel != "linear":
+        label = f"kernel {estimator.kernel!r}"
+        raise NotLinearError(
+            f"{type(estimator).__name__} with {label} is not linear",
+            "use SupportVectorRules, which reads rules out of kernel machines",
+        )
+    classes = estimator.classes_
+    scores = _own_planes(estimator, flow, _support_sizes(estimator))
+    if len(classes) == 2:
+        # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
+        return Decision(classes, scores, (Duel(0, 1, _negative(scores[0])),))
+    # Of each pair the first class is the positive one; ties go to the second, unless they are
+    # broken by scikit-learn, which looks at the sign anew.
+    duels = tuple(
+        Duel(second, first, _negative(f)) if estimator.break_ties else Duel(first, second, f)
+        for (first, second), f in zip(combinations(range(len(classes)), 2), scores, strict=True)
+    )
+    return Decision(classes, scores, duels, is_vote=True)
+
+
+@_read.register(CalibratedClassifierCV)
+def _(estimator: Any, flow: Flow) -> Decision:
+    raise NotLinearError(
+        "CalibratedClassifierCV decides by calibrated probabilities, not by a hyperplane",
+        "pass the linear classifier itself (its predictions may differ where the two disagree), or use "
+        "SurrogateRules(method='train') or ScoreRules, which take any classifier",
+    )
+
+
+@_read.register(OneVsRestClassifier)
+def _(estimator: Any, flow: Flow) -> Decision:
+    if estimator.multilabel_:
+        raise InvalidValueError(
+            "OneVsRestClassifier was fitted to several labels at once; rules need one class a row"
+        )
+    # Here the parts speak by their decision functions, so that their own way with ties is not asked.
+    scores = tuple(_of_two(part, flow).scores[0] for part in estimator.estimators_)
+    duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else highest_wins(scores)
+    return Decision(np.asarray(estimator.classes_), scores, duels)
+
+
+@_read.register(OneVsOneClassifier)
+def _(estimator: Any, flow: Flow) -> Decision:
+    classes = estimator.classes_
+    pairs = combinations(range(len(classes)), 2)
+    scores, duels = [], []
+    for pair, part in zip(pairs, estimator.estimators_, strict=True):
+        decision = _of_two(part, flow)
+        scores.append(decision.scores[0])
+        duels += [Duel(pair[d.positive], pair[d.negative], d.plane) for d in decision.duels]
+    return Decision(classes, tuple(scores), tuple(duels), is_vote=len(classes) > 2)
+
+
+def _support_sizes(estimator: Any) -> FloatArray:
+    """What libsvm rounds: it multiplies by all support vectors, one by one, not by the weights they add up to."""
+    vectors, duals = estimator.support_vectors_, estimator.dual_coef_
+    vectors, duals = (v.toarray() if hasattr(v, "toarray") else v for v in (vectors, duals))
+    sizes = np.abs(np.asarray(duals, dtype=np.float64)).sum(axis=0)[:, None] * np.abs(vectors)
+    return np.asarray(sizes.sum(axis=0) * (sum(vectors.shape) + 4.0))
+
+
+def _of_two(part: Any, flow: Flow) -> Decision:
+    decision = read_decision(part, flow)
+    if len(decision.scores) != 1:
+        raise InvalidValueError(
+            f"{type(part).__name__} inside a reduction to two classes has {len(decision.scores)} decision functions"
+        )
+    return decision
+
+
+def _negative(plane: Hyperplane) -> Hyperplane:
+    return PipelinePlane(direct_error(plane).negative())

@@ -1,0 +1,187 @@
+"""A linear classifier as plain numbers in the user's units: what a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.models.decision import Decision, register_reader
+from clearmargin.models.duel import Duel, highest_wins
+from clearmargin.models.flow import Flow
+from clearmargin.models.planes import Planes, column_encoding
+from clearmargin.models.surface import Surface, read_surface
+from clearmargin.rules import Hyperplane, RuleSet
+from clearmargin.rules.rule import Label
+
+__all__ = ["PlaneModel"]
+
+
+class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
+    """A trained linear classifier over the columns of the user's table, without the steps that led to it.
+
+    Scaling is multiplied into the weights, and each category has a weight of its own, so that the model takes the table
+    as it is. It predicts, and `RuleExtractor` reads rules out of it; it is never trained again. So it refuses to be
+    cloned, which cross-validation does with every model: its figures would be those of rows that it has seen.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The features and the classes, and the rules extracted from the model, if any. Of two classes the second one is
+        the positive side.
+    weights : array-like of shape (k, n_encoded)
+        One row for two classes, else one for each class; a column for each number, and for each category of a feature
+        that has some.
+    intercepts : array-like of shape (k,)
+        Their constants.
+    advice : pair of RuleSet, optional
+        The advice that the model was trained with: as it was given, and as it was refined.
+    fill : mapping from feature to value, optional
+        What stands for a missing value of each feature.
+    facts : mapping, optional
+        Where the model comes from, for people.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_
+        As usual; the weights are those of the encoded columns.
+    encoding_ : Encoding
+        How a table is read.
+
+    See Also
+    --------
+    save_model : Writes a model to a file.
+    load_model : Reads it.
+
+    Examples
+    --------
+    >>> from clearmargin import FeatureSpace, RuleSet
+    >>> features = FeatureSpace(["age", "smoker"], categories={"smoker": ["no", "yes"]})
+    >>> model = PlaneModel(RuleSet([], features, ["well", "ill"]), [[0.1, 0.0, 2.0]], [-6.0])
+    >>> model.predict([[50, "no"], [50, "yes"]])
+    array(['well', 'ill'], dtype='<U4')
+    """
+
+    @classmethod
+    def of_planes(cls, planes: Planes) -> PlaneModel:
+        """Make an estimator of planes that were read from a file."""
+        return cls(
+            planes.rules,
+            planes.weights,
+            planes.intercepts,
+            advice=planes.advice,
+            fill=planes.fill,
+            facts=planes.facts,
+        )
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, positive: Label | None = None, **more: Any
+    ) -> PlaneModel:
+        """Read a fitted linear classifier, bare or at the end of a pipeline of affine steps.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            What `RuleExtractor` takes.
+        X : data frame or array-like of shape (m, n)
+            The table it was trained on, for the ranges of the features.
+        positive : label, optional
+            Of two classes, the one on the positive side.
+        **more
+            `advice`, `fill` and `facts`.
+
+        Returns
+        -------
+        PlaneModel
+            The same decisions, up to the rounding of the scaling that is multiplied in.
+        """
+        surface = read_surface(estimator, X)
+        return cls._of_surface(surface, RuleSet([], surface.space, surface.classes), positive, more)
+
+    @classmethod
+    def _of_surface(
+        cls, surface: Surface, rules: RuleSet, positive: Label | None, more: Mapping[str, Any]
+    ) -> PlaneModel:
+        if not surface.is_partition:
+            raise InvalidValueError(
+                "a vote of pairs of classes cannot be kept as one plane a class; train with one-vs-rest"
+            )
+        place = {source: k for k, source in enumerate(column_encoding(rules.space).sources)}
+        columns = [place[source] for source in surface.sources]
+        if len(surface.classes) == 2:
+            (duel,) = surface.planes
+            order = [surface.classes[duel.negative], surface.classes[duel.positive]]
+            planes = [(duel.plane.coef, duel.plane.intercept)]
+            if positive is not None and positive != order[1]:
+                order, planes = order[::-1], [(-duel.plane.coef, -duel.plane.intercept)]
+        else:
+            # Only differences of scores are known, and only they count: each class's lead over the first one.
+            order = list(surface.classes)
+            leads = {d.positive: d.plane for d in surface.planes if d.negative == 0}
+            planes = [(np.zeros(len(columns)), 0.0)]
+            planes += [(leads[k].coef, leads[k].intercept) for k in range(1, len(order))]
+        weights = np.zeros((len(planes), len(place)))
+        for row, (coef, _) in zip(weights, planes, strict=True):
+            row[columns] = coef
+        kept = RuleSet(rules.rules, rules.space, order)
+        return cls(kept, weights, [intercept for _, intercept in planes], **more)
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Do nothing: the model is trained.
+
+        Parameters
+        ----------
+        X, y
+            Not looked at.
+
+        Returns
+        -------
+        PlaneModel
+            Itself.
+        """
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        # A copy would keep its weights, and cross-validation would judge it on rows that it was trained on.
+        raise InvalidValueError(
+            "PlaneModel is trained already and cannot be cloned into an untrained model, which cross-validation and "
+            "searches need; give them the estimator that it was made from. It can be judged as it is on rows that had "
+            "no part in its training: score(X, y)"
+        )
+
+
+@register_reader(PlaneModel)
+def _(estimator: Any, flow: Flow) -> Decision:
+    """Say to `RuleExtractor` how the model decides."""
+    sources, encoding = flow.sources, estimator.encoding_
+    places = []
+    for feature in range(len(estimator.space)):
+        origin, value = flow.origin[feature], estimator.space.fill[feature]
+        if origin is not None and value is not None:
+            sources.note_fill(origin, value)
+    for feature, code in encoding.sources:
+        origin = flow.origin[feature]
+        if origin is None:
+            raise InvalidValueError(
+                "a loaded model takes the table as it is; leave out the steps of the pipeline before it"
+            )
+        kinds = estimator.space.categories[feature]
+        if code is None or kinds is None:
+            places.append(origin)
+        else:
+            places.append(sources.indicator(origin, kinds[code]))
+    scores = []
+    for coef, intercept in zip(estimator.coef_, estimator.intercept_, strict=True):
+        weights = np.zeros(len(sources))
+        weights[places] = coef
+        scores.append(Hyperplane(weights, float(intercept)))
+    if len(scores) == 1:
+        return Decision(estimator.classes_, tuple(scores), (Duel(1, 0, scores[0]),))
+    return Decision(estimator.classes_, tuple(scores), highest_wins(tuple(scores)))

@@ -1,0 +1,141 @@
+"""Proofs that a file claims, checked again against the planes in the same file.
+
+A file can be edited, cut and pasted. So the word *proved* is never taken from it: each rule that claims it is
+decided anew, in exact arithmetic, over the cases that can exist (`Domain`): whole numbers where features are marked as
+such, exactly one category of each feature, and the ranges that were declared when the rules were extracted.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clearmargin.exceptions import UncertifiedWarning
+from clearmargin.models.planes import Planes
+from clearmargin.rules import Box, HalfSpace, RuleSet
+from clearmargin.rules.domain import Domain
+from clearmargin.rules.rule import Proof, Rule
+from clearmargin.tables.encoding import Encoding
+
+__all__ = ["DECLARED_RANGES", "check_proofs"]
+
+# The fact of a model that names the features whose lower and upper ends were declared, as JSON.
+DECLARED_RANGES = "declared_ranges"
+
+
+def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
+    """Decide for each rule that claims a proof whether the model gives its class everywhere in it.
+
+    Parameters
+    ----------
+    model : Planes
+        The model.
+    rules : RuleSet
+        Rules over its features; the proof of those that claim one is "stated".
+
+    Returns
+    -------
+    RuleSet
+        The same rules; "stated" has become "proved", or nothing where the model contradicts it, with a warning. It
+        stays where the premise has linear conditions or asks for a missing value, which is not decided here, and where
+        the file is one of an earlier version that does not say which ranges were declared, and the rule is true within
+        all of them.
+
+    Examples
+    --------
+    >>> from clearmargin import FeatureSpace
+    >>> space = FeatureSpace(["age"])
+    >>> old = Rule(Box([50.0], [60.0]), "old", proof="stated")
+    >>> model = Planes(RuleSet([], space, ["young", "old"]), [[1.0]], [-40.0])
+    >>> check_proofs(model, RuleSet([old], space, ["young", "old"]))[0].proof
+    'proved'
+    """
+    if rules.space.names != model.space.names or not any(r.proof == "stated" for r in rules):
+        return rules
+    domain = _domain(model)
+    regions = model.surface(model.space).regions()
+    place = {label: k for k, label in enumerate(model.rules.classes)}
+    checked, refuted = [], []
+    for k, rule in enumerate(rules):
+        proof: Proof | None = rule.proof
+        region = rule.region
+        is_asked = proof == "stated" and rule.label in place
+        # A case without a value has no place beside a plane.
+        if is_asked and isinstance(region, Box) and not region.missing:
+            proof = _decide(domain, _encoded(region, model.encoding_), regions[place[rule.label]])
+            if proof == "stated" and DECLARED_RANGES in (model.facts or {}):
+                proof = None
+            refuted += [k] if proof is None else []
+        checked.append(_with_proof(rule, proof))
+    if refuted:
+        first = rules[refuted[0]]
+        warnings.warn(
+            f"{len(refuted)} of {len(rules)} rules are marked as proved in the file, but its model gives another class "
+            f"somewhere in them, the first of them rule {refuted[0] + 1} ({first}); the mark is taken off. The file "
+            "was changed since it was written: extract the rules again",
+            UncertifiedWarning,
+            stacklevel=2,
+        )
+    return RuleSet(checked, rules.space, rules.classes)
+
+
+def _decide(domain: Domain, box: Box, region: Sequence[HalfSpace]) -> Proof | None:
+    """Whether a box is proved to lie in a region; "stated" if that holds only within ranges that were not declared."""
+    if all(domain.is_inside(box, side) for side in region):
+        return "proved"
+    within = all(domain.is_inside(box, side, seen=True) for side in region)
+    return "stated" if within else None
+
+
+def _domain(model: Planes) -> Domain:
+    """The cases that can exist: over encoded columns, with the ranges that were declared."""
+    encoding, space = model.encoding_, model.space
+    lower, upper = (
+        [
+            source.code is None and space.names[source.feature] in names
+            for source in encoding.sources
+        ]
+        for names in _declared(model.facts)
+    )
+    groups: dict[str, dict[str, int]] = {}
+    for column, (feature, code) in enumerate(encoding.sources):
+        kinds = space.categories[feature]
+        if code is not None and kinds is not None:
+            groups.setdefault(space.names[feature], {})[kinds[code]] = column
+    return Domain(encoding.columns, lower, upper, groups)
+
+
+def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:
+    """The features whose lower end was declared, and those whose upper end was."""
+    try:
+        ends = json.loads((facts or {}).get(DECLARED_RANGES, "{}"))
+        return set(ends["lower"]), set(ends["upper"])
+    except (KeyError, TypeError, ValueError):  # somebody else's fact of that name declares nothing
+        return set(), set()
+
+
+def _encoded(region: Box, encoding: Encoding) -> Box:
+    """The same box over encoded columns: a category that is not allowed has a column that is 0."""
+    feature = [source.feature for source in encoding.sources]
+    lower, upper = region.lower[feature].copy(), region.upper[feature].copy()
+    for column, (j, code) in enumerate(encoding.sources):
+        if code is not None:
+            allowed = j not in region.sets or code in region.sets[j]
+            lower[column], upper[column] = 0.0, float(allowed)
+    return Box(lower, upper, region.lower_closed[feature], region.upper_closed[feature])
+
+
+def _with_proof(rule: Rule, proof: Proof | None) -> Rule:
+    if proof == rule.proof:
+        return rule
+    return Rule(
+        rule.region,
+        rule.label,
+        name=rule.name,
+        weight=rule.weight,
+        origin=rule.origin,
+        proof=proof,
+        stats=rule.stats,
+    )

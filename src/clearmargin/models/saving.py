@@ -1,0 +1,161 @@
+"""Saving and loading models."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError, NotLinearError
+from clearmargin.models.fitted import is_fitted
+from clearmargin.models.model_document import write_model
+from clearmargin.models.model_files import check_model_name, load_planes
+from clearmargin.models.plane import PlaneClassifier
+from clearmargin.models.plane_model import PlaneModel
+from clearmargin.models.planes import Planes
+from clearmargin.models.proofs import DECLARED_RANGES
+from clearmargin.rules import FeatureSpace, RuleSet
+from clearmargin.rules.files import write_text_atomically
+from clearmargin.rules.rule import as_label
+
+__all__ = ["load_model", "save_model"]
+
+
+def save_model(
+    model: Any, path: str | os.PathLike[str], *, X: Any = None, overwrite: bool = False
+) -> Path:
+    """Write a trained linear model to a JSON file.
+
+    Parameters
+    ----------
+    model : PlaneModel, LPSVC, LPSVCCV, ProximalSVC, AdviceSVC, RuleExtractor or other linear classifier
+        Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after.
+    path : path
+        The file; its name ends in .json.
+    X : data frame or array-like of shape (m, n), optional
+        The table that the model was trained on, for the ranges and categories of its features. A classifier at the end
+        of a pipeline cannot be saved without it.
+    overwrite : bool, default False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    Path
+        The file written, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from clearmargin import LPSVC
+    >>> svm = LPSVC().fit([[1.0], [2.0], [5.0], [6.0]], ["low", "low", "high", "high"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_model(save_model(svm, f"{folder}/svm.json")).predict([[1.5], [7.0]]).tolist()
+    ['low', 'high']
+    """
+    target = check_model_name(path)
+    plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
+    document = write_model(_as_plane_model(plain))
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_text_atomically(target, text, overwrite=overwrite)
+
+
+def load_model(path: str | os.PathLike[str]) -> PlaneModel:
+    """Read a model from a JSON file. Nothing in it is run.
+
+    Parameters
+    ----------
+    path : path
+        What `save_model` wrote.
+
+    Returns
+    -------
+    PlaneModel
+        A classifier that predicts, and from which `RuleExtractor` extracts.
+
+    Examples
+    --------
+    >>> load_model("no-such-model.json")
+    Traceback (most recent call last):
+    FileNotFoundError: ...
+    """
+    return PlaneModel.of_planes(load_planes(path))
+
+
+def _with_table(model: Any, X: Any) -> PlaneModel:
+    if hasattr(model, "surface_"):
+        return _as_plane_model(model)
+    last = model[-1] if hasattr(model, "steps") else model
+    try:
+        return PlaneModel.from_estimator(
+            model, X, advice=_advice_of(last), facts={"trained_by": type(last).__name__}
+        )
+    except NotLinearError as error:
+        raise InvalidValueError(
+            f"{error.problem}; a model file holds planes, so that only linear models can be saved. joblib.dump keeps "
+            "others, and the rules of any can be saved with rules_.save"
+        ) from None
+
+
+def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
+    """The advice of a model before and after, if it was trained with any."""
+    return (model.advice_, model.refined_) if hasattr(model, "refined_") else None
+
+
+@singledispatch
+def _as_plane_model(model: Any) -> PlaneModel:
+    if hasattr(
+        model, "surface_"
+    ):  # an extractor of rules, which keeps the surface that it read from its model
+        return _with_rules(model)
+    raise InvalidValueError(
+        f"{type(model).__name__} cannot be saved by itself; pass the table it was trained on: "
+        "save_model(model, path, X=X)"
+    )
+
+
+@_as_plane_model.register(Planes)
+def _(model: Planes) -> PlaneModel:
+    return model if isinstance(model, PlaneModel) else PlaneModel.of_planes(model)
+
+
+@_as_plane_model.register(PlaneClassifier)
+def _(model: PlaneClassifier) -> PlaneModel:
+    _check_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    count = model.n_features_in_
+    space = FeatureSpace([f"x{j}" for j in range(count)] if names is None else map(str, names))
+    return PlaneModel(
+        RuleSet([], space, [as_label(label) for label in model.classes_]),
+        model.coef_,
+        model.intercept_,
+        advice=_advice_of(model),
+        facts={"trained_by": type(model).__name__},
+    )
+
+
+def _with_rules(model: Any) -> PlaneModel:
+    inner = model.estimator_
+    facts: dict[str, Any] = {"trained_by": type(inner).__name__}
+    declared = {
+        end: [model.space_.names[j] for j in np.flatnonzero(is_declared)]
+        for end, is_declared in zip(("lower", "upper"), model._declared, strict=True)
+    }
+    own = {
+        "criterion": str(model.criterion),
+        DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),
+    }
+    facts.update(own)
+    more: dict[str, Any] = {"facts": facts}
+    if isinstance(inner, PlaneModel):
+        facts.update({**(inner.facts or {}), **own})
+        more.update(advice=inner.advice, fill=inner.fill)
+    return PlaneModel._of_surface(model.surface_, model.rules_, None, more)
+
+
+def _check_fitted(model: Any) -> None:
+    if not is_fitted(model):
+        raise InvalidValueError(f"{type(model).__name__} is not fitted; train it before saving it")

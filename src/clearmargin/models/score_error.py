@@ -1,0 +1,303 @@
+"""How far the score that a model computes can be from the score that its numbers stand for.
+
+A model computes f(x) step by step in floating point, and every step rounds. The bound has the form ::
+
+    |computed f(x) - (coef.(x - centre) + constant)| <= base + slope.|x - centre|
+
+with the centre where the data are: behind a scaler a column with a large offset is a small difference, which hardly
+rounds, and a bound in terms of |x| itself would be as large as the digits of the offset. A box is *proved* for a
+class when its score at the corner that is nearest to the plane, in exact arithmetic, exceeds the bound there. Both
+sides of the inequality grow linearly on the way into the box, the score faster than the bound, so that the corner
+speaks for the whole box, also where it has no end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearmargin.rules import Box, HalfSpace, Hyperplane
+from clearmargin.rules.hyperplane import linear_scores
+from clearmargin.rules.sign import exact_score
+from clearmargin.rules.value import BoolArray, FloatArray, Value
+
+__all__ = ["DOUBLE", "SINGLE", "Guard", "PipelinePlane", "ScoreError", "direct_error"]
+
+# Half the distance between 1 and the next number, in double and in single precision.
+DOUBLE, SINGLE = 2.0**-53, 2.0**-24
+# Bounds are computed in floating point themselves, from far fewer than 1e12 terms; an eighth more covers that.
+_SAFETY = 1.125
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreError(Value):
+    """A score around a centre, and a bound on what rounding does to it.
+
+    Parameters
+    ----------
+    coef, centre : ndarray of shape (n,)
+        The score is coef.(x - centre) + constant.
+    constant : float
+        The score at the centre.
+    slope : ndarray of shape (n,)
+        How fast the bound grows with the distance from the centre.
+    base : float
+        The bound at the centre.
+    is_direct : bool
+        Whether the model computes the sum of coef * x as it stands, with centre zero: where that needs no rounding,
+        there is no error at all.
+
+    Examples
+    --------
+    >>> error = direct_error(Hyperplane([1.0, 2.0], -3.0))
+    >>> bool(0 < error.bound(np.array([1.0, 1.0])) < 1e-14)
+    True
+    """
+
+    coef: FloatArray
+    centre: FloatArray
+    constant: float
+    slope: FloatArray
+    base: float
+    is_direct: bool = False
+
+    def bound(self, reach: FloatArray) -> float:
+        """The bound at a distance from the centre, feature by feature; infinite where a distance is that counts."""
+        counts = self.slope > 0
+        return _SAFETY * (self.base + float((self.slope[counts] * reach[counts]).sum()))
+
+    def score(self, point: FloatArray) -> float:
+        """The score at a point, rounded once; features without weight are not looked at."""
+        active = np.flatnonzero(self.coef)
+        coef = self.coef[active]
+        return exact_score(
+            np.concatenate([coef, -coef]),
+            np.concatenate([point[active], self.centre[active]]),
+            self.constant,
+        )
+
+    def negative(self) -> ScoreError:
+        """The same of the score with the other sign."""
+        return ScoreError(
+            -self.coef, self.centre, -self.constant, self.slope, self.base, self.is_direct
+        )
+
+    def minus(self, other: ScoreError) -> ScoreError:
+        """The same of the lead of this score over another one, each computed by itself."""
+        n = max(len(self.coef), len(other.coef))
+        ours = self.padded(n)
+        # Where only the other score has a centre, it is taken; a model mostly has one for all scores.
+        ours = ours.recentred(np.where(ours.coef == 0, other.padded(n).centre, ours.centre))
+        theirs = other.padded(n).recentred(ours.centre)
+        coef, constant = ours.coef - theirs.coef, ours.constant - theirs.constant
+        return ScoreError(
+            coef,
+            ours.centre,
+            constant,
+            ours.slope + theirs.slope + DOUBLE * np.abs(coef),
+            ours.base + theirs.base + DOUBLE * abs(constant),
+        )
+
+    def padded(self, n: int) -> ScoreError:
+        """The same over more features, which have no weight."""
+        if n == len(self.coef):
+            return self
+        more = (0, n - len(self.coef))
+        return ScoreError(
+            np.pad(self.coef, more),
+            np.pad(self.centre, more),
+            self.constant,
+            np.pad(self.slope, more),
+            self.base,
+            self.is_direct,
+        )
+
+    def recentred(self, centre: FloatArray) -> ScoreError:
+        """The same around another centre."""
+        moved = centre - self.centre
+        if not moved.any():
+            return self
+        # One rounding of the sum; the bound grows by what it may have been farther away.
+        constant = exact_score(
+            np.concatenate([self.coef, -self.coef]),
+            np.concatenate([centre, self.centre]),
+            self.constant,
+        )
+        base = self.base + float((self.slope * np.abs(moved)).sum()) * (1 + 4 * DOUBLE)
+        base += DOUBLE * abs(constant)
+        return ScoreError(self.coef, centre, constant, self.slope, base)
+
+    def take(self, kept: list[int]) -> ScoreError:
+        """The same over some of the features; the others have no weight."""
+        full = self.padded(max(len(self.coef), max(kept, default=-1) + 1))
+        return ScoreError(
+            full.coef[kept],
+            full.centre[kept],
+            full.constant,
+            full.slope[kept],
+            full.base,
+            full.is_direct,
+        )
+
+
+class PipelinePlane(Hyperplane):
+    """A hyperplane that was pulled back through a pipeline, with the error of the way.
+
+    Parameters
+    ----------
+    error : ScoreError
+        The score around a centre; the plane is the same in the user's units, rounded.
+
+    Examples
+    --------
+    >>> PipelinePlane(direct_error(Hyperplane([2.0], -1.0)))
+    Hyperplane([2.0], -1.0)
+    """
+
+    __slots__ = ("error",)
+    error: ScoreError
+
+    def __init__(self, error: ScoreError):
+        Hyperplane.__init__(
+            self, error.coef, exact_score(-error.coef, error.centre, error.constant)
+        )
+        self._set(error=error)
+
+    def __reduce__(self) -> tuple[type[PipelinePlane], tuple[ScoreError]]:
+        return PipelinePlane, (self.error,)
+
+
+def direct_error(plane: Hyperplane, unit: float = DOUBLE) -> ScoreError:
+    """The error of a plane that is added up as it stands, in any order.
+
+    Parameters
+    ----------
+    plane : Hyperplane
+        What is computed.
+    unit : float
+        Half the distance between 1 and the next number.
+
+    Returns
+    -------
+    ScoreError
+        (n + 2) roundings of the terms (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A
+        `PipelinePlane` has its own.
+    """
+    if isinstance(plane, PipelinePlane):
+        return plane.error
+    rounding = (len(plane.active) + 2) * unit
+    return ScoreError(
+        plane.coef,
+        np.zeros(plane.n_features),
+        plane.intercept,
+        rounding * np.abs(plane.coef),
+        rounding * abs(plane.intercept),
+        unit == DOUBLE,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """The proof that a model gives a class all over a box, rounding included.
+
+    Parameters
+    ----------
+    halfspace : HalfSpace
+        Where the class is, as far as the plane in the user's units tells.
+    error : ScoreError
+        The score that the model computes.
+
+    Examples
+    --------
+    >>> plane = Hyperplane([0.1, 0.2], -0.3)
+    >>> guard = Guard(plane.side(1), direct_error(plane))
+    >>> guard.proves(Box([1.0, 1.0], [2.0, 2.0])), guard.proves(Box([1.0, 1.1], [2.0, 2.0]))
+    (False, True)
+    """
+
+    halfspace: HalfSpace
+    error: ScoreError
+
+    def proves(self, box: Box) -> bool:
+        """Decide whether the model is certain to give the class at each point of floats in a box."""
+        if box.is_empty:
+            return True
+        found = self.excess(box)
+        return found is not None and (found > 0 or (found == 0 and self._touches_rightly(box)))
+
+    def excess(self, box: Box) -> float | None:
+        """By how much the score at the corner nearest to the plane exceeds the bound; None where there is no corner.
+
+        A value that is not negative is a lower bound, one that is negative is right to some roundings.
+        """
+        error, sign = self.error, self.halfspace.sign
+        corner = self.corner(box)
+        active = error.coef != 0
+        if not np.isfinite(corner[active]).all():
+            return None
+        score = sign * error.score(corner)
+        if error.is_direct and _needs_no_rounding(error, corner):
+            return score
+        # A bound that grows faster than the score is largest at the far end instead.
+        steep = error.slope * 2.0 > np.abs(error.coef)
+        with np.errstate(invalid="ignore"):
+            ends = np.maximum(np.abs(box.lower - error.centre), np.abs(box.upper - error.centre))
+            reach = np.where(steep, ends, np.abs(corner - error.centre))
+        bound = error.bound(reach)
+        return score - bound if math.isfinite(bound) else None
+
+    def corner(self, box: Box) -> FloatArray:
+        """The corner of a box that is nearest to the plane."""
+        rising = self.halfspace.sign * self.error.coef > 0
+        return np.asarray(np.where(rising, box.lower, box.upper))
+
+    def _touches_rightly(self, box: Box) -> bool:
+        """Whether a corner on the plane, or at the bound, belongs to the class or not to the box."""
+        if self.halfspace.sign < 0 or not self.error.is_direct:
+            return True
+        rising = self.error.coef > 0
+        closed = np.where(rising, box.lower_closed, box.upper_closed)
+        return not closed[self.error.coef != 0].all()
+
+    def holds(self, points: FloatArray, domain: Box) -> BoolArray:
+        """Tell of each point of a domain whether the model is certain to give it the class."""
+        error, sign = self.error, self.halfspace.sign
+        active = np.flatnonzero(error.coef)
+        moved = points[:, active] - error.centre[active]
+        scores = sign * linear_scores(moved, error.coef[active], error.constant)
+        low, high = domain.lower - error.centre, domain.upper - error.centre
+        reach = np.maximum(np.abs(low), np.abs(high))
+        size = float((np.abs(error.coef[active]) * reach[active]).sum()) + abs(error.constant)
+        band = error.bound(reach) + (len(active) + 4) * 2.0 * DOUBLE * size
+        inside = scores > band
+        for k in np.flatnonzero(np.abs(scores) <= band):
+            inside[k] = self.proves(Box(points[k], points[k]))
+        return inside
+
+
+def _needs_no_rounding(error: ScoreError, point: FloatArray) -> bool:
+    """Whether the score at a point comes out exactly in whatever order it is added up.
+
+    It does when all terms are multiples of one power of two and their sum has no more than 53 binary digits above it.
+    Rounding never turns the order of two sums round, so that no other point of the box, computed in the same order,
+    can come out on the wrong side either.
+    """
+    active = np.flatnonzero(error.coef)
+    terms = error.coef[active] * point[active]
+    size = float(np.abs(terms).sum()) + abs(error.constant)
+    if not math.isfinite(size):
+        return False
+    products = zip(error.coef[active].tolist(), point[active].tolist(), strict=True)
+    if any(exact_score(np.array([w]), np.array([x]), -w * x) != 0 for w, x in products):
+        return False
+    lowest = min((_lowest_digit(t) for t in (*terms.tolist(), error.constant) if t), default=0)
+    return size <= math.ldexp(1.0, min(lowest + 53, 1023))
+
+
+def _lowest_digit(x: float) -> int:
+    """The exponent of the last binary digit of a number other than zero."""
+    digits, exponent = math.frexp(x)
+    whole = int(math.ldexp(digits, 53))
+    return exponent - 53 + (whole & -whole).bit_length() - 1

@@ -1,0 +1,213 @@
+"""The surface on which a linear classifier changes its mind, in the user's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.models.agreement import check_agreement
+from clearmargin.models.duel import Duel
+from clearmargin.models.score_error import DOUBLE, SINGLE, Guard, ScoreError, direct_error
+from clearmargin.rules import HalfSpace, Hyperplane
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.tables.columns import Column
+from clearmargin.tables.encoding import Encoding, Source, build_encoding
+from clearmargin.tables.model_table import ModelTable
+
+if TYPE_CHECKING:
+    from clearmargin.models.decision import Decision
+    from clearmargin.models.flow import Sources
+
+__all__ = ["Source", "Surface", "read_surface"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface(Encoding):
+    """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them.
+
+    Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a feature that names
+    things is one 0/1 column for each of its categories. Features that the model drops and that are no numbers
+    have no column.
+
+    Parameters
+    ----------
+    columns : FeatureSpace
+        The encoded columns.
+    sources : tuple of Source
+        For each encoded column, the feature it comes from and, for a 0/1 column, the code of its category.
+    space : FeatureSpace
+        The user's features, in the order of the table.
+    classes : tuple of labels
+        The classes of the model.
+    planes : tuple of Duel
+        Planes between two classes; f > 0 speaks for `positive`, f <= 0 for `negative`. Two classes have one plane,
+        and its positive class is the second one, except where the model gives ties to the second class
+        (`SVC`, `NuSVC`).
+    is_partition : bool
+        Whether each point is in some region. It is not where three or more classes are decided by a vote of pairs.
+    errors : tuple of ScoreError
+        For each plane what rounding does to the score that the model computes; empty where the planes themselves are
+        what is computed.
+
+    See Also
+    --------
+    read_surface : Reads the surface of a fitted classifier.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X = [[0.0], [1.0], [4.0], [5.0]]
+    >>> surface = read_surface(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), X)
+    >>> [duel[:2] for duel in surface.planes]
+    [(1, 0)]
+    >>> [side.contains([[2.5], [3.0]]).tolist() for (side,) in surface.regions()]
+    [[True, False], [False, True]]
+    """
+
+    classes: tuple[Label, ...]
+    planes: tuple[Duel, ...]
+    is_partition: bool
+    errors: tuple[ScoreError, ...] = ()
+
+    @property
+    def hyperplane(self) -> Hyperplane:
+        """The plane of a model of two classes, positive for the second class whatever happens to ties."""
+        if len(self.classes) != 2:
+            raise InvalidValueError(
+                f"a model of {len(self.classes)} classes has more than one hyperplane; see planes"
+            )
+        duel = self.planes[0]
+        if duel.positive == 1:
+            return duel.plane
+        return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
+
+    def regions(self) -> tuple[tuple[HalfSpace, ...], ...]:
+        """Give for each class the half-spaces over the encoded columns whose intersection gets that class.
+
+        Returns
+        -------
+        tuple of tuples of HalfSpace
+            Open and closed as the model breaks ties. The regions never overlap. Where `is_partition` is False, a
+            region is the part in which its class wins all duels; a vote can be won outside of it, too.
+        """
+        return tuple(
+            tuple(
+                duel.plane.side(1 if duel.positive == k else -1)
+                for duel in self.planes
+                if k in (duel.positive, duel.negative)
+            )
+            for k in range(len(self.classes))
+        )
+
+    def guards(self) -> tuple[tuple[Guard, ...], ...]:
+        """Give for each class what proves a box, one guard for each half-space of `regions`."""
+        errors = self.errors or tuple(direct_error(duel.plane) for duel in self.planes)
+        return tuple(
+            tuple(
+                Guard(duel.plane.side(1 if duel.positive == k else -1), error)
+                for duel, error in zip(self.planes, errors, strict=True)
+                if k in (duel.positive, duel.negative)
+            )
+            for k in range(len(self.classes))
+        )
+
+
+def read_surface(estimator: Any, X: Any) -> Surface:
+    """Read the hyperplanes of a fitted linear classifier in the units of the table it was fitted to.
+
+    The classifier may stand at the end of pipelines of affine steps: scalers, selections, encoders of categories,
+    column transformers, linear projections. Imputers count as affine: fixed values that they put in the place of
+    missing ones become the `fill` of the space, and rows without missing values pass unchanged. What was read is
+    tried on the rows of X: a model that decides otherwise than its planes is refused.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        With `coef_` and `intercept_`, a linear `SVC`, or a `Pipeline`, `GridSearchCV`, `OneVsRestClassifier`,
+        `OneVsOneClassifier`, `RFE` or `FrozenEstimator` around such classifiers.
+    X : data frame or array-like of shape (m, n)
+        The table as the model takes it. The columns of a data frame are found by their names.
+
+    Returns
+    -------
+    Surface
+        Planes, regions of the classes and the encoding of the table.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> X = [[20.0, 1.0], [60.0, 3.0], [40.0, 1.0], [60.0, 1.0]]
+    >>> model = make_pipeline(MinMaxScaler(), RidgeClassifier()).fit(X, ["no", "yes", "no", "yes"])
+    >>> surface = read_surface(model, X)
+    >>> bool(np.allclose(surface.hyperplane.decision(surface.encode(X)), model.decision_function(X)))
+    True
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    from clearmargin.models.decision import read_decision
+    from clearmargin.models.flow import Flow, Sources
+
+    check_is_fitted(estimator)
+    table = ModelTable.read(estimator, X)
+    sources = Sources([column.name for column in table.columns], _unit(table.given))
+    decision = read_decision(estimator, Flow.start(sources, table.order))
+    surface = _assemble(decision, sources, table.columns)
+    _try(estimator, decision, surface, table.given)
+    return surface
+
+
+def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -> Surface:
+    weights = np.zeros((len(decision.duels), len(sources)))
+    for row, duel in zip(weights, decision.duels, strict=True):
+        row[: duel.plane.n_features] = duel.plane.coef
+    counted = np.asarray(weights.any(axis=0))
+    encoding, kept = build_encoding(sources, columns, counted)
+    return Surface(
+        columns=encoding.columns,
+        sources=encoding.sources,
+        space=encoding.space,
+        asked=encoding.asked,
+        classes=tuple(as_label(label) for label in decision.classes),
+        planes=tuple(
+            Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.plane.intercept))
+            for duel, row in zip(decision.duels, weights, strict=True)
+        ),
+        is_partition=not decision.is_vote,
+        errors=tuple(direct_error(duel.plane, sources.unit).take(kept) for duel in decision.duels),
+    )
+
+
+def _unit(X: Any) -> float:
+    """The precision of a table: pipelines compute in single precision where they are given it."""
+    types = X.dtypes if hasattr(X, "dtypes") else [np.asarray(X).dtype]
+    short = any(str(kind).lower().endswith(("float32", "float16")) for kind in types)
+    return SINGLE if short else DOUBLE
+
+
+# Many enough to meet a step that does something else than its class promises, few enough to cost nothing.
+_ROWS_TRIED = 1_000
+
+
+def _try(estimator: Any, decision: Decision, surface: Surface, X: Any) -> None:
+    """Compare the model with its planes on rows without missing values and without categories it does not know."""
+    from sklearn.utils import _safe_indexing
+
+    # Spread over the table, which may be sorted by class.
+    some = _safe_indexing(X, np.arange(0, len(X), max(1, len(X) // _ROWS_TRIED)))
+    table, points = surface.read(some), surface.encode(some)
+    named = sorted({source.feature for source in surface.sources if source.code is not None})
+    usable = ~np.isnan(points).any(axis=1) & (table[:, named] >= 0).all(axis=1)
+    rows = np.flatnonzero(usable)
+    check_agreement(
+        estimator,
+        _safe_indexing(some, rows),
+        points[rows],
+        surface.regions(),
+        list(decision.classes),
+    )

@@ -1,0 +1,404 @@
+"""Explanations of cases, one or many, from the boxes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.models.surface import Surface
+from clearmargin.plane_rules.boxes_around import (
+    central_boxes,
+    largest_boxes,
+    normal_boxes,
+    on_demand_box,
+)
+from clearmargin.plane_rules.polytope_around import central_in_polytope
+from clearmargin.plane_rules.proof import is_inside_all, needed_ends
+from clearmargin.plane_rules.retreat import retreat
+from clearmargin.plane_rules.side import Side
+from clearmargin.rule_base.explanation import KINDS, Explanation
+from clearmargin.rule_base.simplify import shorten_bounds, without_idle_ends
+from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.row_order import canonical_order
+
+__all__ = ["Explainer", "Explanations", "Reference"]
+
+METRICS = ("volume", "normal")
+_CHUNK = 256
+# Enough training points to measure an explanation by, few enough to do so for ten thousand cases in a second.
+_REFERENCE_POINTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Some training points, to say how a box does on data.
+
+    Parameters
+    ----------
+    points : ndarray of shape (p, n_encoded)
+        Encoded points.
+    codes : ndarray of int of shape (p,)
+        Their classes.
+    said : ndarray of int of shape (p,)
+        What the model says.
+    """
+
+    points: FloatArray
+    codes: IntArray
+    said: IntArray
+
+    @classmethod
+    def sample(cls, points: FloatArray, codes: IntArray, said: IntArray) -> Reference:
+        """Take all training points, or some of them where there are many, whatever order they are in."""
+        step = max(1, len(points) // _REFERENCE_POINTS)
+        if step == 1:
+            return cls(points, codes, said)
+        labelled = np.column_stack([points, codes, said])
+        some = canonical_order(labelled, np.arange(len(points)), -(-len(points) // step))
+        return cls(points[some], codes[some], said[some])
+
+
+class Explanations(Sequence[Explanation]):
+    """Explanations of many cases, made when they are looked at.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        Makes them.
+    kind : str
+        What kind of box.
+    boxes : tuple of ndarray or None
+        Lower and upper bounds over the encoded columns, a row a case; None where rules are used.
+    cases : ndarray
+        The encoded cases.
+    codes : ndarray of int
+        What the model says.
+    which : ndarray of int
+        The rule that covers each case, -1 where none does.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        kind: str,
+        boxes: tuple[FloatArray, FloatArray] | None,
+        cases: FloatArray,
+        codes: IntArray,
+        which: IntArray,
+    ):
+        self._explainer = explainer
+        self._kind = kind
+        self._boxes = boxes
+        self._cases = cases
+        self._codes = codes
+        self._which = which
+        self._missing: BoolArray | None = None
+        self.parts = explainer.parts(cases, codes, *self._bounds())
+        self.confidence: FloatArray = np.mean(np.stack(list(self.parts.values())), axis=0)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def note_missing(self, missing: BoolArray) -> None:
+        """Remember which values of the user's table were missing, so that explanations say what was imputed."""
+        self._missing = missing if missing.any() else None
+
+    def _imputed(self, k: int) -> tuple[tuple[str, float | str], ...]:
+        if self._missing is None:
+            return ()
+        space = self._explainer.space
+        filled = zip(space.names, space.fill, self._missing[k].tolist(), strict=True)
+        return tuple((name, value) for name, value, gone in filled if gone and value is not None)
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Explanation]: ...
+    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        k = range(len(self))[index]
+        lower, upper = self._bounds()
+        kind, rule = self._explainer.rule_for(
+            self._kind, int(self._which[k]), int(self._codes[k]), lower[k], upper[k], self._cases[k]
+        )
+        return Explanation(
+            kind,
+            rule,
+            rule.label,
+            self._explainer.margin(self._cases[k], int(self._codes[k])),
+            float(self.confidence[k]),
+            {name: float(values[k]) for name, values in self.parts.items()},
+            self._explainer.space,
+            self._imputed(k),
+            self._values(k),
+        )
+
+    def _values(self, k: int) -> tuple[float, ...]:
+        """The numbers of a case, by feature of the user's table."""
+        values = np.full(len(self._explainer.space), np.nan)
+        for column, source in enumerate(self._explainer.surface.sources):
+            if source.code is None:
+                values[source.feature] = self._cases[k][column]
+        return tuple(values.tolist())
+
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        if self._boxes is None:
+            self._boxes = self._explainer.rule_bounds(self._cases, self._codes, self._which)
+        return self._boxes
+
+
+@dataclass(slots=True)
+class Explainer:
+    """What is needed to explain cases of a fitted extractor.
+
+    Parameters
+    ----------
+    surface : Surface
+        Planes and encoding.
+    columns : FeatureSpace
+        Encoded columns with their ranges.
+    space : FeatureSpace
+        The user's features.
+    limits : Box
+        The ranges that are declared, over the encoded columns.
+    rules : RuleSet
+        The rules.
+    boxes : tuple of Box
+        The same over the encoded columns.
+    reference : Reference
+        Training points.
+    """
+
+    surface: Surface
+    columns: FeatureSpace
+    space: FeatureSpace
+    limits: Box
+    rules: RuleSet
+    boxes: tuple[Box, ...]
+    reference: Reference
+
+    @property
+    def domain(self) -> Box:
+        """Where features live."""
+        return Box(self.columns.lower, self.columns.upper)
+
+    def explain(
+        self, cases: FloatArray, codes: IntArray, which: IntArray, kind: str, metric: str
+    ) -> Explanations:
+        """Explain encoded cases.
+
+        Parameters
+        ----------
+        cases : ndarray of shape (p, n_encoded)
+            The cases, without gaps.
+        codes : ndarray of int of shape (p,)
+            What the model says.
+        which : ndarray of int of shape (p,)
+            The rule that covers each case, -1 where none does.
+        kind : str
+            One of `KINDS`.
+        metric : {"volume", "normal"}
+            What makes a central box central.
+
+        Returns
+        -------
+        Explanations
+            One for each case.
+        """
+        if kind not in KINDS:
+            raise InvalidValueError(
+                f"kind must be one of {', '.join(map(repr, KINDS))}, not {kind!r}"
+            )
+        if metric not in METRICS:
+            raise InvalidValueError(f"metric must be 'volume' or 'normal', not {metric!r}")
+        if kind == "rule":
+            return Explanations(self, kind, None, cases, codes, which)
+        if kind == "on_demand":
+            nothing = np.full(len(cases), -1)
+            return Explanations(self, kind, None, cases, codes, nothing)
+        boxes = self._around(cases, codes, kind, metric)
+        return Explanations(self, kind, boxes, cases, codes, which)
+
+    def _around(
+        self, cases: FloatArray, codes: IntArray, kind: str, metric: str
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of boxes around cases, class by class."""
+        lower, upper = cases.copy(), cases.copy()
+        for code in np.unique(codes):
+            rows = np.flatnonzero(codes == code)
+            halfspaces = self.surface.regions()[code]
+            if len(halfspaces) > 1:
+                if kind == "largest":
+                    raise InvalidValueError(
+                        "the largest box is defined for models of two classes; use kind='central'"
+                    )
+                bounds = central_in_polytope(halfspaces, self.domain, cases[rows])
+            else:
+                bounds = self._beside_plane(Side.of(halfspaces[0]), cases[rows], kind, metric)
+            lower[rows], upper[rows] = bounds
+        return lower, upper
+
+    def _beside_plane(
+        self, side: Side, cases: FloatArray, kind: str, metric: str
+    ) -> tuple[FloatArray, FloatArray]:
+        make = largest_boxes if kind == "largest" else central_boxes
+        make = normal_boxes if kind == "central" and metric == "normal" else make
+        near, far = make(side, side.region(self.domain), side.orient(cases))
+        return self._bounds_of(side, cases, near, far)
+
+    def _bounds_of(
+        self, side: Side, cases: FloatArray, near: FloatArray, far: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Faces in oriented coordinates as bounds of all columns; those without weight have the whole range."""
+        lower = np.broadcast_to(self.columns.lower, cases.shape).copy()
+        upper = np.broadcast_to(self.columns.upper, cases.shape).copy()
+        first, second = near * side.signs, far * side.signs
+        lower[:, side.features] = np.minimum(first, second)
+        upper[:, side.features] = np.maximum(first, second)
+        return np.minimum(lower, cases), np.maximum(upper, cases)
+
+    def rule_bounds(
+        self, cases: FloatArray, codes: IntArray, which: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the boxes of rules, or of boxes made on demand where no rule covers."""
+        lower, upper = cases.copy(), cases.copy()
+        has_rule = which >= 0
+        if has_rule.any():
+            inside = [box.intersect(self.domain) for box in self.boxes]
+            lowers, uppers = (np.stack([getattr(b, k) for b in inside]) for k in ("lower", "upper"))
+            lower[has_rule], upper[has_rule] = lowers[which[has_rule]], uppers[which[has_rule]]
+        for code in np.unique(codes[~has_rule]):
+            rows = np.flatnonzero(~has_rule & (codes == code))
+            lower[rows], upper[rows] = self._on_demand(cases[rows], int(code))
+        return lower, upper
+
+    def _on_demand(self, cases: FloatArray, code: int) -> tuple[FloatArray, FloatArray]:
+        """Bounds of boxes made for cases, disjoint from the rules of their class that do not cover them."""
+        halfspaces = self.surface.regions()[code]
+        if len(halfspaces) > 1:
+            return central_in_polytope(halfspaces, self.domain, cases)
+        side = Side.of(halfspaces[0])
+        domain, Z = side.region(self.domain), side.orient(cases)
+        label = self.surface.classes[code]
+        own = [box for box, rule in zip(self.boxes, self.rules, strict=True) if rule.label == label]
+        regions = [side.region(box) for box in own]
+        held = [box.contains(cases) for box in own]
+        near, far = Z.copy(), Z.copy()
+        for k, z in enumerate(Z):
+            others = [region for region, holds in zip(regions, held, strict=True) if not holds[k]]
+            near[k], far[k] = on_demand_box(side, domain, z, others)
+        return self._bounds_of(side, cases, near, far)
+
+    def rule_for(
+        self,
+        kind: str,
+        which: int,
+        code: int,
+        lower: FloatArray,
+        upper: FloatArray,
+        case: FloatArray,
+    ) -> tuple[str, Rule]:
+        """The rule of an explanation, and what kind it really is."""
+        if kind == "rule" and which >= 0:
+            return kind, self.rules[which]
+        kind = "on_demand" if kind == "rule" else kind
+        halfspaces = self.surface.regions()[code]
+        # Whoever is outside of the declared ranges gets a box that is sound without them.
+        is_within = bool(self.limits.contains(case[None])[0])
+        limits = self.limits if is_within else Box.unbounded(len(case))
+
+        columns = self._columns_for(case)
+        box = shorten_bounds(Box(lower, upper), columns, case[None])
+        guards = self.surface.guards()[code]
+        sound = retreat(box, guards, limits, columns, case[None])
+        proof = sound is not None
+        if sound is not None:
+            box = sound
+            short = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
+            box = short if is_inside_all(short, guards, limits) else box
+        said = to_user_box(box, self.surface)
+        assert said is not None  # the case itself is in the box
+        return kind, Rule(
+            said,
+            self.surface.classes[code],
+            origin="extracted",
+            proof="proved" if proof else "observed",
+        )
+
+    def _columns_for(self, case: FloatArray) -> FeatureSpace:
+        """The columns, but a case may be a broken number where only whole ones were seen."""
+        columns = self.columns
+        whole = columns.integer & np.equal(case, np.floor(case))
+        return FeatureSpace(columns.names, columns.lower, columns.upper, whole)
+
+    def margin(self, case: FloatArray, code: int) -> float:
+        """The score of a case for two classes, the lead of its class for more."""
+        if len(self.surface.classes) == 2:
+            return float(self.surface.hyperplane.decision(case[None])[0])
+        return min(
+            h.sign * float(h.hyperplane.decision(case[None])[0])
+            for h in self.surface.regions()[code]
+        )
+
+    def parts(
+        self, cases: FloatArray, codes: IntArray, lower: FloatArray, upper: FloatArray
+    ) -> dict[str, Any]:
+        """What speaks for boxes around cases, each from 0 to 1."""
+        coverage, purity = self._on_data(codes, lower, upper)
+        return {
+            "coverage": coverage,
+            "purity": purity,
+            "volume": self._volumes(cases, codes, lower, upper),
+            "distance": self._distances(cases, codes),
+        }
+
+    def _on_data(
+        self, codes: IntArray, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        seen = self.reference
+        coverage, purity = np.zeros(len(codes)), np.zeros(len(codes))
+        for start in range(0, len(codes), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            inside = np.ones((len(codes[rows]), len(seen.points)), dtype=np.bool_)
+            for j in range(lower.shape[1]):
+                column = seen.points[:, j]
+                inside &= (column >= lower[rows, j, None]) & (column <= upper[rows, j, None])
+            own = seen.codes == codes[rows, None]
+            right = own & (seen.said == codes[rows, None])
+            coverage[rows] = (inside & right).sum(axis=1) / np.maximum(right.sum(axis=1), 1)
+            purity[rows] = ((inside & own).sum(axis=1) + 1) / (inside.sum(axis=1) + 2)
+        return coverage, purity
+
+    def _volumes(
+        self, cases: FloatArray, codes: IntArray, lower: FloatArray, upper: FloatArray
+    ) -> FloatArray:
+        """Volume as a share of the largest box with the case in it (of the domain for several planes)."""
+        several = len(self.surface.classes) > 2
+        if several:
+            low = np.broadcast_to(self.columns.lower, cases.shape)
+            high = np.broadcast_to(self.columns.upper, cases.shape)
+        else:
+            low, high = self._around(cases, codes, "largest", "volume")
+        width = np.where(high > low, high - low, 1.0)
+        own = np.where(high > low, np.minimum(upper, high) - np.maximum(lower, low), 1.0)
+        return np.asarray(np.clip(np.prod(np.maximum(own, 0.0) / width, axis=1), 0.0, 1.0))
+
+    def _distances(self, cases: FloatArray, codes: IntArray) -> FloatArray:
+        """Slack as a share of the largest slack seen in the class."""
+        distance = np.zeros(len(cases))
+        for code in np.unique(codes):
+            halfspaces = self.surface.regions()[code]
+            rows = codes == code
+            members = self.reference.points[self.reference.said == code]
+            own = np.min([h.sign * h.hyperplane.decision(cases[rows]) for h in halfspaces], axis=0)
+            if len(members):
+                seen = np.min([h.sign * h.hyperplane.decision(members) for h in halfspaces], axis=0)
+                distance[rows] = own / max(float(seen.max()), 1e-300)
+        return np.clip(distance, 0.0, 1.0)

@@ -1,0 +1,183 @@
+"""One side of a hyperplane in coordinates in which it lies below the plane.
+
+A side of f(x) = w'x + b = 0 is {x : v'x <= g} with v = w, g = -b (the negative side, f <= 0) or {x : v'x < g} with
+v = -w, g = b (the positive side, f > 0). In the coordinates z_i = sign(v_i) x_i of the features with a weight it is
+{z : a'z <= g} or {z : a'z < g} with a = |v| > 0: every feature costs as it grows, the *near* faces of a box
+lie deep inside and its *far* faces towards the plane. Only signs change, so nothing is rounded.
+
+Fung, Sandilya and Rao (KDD 2005, eqs. 5-7) map to the unit cube instead. That needs divisions, and boxes that
+are exact there are not exact any more in the user's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.rules import Box, HalfSpace
+from clearmargin.rules.sign import exact_score, exact_sign
+
+__all__ = ["Corner", "FoundBox", "Region", "Side"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A box in oriented coordinates that still has points to cover.
+
+    Parameters
+    ----------
+    near, far : ndarray of shape (k,)
+        Bounds deep inside and towards the plane.
+    near_closed, far_closed : ndarray of bool of shape (k,)
+        Whether the bounds belong to the region.
+    """
+
+    near: FloatArray
+    far: FloatArray
+    near_closed: BoolArray
+    far_closed: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """The far faces of a rule inside a region, and whether they belong to it.
+
+    Parameters
+    ----------
+    far : ndarray of shape (k,)
+        The far faces.
+    closed : ndarray of bool of shape (k,)
+        Which of them belong to the rule.
+    """
+
+    far: FloatArray
+    closed: BoolArray
+
+    def holds(self, Z: FloatArray) -> BoolArray:
+        """Tell for each point and feature whether the point is on the rule's side of the face."""
+        # Up to a face and on it is below the next float, which takes one comparison instead of two.
+        with np.errstate(over="ignore"):  # after the largest float comes inf
+            limit = np.where(self.closed, np.nextafter(self.far, np.inf), self.far)
+        return np.less(Z, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBox:
+    """A box found inside a side, with the points it covers.
+
+    Parameters
+    ----------
+    near, far : ndarray of shape (k,)
+        Bounds in oriented coordinates.
+    near_closed, far_closed : ndarray of bool of shape (k,)
+        Whether the bounds belong to the box.
+    points : ndarray of int
+        The points it covers.
+    """
+
+    near: FloatArray
+    far: FloatArray
+    near_closed: BoolArray
+    far_closed: BoolArray
+    points: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The half-space of a class, oriented.
+
+    Parameters
+    ----------
+    halfspace : HalfSpace
+        Where it comes from.
+    a : ndarray of shape (k,)
+        Positive weights of the active features.
+    g : float
+        The plane is a'z = g.
+    features : ndarray of int of shape (k,)
+        The active features.
+    signs : ndarray of shape (k,)
+        1.0 or -1.0: z = signs * x.
+    """
+
+    halfspace: HalfSpace
+    a: FloatArray
+    g: float
+    features: Index
+    signs: FloatArray
+
+    @classmethod
+    def of(cls, halfspace: HalfSpace) -> Side:
+        """Orient a half-space; features without weight drop out.
+
+        Examples
+        --------
+        >>> from clearmargin.rules import Hyperplane
+        >>> side = Side.of(Hyperplane([2.0, 0.0, -1.0], -3.0).side(1))
+        >>> side.a, side.g, side.features, side.signs
+        (array([2., 1.]), -3.0, array([0, 2]), array([-1.,  1.]))
+        """
+        plane = halfspace.hyperplane
+        outward = -halfspace.sign * plane.coef
+        features = np.flatnonzero(outward)
+        return cls(
+            halfspace,
+            np.abs(outward[features]),
+            halfspace.sign * plane.intercept,
+            features,
+            np.sign(outward[features]),
+        )
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the plane itself belongs to the side."""
+        return self.halfspace.is_closed
+
+    def orient(self, X: FloatArray) -> FloatArray:
+        """Coordinates of points."""
+        return np.ascontiguousarray(X[:, self.features] * self.signs)
+
+    def region(self, box: Box) -> Region:
+        """The part of a box that concerns the active features."""
+        j = self.features
+        forward = self.signs > 0
+        lower, upper = box.lower[j] * self.signs, box.upper[j] * self.signs
+        closed_low, closed_high = box.lower_closed[j], box.upper_closed[j]
+        return Region(
+            np.where(forward, lower, upper),
+            np.where(forward, upper, lower),
+            np.where(forward, closed_low, closed_high),
+            np.where(forward, closed_high, closed_low),
+        )
+
+    def box(self, found: Region | FoundBox) -> Box:
+        """A region or a found box in the user's coordinates; inactive features are free."""
+        n = self.halfspace.hyperplane.n_features
+        j = self.features
+        forward = self.signs > 0
+        near, far = found.near * self.signs, found.far * self.signs
+        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+        lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+        lower[j], upper[j] = np.where(forward, near, far), np.where(forward, far, near)
+        lower_closed[j] = np.where(forward, found.near_closed, found.far_closed)
+        upper_closed[j] = np.where(forward, found.far_closed, found.near_closed)
+        return Box(lower, upper, lower_closed, upper_closed)
+
+    def slack(self, z: FloatArray) -> float:
+        """How far below the plane a point is, g - a'z, rounded once.
+
+        The sum has no error of its own: in a column with an offset the slack is a small difference of large numbers,
+        and a corner that is computed from a wrong one is far from the plane or beyond it.
+        """
+        return -exact_score(self.a, z, -self.g)
+
+    def admits(self, corner: Corner) -> bool:
+        """Decide exactly whether a box with these far faces lies wholly on this side."""
+        sign = exact_sign(self.a, corner.far, -self.g)
+        return sign < 0 or (sign == 0 and (self.is_closed or not corner.closed.all()))

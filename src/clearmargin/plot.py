@@ -1,0 +1,39 @@
+"""Figures: rules, regions, coverage, advice, rankings, SVM trees and extractors.
+
+Displays follow the conventions of scikit-learn: `from_estimator` draws, the display keeps what was computed, and `plot`
+draws it again. matplotlib is imported when something is drawn.
+"""
+
+from clearmargin.advice.plot import AdviceDisplay, plot_advice
+from clearmargin.advice.rule_trees import RuleTreesDisplay, plot_rule_trees
+from clearmargin.compare.plot import ExtractorsDisplay, plot_extractors
+from clearmargin.drawing.coverage import CoverageDisplay, plot_coverage
+from clearmargin.drawing.regions import RegionsDisplay, plot_regions
+from clearmargin.drawing.rules import RulesDisplay, plot_rules
+from clearmargin.rankings.leverage import LeverageDisplay, plot_leverage
+from clearmargin.rankings.rank_histograms import RankHistogramsDisplay, plot_rank_histograms
+from clearmargin.rankings.rank_roc import RankRocDisplay, plot_rank_roc
+from clearmargin.svm_trees.plot import SVMTreeDisplay, plot_svm_tree
+
+__all__ = [
+    "AdviceDisplay",
+    "CoverageDisplay",
+    "ExtractorsDisplay",
+    "LeverageDisplay",
+    "RankHistogramsDisplay",
+    "RankRocDisplay",
+    "RegionsDisplay",
+    "RuleTreesDisplay",
+    "RulesDisplay",
+    "SVMTreeDisplay",
+    "plot_advice",
+    "plot_coverage",
+    "plot_extractors",
+    "plot_leverage",
+    "plot_rank_histograms",
+    "plot_rank_roc",
+    "plot_regions",
+    "plot_rule_trees",
+    "plot_rules",
+    "plot_svm_tree",
+]

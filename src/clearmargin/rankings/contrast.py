@@ -1,0 +1,462 @@
+"""RankContrast: what sets the top of a ranking apart from its bottom."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils import ClassifierTags, _safe_indexing, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.rankings.discretise import make_properties
+from clearmargin.rankings.ends import FEWEST_ROWS, Ends, find_ends
+from clearmargin.rankings.evidence import shuffled_threshold
+from clearmargin.rankings.held_out import Items, held_out_p
+from clearmargin.rankings.histograms import make_histograms
+from clearmargin.rankings.listing import LEVEL, list_properties, n_tests
+from clearmargin.rankings.properties import PropertyTable
+from clearmargin.rankings.reading import describe_contrast
+from clearmargin.rankings.scoring import fit_ranker, rank_scores, refuse_scores
+from clearmargin.rankings.significance import fisher, holm
+from clearmargin.rankings.sizes import AUTO_SIZES, choose_size
+from clearmargin.rule_base.leverage_search import (
+    Contrast,
+    Found,
+    least_product,
+    search_above,
+    search_best,
+)
+from clearmargin.rule_base.retraining import find_trained_part
+from clearmargin.rules import RuleSet
+from clearmargin.rules.rule import as_label
+from clearmargin.tables.columns import column_keys, table_array
+from clearmargin.tables.splitting import HALVES, Splitting
+from clearmargin.tables.validation import check_whole
+
+if TYPE_CHECKING:
+    from clearmargin.plot import LeverageDisplay, RankHistogramsDisplay, RankRocDisplay
+
+__all__ = ["RankContrast"]
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class RankContrast(BaseEstimator):  # type: ignore[misc]
+    """Properties in which the top and the bottom of a ranking differ.
+
+    Rows are ranked by a linear SVM whose positive class counts n-/n+ times (or by any classifier, or by given scores),
+    and properties *attribute = value*, *attribute in [low, high)* and their conjunctions are searched, exactly, for
+    those that are common at one end and rare at the other: their leverage ``P(p, top) - P(p) P(top)`` among the rows of
+    both ends is at least `min_leverage`. After YSVM (Salleb-Aouissi, Huang and Waltz, 2009).
+
+    Two questions are kept apart. Columns `p_value`, `holm` and `q_value` ask whether a property separates the ends of
+    *this ranking*; on any ranking made from the attributes, even one of pure noise, some do. Column `confirmed` asks
+    whether it has to do with the *label*: it was found on one half of the rows and passed a test on the labels of the
+    other.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Ranks the rows by its decision function or probabilities.
+    top, bottom : float, int or "auto", default 0.05
+        Size of each end: a share (rounded down) or a number of rows. With "auto" for either, both ends have the size
+        with the most properties that also pass Holm's test; corrections then count the sizes that were looked at.
+    min_leverage : float or "shuffled", default 0.08
+        Least leverage, between 0 and 0.25; "shuffled" takes what only one in twenty rankings at random would exceed.
+    max_size : int, default 2
+        Most properties in a conjunction.
+    bins, n_bins, features, exclude
+        How attributes become properties; see `make_properties`. Columns in `exclude`, and those that look like
+        identifiers, do not rank either. Bins that are supervised have seen all labels: then nothing is confirmed.
+    positive : label, optional
+        The class that belongs at the top; by default the second one.
+    limit : int, default 1,000,000
+        Most properties to find; more are an error.
+    cv : "halves", int, splitter, iterable of (train, test) or None, default "halves"
+        Folds for `confirmed` and `held_out_auc_`: two random halves, each tested after training on the other, or as
+        many folds, stratified and shuffled. With None nothing is confirmed. For groups and times, see `fit`.
+    random_state : int, RandomState or None, default 0
+        For halves and shuffles.
+
+    Attributes
+    ----------
+    properties_ : DataFrame
+        All properties found, the largest leverage first; see `describe` for what its columns mean.
+    rules_ : RuleSet
+        Those that a rule can say, for the classes "top" and "bottom", in the same order.
+    histograms_ : DataFrame
+        For each attribute and value, the share of the top and of the bottom rows.
+    top_index_, bottom_index_ : ndarray of int
+        The rows at each end, from the outside inwards.
+    top_ties_, bottom_ties_ : int
+        Rows left out with the same score as the last one taken in.
+    scores_ : ndarray of shape (m,)
+        The ranking.
+    min_leverage_ : float
+        The least leverage that was used.
+    sizes_ : DataFrame
+        With ``top="auto"``, what was found at each size.
+    auc_ : float
+        Area under the ROC curve of the ranking, where there are labels: on the rows that it was trained on.
+    held_out_auc_ : float
+        The mean over the folds of the area on rows that the ranking of a fold was not trained on, where there are
+        labels and rows enough; an `estimator` that cannot be trained again has none, and confirms nothing.
+    folds_ : Folds
+        Training and test rows of these folds, and how many rows occur in both parts of one.
+    roc_ : tuple of ndarrays
+        False and true positive rates, where there are labels.
+    model_ : classifier
+        The fitted ranker.
+    table_ : PropertyTable
+        All properties of all rows.
+    classes_ : ndarray of shape (2,)
+        The classes, the positive one last.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import make_votes
+    >>> X, y = make_votes(random_state=0, return_X_y=True)
+    >>> contrast = RankContrast(max_size=1).fit(X, y)
+    >>> sorted(set(contrast.properties_["property"].str.split(" ").str[0]))[:3], len(contrast.properties_)
+    (['x0', 'x1', 'x10'], 22)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        top: Any = 0.05,
+        bottom: Any = 0.05,
+        min_leverage: Any = 0.08,
+        max_size: int = 2,
+        bins: Any = "quantile",
+        n_bins: int = 5,
+        features: Any = None,
+        exclude: Any = (),
+        positive: Any = None,
+        limit: int = 1_000_000,
+        cv: Any = HALVES,
+        random_state: Any = 0,
+    ):
+        self.estimator = estimator
+        self.top = top
+        self.bottom = bottom
+        self.min_leverage = min_leverage
+        self.max_size = max_size
+        self.bins = bins
+        self.n_bins = n_bins
+        self.features = features
+        self.exclude = exclude
+        self.positive = positive
+        self.limit = limit
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None, times: Any = None) -> Self:
+        """Rank the rows by their labels, and contrast the ends.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows. With fewer than 40 nothing can be confirmed, and with fewer than 20 there is a warning: what is
+            found describes these rows.
+        y : array-like of shape (m,)
+            Labels of two classes.
+        groups : array-like of shape (m,), optional
+            A value for each row; rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            A number, date or ISO text for each row; folds are tested on rows later than those they were trained on.
+
+        Returns
+        -------
+        RankContrast
+            Fitted.
+        """
+        self._note_columns(X, y)
+        is_positive = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
+        table = self._table(X, y)
+        X = self._without_excluded(X, table)
+        self.model_ = fit_ranker(self.estimator, X, is_positive)
+        scores = rank_scores(self.model_, X)
+        whole = groups is None and times is None and self.cv is not None
+        cv = self.cv if whole or self.cv not in (HALVES, None) else 2
+        splitting = Splitting(cv, groups, times).checked(len(scores))
+        self._contrast(table, scores, self._rng(), held_out=(X, is_positive, splitting))
+        self.auc_ = float(roc_auc_score(is_positive, scores))
+        self.roc_ = roc_curve(is_positive, scores)[:2]
+        return self
+
+    def fit_ranking(self, X: Any, scores: Any) -> Self:
+        """Contrast the ends of a given ranking.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows. With fewer than 20 there is a warning: what is found describes these rows, and nothing can be
+            concluded about others.
+        scores : array-like of shape (m,)
+            A score for each row, the highest at the top.
+
+        Returns
+        -------
+        RankContrast
+            Fitted, without labels: nothing is confirmed.
+        """
+        self._note_columns(X)
+        values = np.asarray(scores, dtype=np.float64)
+        if values.ndim == 1 and len(values) != len(X):
+            raise DataError(f"X has {len(X)} rows and scores has {len(values)}; each row needs one")
+        table = self._table(X, None)
+        refuse_scores(table, X, values)
+        self._contrast(table, values, self._rng(), held_out=None)
+        return self
+
+    def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
+        for name in ("auc_", "roc_", "model_", "classes_", "sizes_", "held_out_auc_", "folds_"):
+            # of an earlier fit
+            self.__dict__.pop(name, None)
+        if sparse.issparse(X):
+            raise DataError(
+                "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
+            )
+        validate_data(self, X, y, skip_check_array=True)
+        if not getattr(self, "n_features_in_", 1):
+            shape = np.shape(X)
+            raise DataError(
+                f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        # Not a classifier, but it learns from labels like one.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def _without_excluded(self, X: Any, table: PropertyTable) -> Any:
+        """Leave out of the ranking, too, what was excluded, and columns of identifiers."""
+        gone = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
+        keys = column_keys(X)
+        if keys is None:
+            array = table_array(X)
+            kept = [j for j in range(array.shape[1]) if f"x{j}" not in gone]
+            return array[:, kept]
+        return X[[key for name, key in keys.items() if name not in gone]] if gone else X
+
+    def _rng(self) -> np.random.Generator:
+        random = check_random_state(self.random_state)
+        return np.random.default_rng(int(random.randint(np.iinfo(np.int32).max)))
+
+    def _read_labels(self, y: Any, rows: int) -> BoolArray:
+        check_classification_targets(y)
+        labels = np.asarray(y)
+        classes = np.unique(labels)
+        if len(labels) != rows:
+            raise DataError(f"X has {rows} rows but y has {len(labels)} labels; each row needs one")
+        if not rows:
+            raise DataError("the table is empty: X has no rows to rank")
+        if len(classes) != 2:
+            raise DataError(
+                f"y has {len(classes)} classes; ranking tells two apart, so give it two"
+            )
+        positive = classes[1] if self.positive is None else self.positive
+        if positive not in classes:
+            known = ", ".join(repr(as_label(c)) for c in classes)
+            raise InvalidValueError(f"positive={positive!r} is no class of y; known are {known}")
+        self.classes_ = np.array([classes[classes != positive][0], positive], dtype=classes.dtype)
+        return np.asarray(labels == positive)
+
+    def _table(self, X: Any, y: Any) -> PropertyTable:
+        check_whole("max_size", self.max_size, 1)
+        check_whole("limit", self.limit, 1)
+        if self.bins == "supervised" and y is None:
+            raise InvalidValueError("bins='supervised' needs labels; use fit(X, y) or other bins")
+        table = make_properties(
+            X,
+            bins=self.bins,
+            n_bins=self.n_bins,
+            features=self.features,
+            exclude=self.exclude,
+            y=y,
+        )
+        if not len(table):
+            raise DataError(
+                "no attribute has more than one value, or one that pays to cut: there is nothing to contrast"
+            )
+        return table
+
+    def _contrast(
+        self,
+        table: PropertyTable,
+        scores: FloatArray,
+        rng: np.random.Generator,
+        held_out: tuple[Any, BoolArray, Splitting] | None,
+    ) -> None:
+        top, bottom, looks = self.top, self.bottom, 1
+        if self.top == "auto" or self.bottom == "auto":
+            share, self.sizes_ = choose_size(scores, lambda q: self._count(table, scores, q))
+            top, bottom, looks = share, share, len(self.sizes_)
+        ends = find_ends(scores, top, bottom)
+        if len(scores) < FEWEST_ROWS:
+            warnings.warn(_too_few(len(scores), ends), ClearmarginWarning, stacklevel=3)
+        contrast = _packed(table, ends)
+        self.min_leverage_ = self._least_leverage(table, ends, rng)
+        found = self._search(contrast)
+        labels = None
+        if held_out is not None:
+            labels = self._confirm(table, held_out, (top, bottom), rng)
+        tests = n_tests(table, int(self.max_size), looks)
+        self.properties_ = list_properties(
+            table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
+        )
+        self.table_, self.scores_ = table, scores
+        self.top_index_, self.bottom_index_ = ends.top, ends.bottom
+        self.top_ties_, self.bottom_ties_ = ends.top_ties, ends.bottom_ties
+        self.histograms_ = make_histograms(table, ends, self.properties_)
+        rules = (
+            table.rule(items, side)
+            for items, side in zip(self.properties_["items"], self.properties_["side"], strict=True)
+        )
+        self.rules_ = RuleSet(rules, table.space, ["top", "bottom"])
+
+    def _confirm(
+        self,
+        table: PropertyTable,
+        held_out: tuple[Any, BoolArray, Splitting],
+        sizes: tuple[Any, Any],
+        rng: np.random.Generator,
+    ) -> dict[tuple[Items, bool], float] | None:
+        """Find properties on part of the rows, and ask the labels of the others; None where there is none to ask."""
+        X, is_positive, splitting = held_out
+        # A ranking that is not trained anew has seen all labels. Nor can few rows be halved.
+        is_trained = self.estimator is not None and find_trained_part(self.estimator)
+        if self.cv is None or is_trained or len(is_positive) < 2 * FEWEST_ROWS:
+            return None
+        seed = rng if splitting.cv == HALVES else int(rng.integers(np.iinfo(np.int32).max))
+        folds = replace(splitting, seed=seed).folds(X, is_positive)
+        usable = tuple(pair for pair in folds.pairs if len(pair[0]) >= FEWEST_ROWS)
+        self.folds_ = replace(folds, pairs=usable)
+
+        def explore(train: IntArray, test: IntArray) -> tuple[Found, BoolArray, float]:
+            return self._explore(X, is_positive, table, (train, test), sizes)
+
+        labels, areas = held_out_p(table, is_positive, explore, self.folds_)
+        known = areas[np.isfinite(areas)]
+        self.held_out_auc_ = float(known.mean()) if len(known) else float("nan")
+        # Supervised bins have seen all labels: none is left that could confirm anything.
+        return None if self.bins == "supervised" else labels
+
+    def _least_leverage(self, table: PropertyTable, ends: Ends, rng: np.random.Generator) -> float:
+        given = self.min_leverage
+        if given == "shuffled":
+            rows = np.concatenate([ends.top, ends.bottom])
+            masks = table.masks[:, rows]
+
+            def best(in_top: BoolArray) -> float:
+                sides = np.flatnonzero(in_top), np.flatnonzero(~in_top)
+                contrast = Contrast.of(masks, *sides, table.attribute)
+                top = search_best(contrast, 1, int(self.max_size))
+                product = np.abs(contrast.product(top.top, top.bottom)).max(initial=0)
+                return float(product) / len(rows) ** 2
+
+            return shuffled_threshold(best, len(ends.top), len(ends.bottom), random_state=rng).value
+        if not isinstance(given, int | float | np.floating) or not 0 < given <= 0.25:
+            raise InvalidValueError(
+                f"min_leverage must be a number above 0 and at most 0.25, or 'shuffled', not {given!r}"
+            )
+        return float(given)
+
+    def _search(self, contrast: Contrast) -> Found:
+        threshold = least_product(self.min_leverage_, contrast.n_top, contrast.n_bottom)
+        return search_above(contrast, threshold, int(self.max_size), limit=int(self.limit))
+
+    def _count(self, table: PropertyTable, scores: FloatArray, share: float) -> tuple[int, int]:
+        """How many properties there are at a size, and how many of them pass Holm's test."""
+        ends = find_ends(scores, share, share)
+        self.min_leverage_ = 0.08 if self.min_leverage == "shuffled" else float(self.min_leverage)
+        found = self._search(_packed(table, ends))
+        p = fisher(found.top, found.bottom, len(ends.top), len(ends.bottom))
+        tests = n_tests(table, int(self.max_size), len(AUTO_SIZES))
+        return len(found), int((holm(p, tests) <= LEVEL).sum())
+
+    def _explore(
+        self,
+        X: Any,
+        is_positive: BoolArray,
+        table: PropertyTable,
+        split: tuple[IntArray, IntArray],
+        sizes: Any,
+    ) -> tuple[Found, BoolArray, float]:
+        """Rank some of the rows by themselves, find the properties that set their ends apart, and rank the others."""
+        rows, others = split
+        part = _safe_indexing(X, rows)
+        model = fit_ranker(self.estimator, part, is_positive[rows])
+        # A count of rows is one of all rows; half of them have half of it.
+        share = len(rows) / len(is_positive)
+        sizes = [size if isinstance(size, float) else max(1, int(size * share)) for size in sizes]
+        ends = find_ends(rank_scores(model, part), *sizes)
+        inner = Ends(rows[ends.top], rows[ends.bottom], 0, 0)
+        contrast = _packed(table, inner)
+        found = self._search(contrast)
+        auc = float("nan")
+        if len(np.unique(is_positive[others])) == 2:
+            auc = float(
+                roc_auc_score(is_positive[others], rank_scores(model, _safe_indexing(X, others)))
+            )
+        return found, np.asarray(contrast.product(found.top, found.bottom) > 0), auc
+
+    def describe(self, most: int = 20) -> str:
+        """Say what was found, and what the columns mean and do not mean.
+
+        Parameters
+        ----------
+        most : int, default 20
+            Most properties to list.
+
+        Returns
+        -------
+        str
+            Text for people.
+        """
+        return describe_contrast(self, most)
+
+    def plot_leverage(self, *, most: int = 20, ax: Any = None) -> LeverageDisplay:
+        """Draw the properties as bars; see `clearmargin.plot.plot_leverage`."""
+        from clearmargin.rankings.leverage import plot_leverage
+
+        return plot_leverage(self, most=most, ax=ax)
+
+    def plot_histograms(self, *, most: int = 6, axes: Any = None) -> RankHistogramsDisplay:
+        """Draw the values of attributes at both ends; see `clearmargin.plot.plot_rank_histograms`."""
+        from clearmargin.rankings.rank_histograms import plot_rank_histograms
+
+        return plot_rank_histograms(self, most=most, axes=axes)
+
+    def plot_roc(self, *, ax: Any = None) -> RankRocDisplay:
+        """Draw the ROC curve with both ends, where there are labels; see `clearmargin.plot.plot_rank_roc`."""
+        from clearmargin.rankings.rank_roc import plot_rank_roc
+
+        return plot_rank_roc(self, ax=ax)
+
+
+def _too_few(rows: int, ends: Ends) -> str:
+    return (
+        f"the ends of a ranking of {rows} rows are {len(ends.top)} and {len(ends.bottom)} cases: what is found "
+        f"describes these rows, and nothing can be confirmed from fewer than {FEWEST_ROWS}"
+    )
+
+
+def _packed(table: PropertyTable, ends: Ends) -> Contrast:
+    return Contrast.of(table.masks, ends.top, ends.bottom, table.attribute)

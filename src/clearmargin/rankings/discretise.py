@@ -1,0 +1,380 @@
+"""From a table to the properties of its rows: attribute = value, attribute in [low, high), attribute is missing."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.language.printer import Phrases
+from clearmargin.rankings.cuts import entropy_cuts, quantile_cuts, width_cuts
+from clearmargin.rankings.properties import Property, PropertyTable
+from clearmargin.rules.box import Box
+from clearmargin.rules.interval import Interval
+from clearmargin.rules.space import FeatureSpace, nearest_name
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, float_array
+from clearmargin.tables.columns import Column, column_keys, name_row, table_array
+
+__all__ = ["make_properties"]
+
+Edges = Mapping[str, FloatArray]
+
+_KINDS = ("quantile", "width", "supervised")
+# Words in the name of a column of different whole numbers that make it one of identifiers.
+_ID_WORD = re.compile(
+    "ids?|ident(ifier|ification)?|idx|index|key|nr|no|num|number|serial|serie|uuid"
+)
+# Among fewer rows different texts are no sign of identifiers.
+_FEWEST_IDS = 5
+
+
+def make_properties(
+    X: Any,
+    *,
+    bins: str | Mapping[str, Any] = "quantile",
+    n_bins: int = 5,
+    features: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    y: Any = None,
+    max_values: int = 10,
+) -> PropertyTable:
+    """Make the properties of the rows of a table.
+
+    Attributes that name things, and numbers with few different values, give ``attribute = value``; the other numbers
+    are cut into half-open bins, the outer ones without end. A cut is the round number that divides the
+    rows in the same way. Missing values are a property of their own. Each row has exactly one property of each
+    attribute; properties that no row has are left out.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (m, n)
+        The table, all rows of the ranking: bins that are made from its ends alone would depend on the contrast that
+        they are to show.
+    bins : {"quantile", "width", "supervised"} or mapping, default "quantile"
+        Equally full bins, equally wide bins, or bins cut where the classes of `y` change (as many as the
+        criterion of Fayyad and Irani pays for). A mapping gives the inner edges of some attributes by name, taken as
+        they are; the other attributes are cut by quantiles.
+    n_bins : int, default 5
+        How many bins to make, at most; bins that are supervised or given have their own number.
+    features : iterable of str, optional
+        The attributes; by default all columns. Columns of an array are called x0, x1, ...
+    exclude : iterable of str, default ()
+        Columns to leave out: the target, scores, identifiers.
+    y : array-like of shape (m,), optional
+        The labels. A column that is the label itself is refused, since it would explain every ranking.
+    max_values : int, default 10
+        A number with at most so many different values gives ``attribute = value``.
+
+    Returns
+    -------
+    PropertyTable
+        The properties, attribute after attribute, in order of their values, missing last. Its space has the
+        attributes that were used (all columns if X is an array, whose columns are found by position). Columns of
+        identifiers (texts that all differ; whole numbers that all differ and are called id or alike) are
+        skipped with a note, unless `features` or `bins` name them.
+
+    Examples
+    --------
+    >>> table = make_properties([[41, 0.5], [28, 0.5], [57, 1.0]], bins={"x0": [30, 50]})
+    >>> [each.text for each in table.properties]
+    ['x0 < 30', '30 <= x0 < 50', 'x0 >= 50', 'x1 = 0.5', 'x1 = 1']
+    >>> table.masks.astype(int)
+    array([[0, 1, 0],
+           [1, 0, 0],
+           [0, 0, 1],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    if isinstance(bins, str) and bins not in _KINDS:
+        raise InvalidValueError(
+            f"bins must be one of {', '.join(map(repr, _KINDS))} or a mapping from names to edges, "
+            f"not {bins!r}{nearest_name(bins, _KINDS)}"
+        )
+    if not isinstance(bins, str | Mapping):
+        raise InvalidValueError(
+            f"bins must be a text or a mapping from names to edges, not {type(bins).__name__}"
+        )
+    _check_count(n_bins, "n_bins", lowest=2)
+    _check_count(max_values, "max_values", lowest=0)
+    edges = {} if isinstance(bins, str) else {str(k): _as_edges(k, e) for k, e in bins.items()}
+    asked = None if features is None else _as_names(features, "features")
+    rows = _read(X, asked, _as_names(exclude, "exclude"), edges)
+    label = None if y is None else _Label(y, len(rows.values))
+    if label is not None:
+        for j in rows.used:
+            label.refuse(rows.space, j, rows.values[:, j])
+    kind = bins if isinstance(bins, str) else "quantile"
+    return _tabulate(rows, _Binning(kind, n_bins, max_values, edges, label))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A table that was read, the columns that may give properties, and why others may not."""
+
+    space: FeatureSpace
+    values: FloatArray
+    used: tuple[int, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def _choose(known: list[str], asked: list[str] | None, out: list[str], edges: Edges) -> list[str]:
+    """The names of the columns to use, in the order of the table."""
+    for what, names in (("features", asked or []), ("exclude", out), ("bins", edges)):
+        for name in names:
+            if name not in known:
+                raise DataError(
+                    f"{what} names {name!r}, which is no column of X{nearest_name(name, known)}"
+                )
+    chosen = [name for name in known if (asked is None or name in asked) and name not in out]
+    for name in edges:
+        if name not in chosen:
+            raise DataError(
+                f"bins has edges for column {name!r}, which is left out; use the column or drop its edges"
+            )
+    if not chosen:
+        raise DataError("no column of X is left; name fewer in exclude or more in features")
+    return chosen
+
+
+def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Rows:
+    keys = column_keys(X)
+    known = [f"x{j}" for j in range(table_array(X).shape[1])] if keys is None else list(keys)
+    chosen = _choose(known, asked, out, edges)
+    if not len(X):
+        raise DataError("X has no rows; properties are made from the rows of the whole ranking")
+    # What is left out of a data frame is not even looked at: it may hold dates, or nothing.
+    table = X if keys is None else _pick(X, [keys[name] for name in chosen])
+    space = FeatureSpace.from_data(table)
+    values = space.read(table)
+    wanted = {*(asked or ()), *edges}
+    ids: dict[str, str] = {}
+    for j in (space.index(name) for name in chosen if name not in wanted):
+        if (reason := _id_reason(space, j, values[:, j])) is not None:
+            ids[space.names[j]] = reason
+    kept = [space.index(name) for name in chosen if name not in ids]
+    if keys is None:
+        return _Rows(space, values, tuple(kept), tuple(ids.items()))
+    used = tuple(range(len(kept)))
+    return _Rows(_narrow(space, kept), values[:, kept], used, tuple(ids.items()))
+
+
+def _pick(X: Any, keys: list[Any]) -> Any:
+    # polars and pyarrow select columns, pandas indexes them.
+    return X.select(keys) if hasattr(X, "select") else X[keys]
+
+
+def _narrow(space: FeatureSpace, kept: list[int]) -> FeatureSpace:
+    return FeatureSpace(
+        [space.names[j] for j in kept],
+        space.lower[kept],
+        space.upper[kept],
+        space.integer[kept],
+        [space.categories[j] for j in kept],
+    )
+
+
+def _id_reason(space: FeatureSpace, j: int, column: FloatArray) -> str | None:
+    """Why the column is one of identifiers; None if it is not."""
+    known = column[~np.isnan(column)]
+    if len(known) < _FEWEST_IDS or len(np.unique(known)) < len(known):
+        return None
+    hint = "name it in features to use it all the same"
+    if space.categories[j] is not None:
+        return f"looks like an identifier: texts that all differ; {hint}"
+    words = re.split(r"[\W\d_]+|(?<=[a-z])(?=[A-Z])", space.names[j])
+    if space.integer[j] and any(_ID_WORD.fullmatch(word.lower()) for word in words):
+        return f"looks like an identifier: whole numbers that all differ, and its name; {hint}"
+    return None
+
+
+class _Label:
+    """The labels of the rows, to cut by and to find again among the columns."""
+
+    def __init__(self, y: Any, m: int):
+        if np.ndim(y) != 1 or len(y) != m:
+            raise DataError(
+                f"y has shape {np.shape(y)}; one label for each of the {m} rows is needed"
+            )
+        column = Column("y", y)
+        self.kinds = None if column.is_numeric else column.categories
+        self.values = column.numbers() if self.kinds is None else column.codes(self.kinds)
+        missing = np.flatnonzero(np.isnan(self.values))
+        if len(missing):
+            raise DataError(
+                f"y is missing in {name_row(int(missing[0]), y)}; leave such rows out, or do not pass y"
+            )
+        self.distinct, inverse = np.unique(self.values, return_inverse=True)
+        self.classes: IntArray = inverse.astype(np.intp)
+
+    def check_classes(self) -> None:
+        """Make sure that bins can be cut by these labels."""
+        if len(self.distinct) < 2:
+            raise DataError("bins='supervised' needs two classes or more in y, which has only one")
+        if (self.distinct != np.floor(self.distinct)).any():
+            raise DataError(
+                f"bins='supervised' needs classes in y, not measured values such as {self.distinct[0]:g}; "
+                "pass labels, or use bins='quantile'"
+            )
+
+    def refuse(self, space: FeatureSpace, j: int, column: FloatArray) -> None:
+        """Refuse a column that tells the label wherever it is known (in at least half of the rows)."""
+        known = ~np.isnan(column)
+        values, y = column[known], self.values[known]
+        if 2 * len(values) < len(column) or len(np.unique(y)) < 2:
+            return
+        if len(self.distinct) == 2 and len(np.unique(values)) == 2:
+            is_same = np.array_equal(values == values[0], y == y[0])
+        else:
+            is_same = self._equals(space.categories[j], values, y)
+        if is_same:
+            name = space.names[j]
+            raise DataError(
+                f"column {name!r} is the label itself: its values tell y in every row; leave it out with "
+                f"exclude=[{name!r}], or do not pass y if it was really measured"
+            )
+
+    def _equals(self, kinds: Sequence[str] | None, values: FloatArray, y: FloatArray) -> bool:
+        if kinds is None or self.kinds is None:
+            return kinds is self.kinds and np.array_equal(values, y)
+        # The two may list their categories in different orders.
+        position = {kind: code for code, kind in enumerate(self.kinds)}
+        codes = np.array([position.get(kind, -1) for kind in kinds])
+        return np.array_equal(codes[values.astype(np.intp)], y)
+
+
+@dataclass(frozen=True, slots=True)
+class _Binning:
+    """How the values of an attribute become bins."""
+
+    kind: str
+    n_bins: int
+    max_values: int
+    edges: Edges
+    label: _Label | None
+
+    def __post_init__(self) -> None:
+        if self.kind == "supervised":
+            if self.label is None:
+                raise InvalidValueError(
+                    "bins='supervised' cuts by the labels: pass y, or use bins='quantile'"
+                )
+            self.label.check_classes()
+
+    def cuts(self, name: str, values: FloatArray, known: BoolArray, integer: bool) -> FloatArray:
+        if name in self.edges:
+            return self.edges[name]
+        if self.kind == "supervised":
+            assert self.label is not None
+            return entropy_cuts(values, self.label.classes[known], integer=integer)
+        cut = width_cuts if self.kind == "width" else quantile_cuts
+        return cut(values, self.n_bins, integer=integer)
+
+
+def _tabulate(rows: _Rows, binning: _Binning) -> PropertyTable:
+    phrases = Phrases(rows.space)
+    properties: list[Property] = []
+    masks: list[BoolArray] = []
+    constant: list[str] = []
+    skipped = [*rows.skipped]
+    for j in rows.used:
+        name, column = rows.space.names[j], rows.values[:, j]
+        missing = np.isnan(column)
+        codes, boxes = _divide(rows.space, j, column, ~missing, binning)
+        is_whole = boxes[:1] == [None]
+        n = len(rows.space)
+        conditions = [Box.from_intervals({}, n, known=[j]) if b is None else b for b in boxes]
+        if missing.any():
+            codes = np.where(missing, len(boxes), codes)
+            conditions.append(Box.from_intervals({}, n, missing=[j]))
+        if len(conditions) < 2:
+            if missing.all() or (column == column[0]).all():
+                constant.append(name)
+            elif is_whole:
+                skipped.append((name, "no cut of its values tells the classes of y apart"))
+            else:
+                skipped.append((name, "all its values are in one bin; give it other edges"))
+            continue
+        properties += [Property(j, phrases.bound(box, j), box) for box in conditions]
+        masks.append(codes == np.arange(len(conditions))[:, None])
+    return PropertyTable(
+        rows.space,
+        tuple(properties),
+        np.vstack(masks) if masks else np.empty((0, len(rows.values)), dtype=np.bool_),
+        np.array([each.column for each in properties], dtype=np.intp),
+        tuple(constant),
+        tuple(skipped),
+    )
+
+
+def _divide(
+    space: FeatureSpace, j: int, column: FloatArray, known: BoolArray, binning: _Binning
+) -> tuple[IntArray, list[Box | None]]:
+    """Number the values or bins of an attribute that occur; give the number of each known row, and their boxes."""
+    name, n, values = space.names[j], len(space), column[known]
+    if space.categories[j] is not None:
+        if name in binning.edges:
+            raise DataError(f"bins has edges for column {name!r}, which has categories; drop them")
+        kinds = np.unique(values)
+        codes = np.searchsorted(kinds, column)
+        return codes, [Box.from_intervals({}, n, {j: [kind]}) for kind in kinds.tolist()]
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(column))[0])
+        raise DataError(
+            f"column {name!r} is infinite in row {row + 1}; put a number or a missing value there"
+        )
+    distinct = np.unique(values)
+    if name not in binning.edges and len(distinct) <= max(1, binning.max_values):
+        points = [Interval(v, v, closed="both") for v in distinct.tolist()]
+        codes = np.searchsorted(distinct, column)
+        return codes, [Box.from_intervals({j: point}, n) for point in points]
+    cuts = binning.cuts(name, values, known, bool(space.integer[j]))
+    if not len(cuts):
+        return np.zeros(len(column), dtype=np.intp), [None]
+    segment = np.searchsorted(cuts, column, side="right")
+    filled = np.unique(segment[known])
+    ends = [-math.inf, *cuts.tolist(), math.inf]
+    bins = [Interval(ends[k], ends[k + 1]) for k in filled.tolist()]
+    return np.searchsorted(filled, segment), [Box.from_intervals({j: each}, n) for each in bins]
+
+
+def _as_names(names: Iterable[str], what: str) -> list[str]:
+    if isinstance(names, str):
+        raise InvalidValueError(
+            f"{what} must be a list of column names, not the single text {names!r}; use [{names!r}]"
+        )
+    return [str(name) for name in names]
+
+
+def _as_edges(name: object, edges: Any) -> FloatArray:
+    array = float_array(edges, f"the edges of {str(name)!r} in bins")
+    if array.ndim != 1:
+        raise InvalidValueError(
+            f"the edges of {str(name)!r} in bins must be a list of numbers such as [30, 45], not {edges!r}"
+        )
+    wrong = np.flatnonzero(np.diff(array) <= 0)
+    if len(wrong):
+        k = int(wrong[0])
+        raise InvalidValueError(
+            f"the edges of {str(name)!r} in bins must increase, but {array[k + 1]:g} follows {array[k]:g}; "
+            "sort them and name each once"
+        )
+    # The outer bins are open-ended anyway.
+    inner = array[np.isfinite(array)]
+    if not len(inner):
+        raise InvalidValueError(
+            f"the edges of {str(name)!r} in bins need at least one finite number"
+        )
+    return inner
+
+
+def _check_count(value: object, what: str, lowest: int) -> None:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < lowest:
+        raise InvalidValueError(
+            f"{what} must be a whole number of at least {lowest}, not {value!r}"
+        )

@@ -1,0 +1,347 @@
+"""The cheapest change that would change the model's answer to one case, or its rank."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
+from clearmargin.models.score_error import ScoreError
+from clearmargin.rankings.recourse_case import Case, read_case
+from clearmargin.rankings.recourse_milp import Moves, cheapest_change, smallest_shortfall
+from clearmargin.rankings.recourse_plan import Plan, make_plan
+from clearmargin.rankings.recourse_value import FeatureChange, Rank, Recourse
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import FloatArray, number
+
+__all__ = ["FeatureChange", "Rank", "Recourse", "recourse"]
+
+# How far beyond the boundary a case must go, besides what rounding can do, relative to what its score has to gain:
+# more than the solver's tolerance (1e-9). If the model disagrees all the same, the next one is tried; steps in single
+# precision round to about 1e-7. Nothing beyond rounding is tried last, where all others ask for too much.
+_MARGINS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_TIME_LIMIT = 60.0
+
+
+def recourse(
+    model: Any,
+    x: Any,
+    *,
+    actionable: Any,
+    X: Any = None,
+    costs: Mapping[str, float] | None = None,
+    target: Any = "boundary",
+    n_alternatives: int = 1,
+    bounds: Any = None,
+    time_limit: float = _TIME_LIMIT,
+) -> Recourse:
+    """Find the cheapest change of one case that would change the model's answer, or the rank of the case.
+
+    The optimum is exact (a mixed-integer program), and is checked on the model itself: the changed case is encoded,
+    scored and ranked anew. It says what the model would answer, never what a change causes: which features can be acted
+    on, and to which effect, is for the user to know.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Linear, or a pipeline of affine steps (scalers, encoders of categories, ...) that ends in a linear classifier.
+    x : data frame of one row, mapping from name to value, or array-like of shape (n,)
+        The case, without gaps.
+    actionable : list of names, or mapping from name to what is allowed
+        ``"any"``, ``"increase"``, ``"decrease"``, a tuple ``(low, high)``, or a list of the allowed values or
+        categories. All other features stay as they are. To stay is always allowed, also outside of limits.
+    X : data frame or array-like of shape (m, n), optional
+        Rows that tell the range of each feature, and which ones are whole numbers and stay so; for a rank, the list. A
+        case alone tells that a number is whole if it is an integer in Python or numpy.
+    costs : mapping from name to float, optional
+        Cost of one unit of a number, or of one change of a category. By default the range of a number in X costs 1
+        (without X: the range that is allowed), and another category costs 1.
+    target : "boundary", a class label, ("rank", n) or Rank(n), default "boundary"
+        Cross the boundary of a model of two classes, get a class, or leave the Top n of the list X. The boundary itself
+        is not across. A case leaves the Top n if and only if its score is below the n-th largest score of the *others*;
+        one row of X that is equal to the case is taken for the case itself (`Rank` can say otherwise).
+    n_alternatives : int, default 1
+        How many ways to look for. Each further one, in `alternatives`, leaves alone at least one feature of each
+        earlier one.
+    bounds : mapping from name to (low, high), FeatureSpace, pair (low, high) or Domain, optional
+        Where numbers may go; by default the range in X, and anywhere without X. A FeatureSpace also says which numbers
+        are whole, and a `Domain` which 0/1 columns are the categories of one feature: exactly one of them stays 1.
+    time_limit : float, default 60
+        Seconds that one search for a change may take; when they are over, a `TimeLimitError` says so.
+
+    Returns
+    -------
+    Recourse
+        The changes, or the proof that none is enough.
+
+    Notes
+    -----
+    All is measured from the case: an offset of a column, such as that of a time in seconds, costs no digits. Across
+    means beyond the boundary by what rounding can do and 1e-8 of what the score has to gain, or more if the model,
+    asked about the changed case, does not confirm that; `verified` says whether it did in the end. The program is in
+    `clearmargin.rankings.recourse_milp`.
+
+    See Also
+    --------
+    clearmargin.RuleExtractor.explain : Why a case got its class.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X = pd.DataFrame({"age": [50, 62, 41, 70], "bmi": [22.5, 34.0, 24.5, 35.5]})
+    >>> model = RidgeClassifier().fit(X, ["healthy", "ill", "healthy", "ill"])
+    >>> print(recourse(model, X.iloc[[1]], actionable={"bmi": "decrease"}, X=X))
+    If bmi were 28.2926 instead of 34, this would change the model's answer from ill to healthy
+    (score 0.7976 -> -7.9...e-09, cost 0.439).
+    This is about the model only: what such a change does in the world is not known from data.
+    """
+    if not isinstance(n_alternatives, Integral) or isinstance(n_alternatives, bool):
+        raise InvalidValueError(f"n_alternatives must be a whole number, not {n_alternatives!r}")
+    if n_alternatives < 1:
+        raise InvalidValueError(f"n_alternatives must be at least 1, not {n_alternatives}")
+    case = read_case(model, x, X)
+    plan = make_plan(case, actionable, costs, bounds)
+    goal = _read_goal(case, target, X)
+    start = goal.look({})
+    if start.is_there:
+        return _report(plan, goal, start, ())
+    limit = _read_time_limit(time_limit)
+    first = _solve(plan, goal, start, [], limit)
+    if first is None:
+        return _certificate(plan, goal, start, limit)
+    found = [first]
+    while len(found) < n_alternatives:
+        barred = [[change.feature for change in way.changes] for way in found]
+        further = _solve(plan, goal, start, barred, limit)
+        if further is None:
+            break
+        found.append(further)
+    if not all(way.verified for way in found):
+        warnings.warn(
+            "the model itself did not confirm a change that its planes promise; see verified",
+            UncertifiedWarning,
+            stacklevel=2,
+        )
+    return replace(first, alternatives=tuple(found[1:]))
+
+
+def _read_time_limit(time_limit: Any) -> float:
+    seconds = number(time_limit, "time_limit")
+    if not seconds > 0:
+        raise InvalidValueError(f"time_limit must be a positive number of seconds, not {seconds:g}")
+    return seconds
+
+
+class _Look(NamedTuple):
+    """What the model says of a case."""
+
+    score: float
+    label: Label
+    rank: int | None
+    is_there: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Goal:
+    """Where the case has to go: rows of weights over the encoded columns, each with the gap that it has to gain.
+
+    `rounding` is what rounding, of the score and of changed values, can take away from each row.
+    """
+
+    case: Case
+    target: Label | Rank
+    coef: FloatArray
+    gap: FloatArray
+    rounding: FloatArray
+    others: FloatArray | None = None
+
+    def score(self, changed: Mapping[str, Any]) -> float:
+        """The score of a model of two classes, else the lead of the class aimed at."""
+        if len(self.case.surface.classes) == 2:
+            return self.case.score(changed)
+        shift = self.case.point(changed) - self.case.point()
+        return float((self.coef @ shift - self.gap).min())
+
+    def look(self, changed: Mapping[str, Any]) -> _Look:
+        """Ask the model about the case with some values changed."""
+        score, label = self.score(changed), self.case.label(changed)
+        rank = None if self.others is None else 1 + int((self.others > score).sum())
+        if isinstance(self.target, Rank):
+            return _Look(score, label, rank, rank is not None and rank > self.target.n)
+        return _Look(score, label, rank, label == self.target)
+
+
+def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
+    surface = case.surface
+    if len(surface.classes) > 2 and not surface.is_partition:
+        raise InvalidValueError(
+            f"the model decides between {len(surface.classes)} classes by a vote of pairs, which no set of planes "
+            "describes exactly; use a model with one score for each class, such as OneVsRestClassifier"
+        )
+    if isinstance(target, tuple) and len(target) == 2 and target[0] == "rank":
+        target = Rank(target[1])
+    if isinstance(target, Rank):
+        return _rank_goal(case, target, X)
+    label = _read_label(case, target)
+    k = surface.classes.index(label)
+    point = case.point()
+    guards = surface.guards()[k]
+    signs = [guard.halfspace.sign for guard in guards]
+    errors = [guard.error for guard in guards]
+    return _Goal(
+        case,
+        label,
+        np.array([s * error.coef for s, error in zip(signs, errors, strict=True)]),
+        np.array([-s * error.score(point) for s, error in zip(signs, errors, strict=True)]),
+        np.array([_rounding(error, point) for error in errors]),
+    )
+
+
+def _rounding(error: ScoreError, point: FloatArray) -> float:
+    """What rounding can do to the score of a case and of values near its own, which are rounded as well."""
+    moved = float((np.abs(error.coef) * np.spacing(np.abs(point))).sum())
+    return 2.0 * error.bound(np.abs(point - error.centre)) + 2.0 * moved
+
+
+def _read_label(case: Case, target: Any) -> Label:
+    classes = case.surface.classes
+    if isinstance(target, str) and target == "boundary":
+        if len(classes) > 2:
+            raise InvalidValueError(
+                f"a model of {len(classes)} classes has more than one boundary; name a class: "
+                f"target={classes[0]!r}, for example"
+            )
+        return classes[1 - classes.index(case.label())]
+    try:
+        label = as_label(target)
+    except InvalidValueError:
+        label = str(target)
+    if label not in classes:
+        hint = nearest_name(str(target), map(str, classes))
+        raise InvalidValueError(
+            f"target must be 'boundary', a class, ('rank', n) or Rank(n), not {target!r}{hint}"
+        )
+    return classes[classes.index(label)]
+
+
+def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
+    if X is None:
+        raise InvalidValueError("a rank needs the list that is ranked: pass it as X")
+    if len(case.surface.classes) != 2:
+        raise InvalidValueError(
+            f"a model of {len(case.surface.classes)} classes has no one score to rank by; a rank needs two classes"
+        )
+    others = case.others(X, target.listed)
+    if target.n > len(others):
+        raise InvalidValueError(
+            f"there are {len(others)} others, so that a case is always in the top {target.n}; choose a rank up to "
+            f"{len(others)}"
+        )
+    limit = float(np.sort(others)[len(others) - target.n])
+    point = case.point()
+    (guard,) = case.surface.guards()[1]
+    # The list was scored by the model itself, and so is the case.
+    gap = case.score() - limit
+    rounding = _rounding(guard.error, point) + 4.0 * float(np.spacing(abs(limit)))
+    coef = -guard.halfspace.sign * guard.error.coef
+    return _Goal(case, target, coef[None], np.array([gap]), np.array([rounding]), others)
+
+
+def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange, ...]) -> Recourse:
+    """Change the case, and have the model look at it."""
+    end = goal.look({change.feature: change.after for change in changes}) if changes else start
+    return Recourse(
+        changes,
+        sum((change.cost for change in changes), 0.0),
+        goal.target,
+        start.score,
+        end.score,
+        start.label,
+        end.label,
+        start.rank,
+        end.rank,
+        None if goal.others is None else len(goal.others),
+        verified=end.is_there,
+        allowed=plan.allowed,
+    )
+
+
+def _solve(
+    plan: Plan, goal: _Goal, start: _Look, barred: list[list[str]], time_limit: float
+) -> Recourse | None:
+    """The cheapest way that the model confirms; None if there is none."""
+    moves = _moves(plan, goal)
+    if moves is None:
+        return None
+    size = _size(goal, moves)
+    sets = [[plan.place(name) for name in names] for names in barred]
+    answer: Recourse | None = None
+    for margin in (*_MARGINS, 0.0):
+        if margin == 0.0 and answer is not None:
+            break
+        need = goal.gap + margin * size + goal.rounding
+        amounts = cheapest_change(moves, need, sets, time_limit=time_limit)
+        # The solver's tolerance takes the boundary itself for across.
+        if amounts is None or not (amounts @ moves.gain > goal.gap).all():
+            continue
+        answer = _report(plan, goal, start, plan.changes(amounts))
+        if answer.verified:
+            break
+    return answer
+
+
+def _size(goal: _Goal, moves: Moves) -> FloatArray:
+    """What the tolerances of the solver are relative to: what each row needs, and what whole moves add to it."""
+    whole = np.abs(moves.gain[moves.integer]).max(axis=0, initial=0.0)
+    return np.asarray(np.abs(goal.gap) + whole)
+
+
+def _moves(plan: Plan, goal: _Goal) -> Moves | None:
+    if not plan.steps:
+        return None
+    moves = plan.moves(goal.coef)
+    if len(goal.gap) > 1 and not np.isfinite(moves.most).all():
+        name = plan.steps[int(np.argmin(np.isfinite(moves.most)))].name
+        raise InvalidValueError(
+            f"with more than two classes each feature needs bounds, and {name!r} has none; give X or bounds"
+        )
+    return moves
+
+
+def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Recourse:
+    """The proof that nothing is enough: the best score, and what it lacks."""
+    moves = _moves(plan, goal)
+    missing, changes = float(goal.gap.max()), plan.changes(np.zeros(len(plan.steps)))
+    size = np.abs(goal.gap)
+    if moves is not None:
+        size = _size(goal, moves)
+        missing, amounts = smallest_shortfall(moves, goal.gap, time_limit=time_limit)
+        changes = plan.changes(amounts)
+    best = _report(plan, goal, start, changes)
+    if moves is not None and best.verified and (amounts @ moves.gain > goal.gap).all():
+        # Across by less than what rounding could do, and the model confirms it.
+        return best
+    assert best.score_after is not None
+    gained = abs(best.score_after - best.score_before)
+    expected = float(goal.gap.max()) - missing
+    allowed = _MARGINS[-1] * float(size.max()) + 4.0 * float(goal.rounding.max())
+    agrees = abs(gained - expected) <= allowed
+    return replace(
+        best,
+        changes=(),
+        cost=None,
+        score_after=None,
+        label_after=None,
+        rank_after=None,
+        feasible=False,
+        verified=agrees and not best.verified,
+        best_score=best.score_after,
+        shortfall=missing,
+    )

@@ -1,0 +1,446 @@
+"""What may happen to the features of a case, as the user declares it: directions, limits, options, costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.models.surface import Source
+from clearmargin.rankings.recourse_case import Case
+from clearmargin.rankings.recourse_milp import Moves
+from clearmargin.rankings.recourse_value import FeatureChange
+from clearmargin.rule_base.feature_ranges import read_bounds
+from clearmargin.rules import Domain, FeatureSpace
+from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import FloatArray, number
+from clearmargin.tables.columns import category_name
+
+__all__ = ["Plan", "Step", "make_plan"]
+
+_DIRECTIONS = ("any", "increase", "decrease")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move in the user's words.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    cost : float
+        Cost per unit.
+    least, most : float
+        The amounts that are allowed.
+    integer : bool
+        Whether the amount is a whole number.
+    sign : {1, -1, 0}
+        Whether a number goes up or down by the amount; 0 for an option.
+    value : Any
+        The bound that the number must not pass, or the option.
+    leaves : str, optional
+        The 0/1 column of the category that is given up, where the options of a feature are columns.
+
+    Examples
+    --------
+    >>> Step("age", 1.0, 0.0, 5.0, True, 1, 40.0).after(35, 3.0)
+    38
+    """
+
+    name: str
+    cost: float
+    least: float
+    most: float
+    integer: bool
+    sign: int
+    value: Any
+    leaves: str | None = None
+
+    def after(self, before: Any, amount: float) -> Any:
+        """The new value."""
+        if self.sign == 0:
+            return self.value
+        limit = min if self.sign > 0 else max
+        moved = limit(_at_least(float(before), self.sign, amount), float(self.value))
+        return type(before)(moved) if self.integer and isinstance(before, int) else moved
+
+
+def _at_least(before: float, sign: int, amount: float) -> float:
+    """The first float that is an amount away: one that is nearer would gain too little."""
+    exact = Fraction(before) + sign * Fraction(amount)
+    nearest = float(exact)
+    too_near = nearest < exact if sign > 0 else nearest > exact
+    return math.nextafter(nearest, sign * math.inf) if too_near else nearest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """All moves that are allowed.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    steps : tuple of Step
+        The moves.
+    allowed : tuple of str
+        The features that were declared actionable.
+    groups : tuple of tuple of str
+        Names of 0/1 columns of which exactly one is 1.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin.rankings.recourse_case import read_case
+    >>> X = [[0.0], [1.5], [4.0], [5.0]]
+    >>> case = read_case(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), [4.5], X)
+    >>> [(step.sign, step.most) for step in make_plan(case, ["x0"], None, None).steps]
+    [(1, 0.5), (-1, 4.5)]
+    """
+
+    case: Case
+    steps: tuple[Step, ...]
+    allowed: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    def place(self, name: str) -> int:
+        """The position of a feature; the columns of a group are one feature, at the place of the first of them."""
+        group = next((columns for columns in self.groups if name in columns), (name,))
+        return self.case.space.index(group[0])
+
+    def moves(self, coef: FloatArray) -> Moves:
+        """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`."""
+        place = {source: k for k, source in enumerate(self.case.surface.sources)}
+        # A feature that the model drops, and a category that it does not know, have no column.
+        weights = np.column_stack([coef, np.zeros(len(coef))])
+        entries = []
+        for step in self.steps:
+            j = self.case.space.index(step.name)
+            kinds, before = self.case.space.categories[j], self.case.values[step.name]
+            if kinds is None:
+                amount = step.sign or float(step.value) - float(before)
+                gain = weights[:, place.get(Source(j, None), -1)] * amount
+                if step.leaves is not None:
+                    old = self.case.space.index(step.leaves)
+                    gain = gain - weights[:, place.get(Source(old, None), -1)]
+            else:
+                code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(kinds)}
+                old, new = (code.get(category_name(v), -1) for v in (before, step.value))
+                gain = weights[:, new] - weights[:, old]
+            own = self.place(step.name)
+            entries.append((own, gain, step.cost, step.least, step.most, step.integer))
+        return Moves.of(entries)
+
+    def changes(self, amounts: FloatArray) -> tuple[FeatureChange, ...]:
+        """What amounts of the moves come to."""
+        made = []
+        for step, amount in zip(self.steps, amounts.tolist(), strict=True):
+            before = self.case.values[step.name]
+            after = step.after(before, amount) if amount > 0 else before
+            if after != before:
+                made.append(FeatureChange(step.name, before, after, step.cost * amount))
+                if step.leaves is not None:
+                    left = self.case.values[step.leaves]
+                    made.append(FeatureChange(step.leaves, left, type(left)(0), 0.0))
+        return tuple(made)
+
+
+def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
+    """Read what may change, within which bounds and at what cost.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    actionable, costs, bounds
+        As in `recourse`.
+
+    Returns
+    -------
+    Plan
+        The moves.
+    """
+    wishes = _read_actionable(actionable, case.space)
+    prices = _read_costs(costs, case.space)
+    space, declared = _read_bounds(bounds, case.space)
+    groups = _read_columns_of_groups(bounds, case)
+    steps: list[Step] = []
+    for columns in groups:
+        steps += _group_steps(case, columns, wishes, prices)
+    grouped = {name for columns in groups for name in columns}
+    for name, wish in wishes.items():
+        if name in grouped:
+            continue
+        j = space.index(name)
+        if space.categories[j] is not None:
+            steps += _category_steps(case, name, wish, prices.get(name, 1.0))
+            continue
+        before = float(case.values[name])
+        whole = bool(space.integer[j]) and before.is_integer()
+        if isinstance(wish, list | set | frozenset | np.ndarray):
+            values = [_allowed_number(value, name, whole) for value in wish]
+            ends = (min([*values, before]), max([*values, before]))
+            price = prices.get(name) or _default_cost(case.space, j, *ends)
+            steps += _value_steps(case, name, values, price)
+            continue
+        given = (float(space.lower[j]), float(space.upper[j]))
+        low, high = _limits(name, wish, before, given, (bool(declared[0][j]), bool(declared[1][j])))
+        price = prices.get(name) or _default_cost(case.space, j, low, high)
+        steps += _number_steps(name, before, low, high, whole, price)
+    return Plan(case, tuple(steps), tuple(wishes), groups)
+
+
+def _read_actionable(actionable: Any, space: FeatureSpace) -> dict[str, Any]:
+    if isinstance(actionable, str) or not isinstance(actionable, Iterable):
+        raise InvalidValueError(
+            f"actionable must be a list of names or a mapping from names to what is allowed, not {actionable!r}"
+        )
+    wishes = (
+        dict(actionable) if isinstance(actionable, Mapping) else dict.fromkeys(actionable, "any")
+    )
+    if not wishes:
+        raise InvalidValueError("nothing is actionable; name at least one feature that may change")
+    _check_names(wishes, space, "actionable names")
+    return wishes
+
+
+def _check_names(names: Iterable[Any], space: FeatureSpace, what: str) -> None:
+    for name in names:
+        if name not in space.names:
+            hint = nearest_name(str(name), space.names)
+            raise InvalidValueError(f"{what} unknown feature {name!r}{hint}")
+
+
+def _read_costs(costs: Any, space: FeatureSpace) -> dict[str, float]:
+    if costs is None:
+        return {}
+    if not isinstance(costs, Mapping):
+        raise InvalidValueError(f"costs must map names to costs, not be {type(costs).__name__}")
+    _check_names(costs, space, "costs name")
+    prices = {name: number(cost, f"the cost of {name!r}") for name, cost in costs.items()}
+    for name, cost in prices.items():
+        if not 0 < cost < math.inf:
+            raise InvalidValueError(
+                f"the cost of {name!r} must be positive and finite, not {cost:g}; "
+                "to keep a feature as it is, leave it out of actionable"
+            )
+    return prices
+
+
+def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
+    """Ranges, and which of their lower and upper ends are declared."""
+    if bounds is None:
+        nothing = np.zeros(len(known), dtype=np.bool_)
+        return known, (nothing, nothing)
+    if isinstance(bounds, Domain):
+        return _read_domain(bounds, known)
+    if isinstance(bounds, Mapping):
+        _check_names(bounds, known, "bounds name")
+        for name in bounds:
+            if known.categories[known.index(name)] is not None:
+                raise InvalidValueError(
+                    f"{name!r} names categories and has no bounds; list what is allowed: "
+                    f"actionable={{{name!r}: [...]}}"
+                )
+    space, declared = read_bounds(bounds, known)
+    ends = (declared[0], declared[1])
+    if not isinstance(bounds, FeatureSpace):
+        return space, ends
+    integer = [bounds.integer[bounds.index(name)] for name in space.names]
+    return FeatureSpace(space.names, space.lower, space.upper, integer, space.categories), ends
+
+
+def _read_domain(domain: Domain, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
+    """The ranges of a domain; what it does not know is as the list or the case tells."""
+    _check_names(domain.space.names, known, "the domain names")
+    lower, upper, integer = known.lower.copy(), known.upper.copy(), known.integer.copy()
+    low, high = np.zeros((2, len(known)), dtype=np.bool_)
+    for k, name in enumerate(domain.space.names):
+        j = known.index(name)
+        if known.categories[j] is not None:
+            continue
+        low[j], high[j] = domain.lower_declared[k], domain.upper_declared[k]
+        integer[j] = domain.space.integer[k]
+        if np.isfinite(domain.space.lower[k]):
+            lower[j] = domain.space.lower[k]
+        if np.isfinite(domain.space.upper[k]):
+            upper[j] = domain.space.upper[k]
+    return FeatureSpace(known.names, lower, upper, integer, known.categories), (low, high)
+
+
+def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], ...]:
+    """The names of the 0/1 columns of each categorical feature of a domain, after looking at those of the case."""
+    if not isinstance(bounds, Domain):
+        return ()
+    found = []
+    for group in bounds.groups:
+        columns = tuple(bounds.space.names[k] for k in group.columns)
+        values = [float(case.values[name]) for name in columns]
+        if sorted(values) != [0.0] * (len(values) - 1) + [1.0]:
+            listed = ", ".join(f"{n} = {v:g}" for n, v in zip(columns, values, strict=True))
+            raise DataError(
+                f"exactly one column of {group.feature!r} must be 1 and the others 0, but the case has {listed}; "
+                "correct the case, or leave the group out of the domain"
+            )
+        found.append(columns)
+    return tuple(found)
+
+
+def _group_steps(
+    case: Case, columns: tuple[str, ...], wishes: Mapping[str, Any], prices: Mapping[str, float]
+) -> list[Step]:
+    """To take another category: its column becomes 1, and the one that was 1 becomes 0."""
+    listed = [name for name in columns if name in wishes]
+    own = next(name for name in columns if float(case.values[name]) == 1.0)
+    if not listed:
+        return []
+    for name in listed:
+        if not (isinstance(wishes[name], str) and wishes[name] == "any"):
+            raise InvalidValueError(
+                f"{name!r} is a category in a 0/1 column, which is taken or given up; allow 'any', not {wishes[name]!r}"
+            )
+    if own not in listed or len(listed) < 2:
+        others = ", ".join(repr(name) for name in columns if name not in listed)
+        raise InvalidValueError(
+            f"exactly one of {', '.join(columns)} is 1, now {own!r}: one can be taken only if {own!r} may be given up; "
+            f"make {others} actionable as well"
+        )
+    return [
+        Step(
+            name,
+            prices.get(name, 1.0),
+            1.0,
+            1.0,
+            True,
+            0,
+            type(case.values[name])(1),
+            leaves=own,
+        )
+        for name in listed
+        if name != own
+    ]
+
+
+def _limits(
+    name: str,
+    wish: Any,
+    before: float,
+    given: tuple[float, float],
+    is_declared: tuple[bool, bool],
+) -> tuple[float, float]:
+    """The values that a number may take, besides staying where it is."""
+    if isinstance(wish, tuple) and len(wish) == 2:
+        low, high = (number(end, f"the limits of {name!r}") for end in wish)
+        low = max(low, given[0]) if is_declared[0] else low
+        high = min(high, given[1]) if is_declared[1] else high
+        if low > high:
+            raise InvalidValueError(
+                f"the limits of {name!r} leave nothing: from {low:g} to {high:g}"
+            )
+        return low, high
+    if not isinstance(wish, str) or wish not in _DIRECTIONS:
+        hint = nearest_name(wish, _DIRECTIONS) if isinstance(wish, str) else ""
+        raise InvalidValueError(
+            f"what is allowed for {name!r} must be 'any', 'increase', 'decrease', a pair (low, high) or a list of "
+            f"values, not {wish!r}{hint}"
+        )
+    # What was declared is a limit; what was seen in the data only says how far it goes.
+    low = given[0] if is_declared[0] else min(given[0], before)
+    high = given[1] if is_declared[1] else max(given[1], before)
+    if wish == "increase":
+        low = max(low, before)
+    if wish == "decrease":
+        high = min(high, before)
+    return low, high
+
+
+def _default_cost(space: FeatureSpace, j: int, low: float, high: float) -> float:
+    """The whole range costs 1: that seen in the data, else that which is allowed."""
+    for width in (space.upper[j] - space.lower[j], high - low):
+        if 0 < width < math.inf:
+            return 1.0 / float(width)
+    if low == high:
+        return 1.0  # there is nowhere to go
+    raise InvalidValueError(
+        f"nothing says how much a change of {space.names[j]!r} costs: give X, whose range is the unit, or bounds, or "
+        f"costs={{{space.names[j]!r}: ...}}"
+    )
+
+
+def _number_steps(
+    name: str, before: float, low: float, high: float, whole: bool, price: float
+) -> list[Step]:
+    if whole:
+        low, high = _inwards(low, high)
+    steps = []
+    if high > before:
+        steps.append(Step(name, price, max(0.0, low - before), high - before, whole, 1, high))
+    if low < before:
+        steps.append(Step(name, price, max(0.0, before - high), before - low, whole, -1, low))
+    return [step for step in steps if step.least <= step.most]
+
+
+def _inwards(low: float, high: float) -> tuple[float, float]:
+    return (
+        math.ceil(low) if math.isfinite(low) else low,
+        math.floor(high) if math.isfinite(high) else high,
+    )
+
+
+def _allowed_number(value: Any, name: str, whole: bool) -> float:
+    x = number(value, f"an allowed value of {name!r}")
+    if not math.isfinite(x) or (whole and not x.is_integer()):
+        kind = "a whole number" if whole else "finite"
+        raise InvalidValueError(f"an allowed value of {name!r} must be {kind}, not {value!r}")
+    return x
+
+
+def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -> list[Step]:
+    before = case.values[name]
+    is_whole = isinstance(before, int)
+    return [
+        Step(
+            name,
+            price * abs(value - float(before)),
+            1.0,
+            1.0,
+            True,
+            0,
+            type(before)(value) if is_whole and value.is_integer() else value,
+        )
+        for value in dict.fromkeys(values)
+        if value != float(before)
+    ]
+
+
+def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step]:
+    kinds = case.kinds[name]
+    if isinstance(wish, str):
+        if wish != "any":
+            raise InvalidValueError(
+                f"{name!r} names categories, which have no order; allow 'any' or a list of categories, not {wish!r}"
+            )
+        wanted = list(kinds)
+    elif isinstance(wish, Iterable):
+        wanted = [category_name(value) for value in wish]
+    else:
+        raise InvalidValueError(
+            f"{name!r} names categories; allow 'any' or a list of them, not {wish!r}"
+        )
+    for kind in wanted:
+        if kind not in kinds:
+            raise InvalidValueError(
+                f"{kind!r} is no category of {name!r} that the model knows{nearest_name(kind, kinds)}"
+            )
+    own = category_name(case.values[name])
+    return [
+        Step(name, price, 1.0, 1.0, True, 0, kinds[kind])
+        for kind in dict.fromkeys(wanted)
+        if kind != own
+    ]

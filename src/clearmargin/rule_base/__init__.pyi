@@ -1,0 +1,5 @@
+from .explanation import (
+    Explanation as Explanation,
+)
+
+__all__ = ["Explanation"]

@@ -1,0 +1,214 @@
+"""Boxes people can read: whole numbers, few digits, no condition that says nothing.
+
+Every step makes a box smaller or leaves out a bound that cannot matter, so what was on one side of a plane stays there
+and what was disjoint stays disjoint. The points that a box covers stay covered.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from clearmargin.rules import Box, Interval
+from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.space import FeatureSpace
+from clearmargin.rules.value import BoolArray, FloatArray
+
+__all__ = ["merge_neighbours", "shorten_bounds", "simplify_box", "without_idle_ends"]
+
+# Bounds are rounded to about one hundredth of the range of their feature.
+_STEPS = 100.0
+_MOST_DIGITS = 17
+
+Ends = tuple[BoolArray, BoolArray]
+
+
+def simplify_box(box: Box, columns: FeatureSpace, points: FloatArray, needed: Ends) -> Box:
+    """Make a box easier to read without losing a point or its soundness.
+
+    Parameters
+    ----------
+    box : Box
+        A sound box, with finite bounds where it ends with the domain.
+    columns : FeatureSpace
+        Range of each column (the domain), and whether it takes whole numbers.
+    points : ndarray of shape (p, n)
+        The points that the box covers.
+    needed : pair of ndarray of bool of shape (n,)
+        The lower and the upper ends of the domain that have to be said; see `needed_ends`.
+
+    Returns
+    -------
+    Box
+        A simpler box that covers the same points.
+    """
+    return without_idle_ends(shorten_bounds(box, columns, points), columns, needed)
+
+
+def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
+    """Move bounds inwards to whole numbers, which then belong to the box, or to numbers of few digits.
+
+    Parameters
+    ----------
+    box, columns, points
+        As for `simplify_box`.
+
+    Returns
+    -------
+    Box
+        A part of the box that covers the same points.
+    """
+    whole = columns.integer
+    up = np.where(box.lower_closed, np.ceil(box.lower), np.floor(box.lower) + 1.0)
+    down = np.where(box.upper_closed, np.floor(box.upper), np.ceil(box.upper) - 1.0)
+    lower, upper = np.where(whole, up, box.lower), np.where(whole, down, box.upper)
+    if len(points):
+        innermost, outermost = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+        decimals = _decimals(columns)
+        for j in np.flatnonzero(~whole & np.isfinite(lower) & (lower != columns.lower)).tolist():
+            fits = partial(operator.ge, innermost[j])
+            lower[j] = _fewest_decimals(float(lower[j]), decimals[j], round_up, fits)
+        for j in np.flatnonzero(~whole & np.isfinite(upper) & (upper != columns.upper)).tolist():
+            fits = partial(operator.le, outermost[j])
+            upper[j] = _fewest_decimals(float(upper[j]), decimals[j], round_down, fits)
+    # A bound that moved lies strictly inside.
+    return Box(
+        lower,
+        upper,
+        box.lower_closed | whole | (lower != box.lower),
+        box.upper_closed | whole | (upper != box.upper),
+    )
+
+
+def _decimals(columns: FeatureSpace) -> list[int]:
+    """A sensible number of decimals for each column."""
+    with np.errstate(over="ignore"):  # ends so far apart that no decimals matter
+        reaches = (columns.upper - columns.lower).tolist()
+    return [
+        -math.floor(math.log10(reach / _STEPS)) if 0 < reach < math.inf else 3 for reach in reaches
+    ]
+
+
+def _fewest_decimals(
+    x: float,
+    decimals: int,
+    rounding: Callable[[float, int], float],
+    fits: Callable[[float], bool],
+) -> float:
+    before_point = math.floor(math.log10(abs(x))) + 1 if x else 1
+    for digits in range(max(1, before_point + decimals), _MOST_DIGITS):
+        candidate = rounding(x, digits)
+        if fits(candidate):
+            return candidate
+    return x
+
+
+def without_idle_ends(box: Box, columns: FeatureSpace, needed: Ends) -> Box:
+    """Leave out bounds at the ends of the domain that no proof needs.
+
+    Parameters
+    ----------
+    box, columns, needed
+        As for `simplify_box`.
+
+    Returns
+    -------
+    Box
+        The same within the domain.
+    """
+    # An open bound at the end excludes the end itself and may keep two boxes apart.
+    at_low = (box.lower < columns.lower) | ((box.lower == columns.lower) & box.lower_closed)
+    at_high = (box.upper > columns.upper) | ((box.upper == columns.upper) & box.upper_closed)
+    return Box(
+        np.where(at_low & ~needed[0], -math.inf, box.lower),
+        np.where(at_high & ~needed[1], math.inf, box.upper),
+        box.lower_closed,
+        box.upper_closed,
+    )
+
+
+def _replace(box: Box, j: int, interval: Interval) -> Box:
+    lower, upper = box.lower.copy(), box.upper.copy()
+    lower_closed, upper_closed = box.lower_closed.copy(), box.upper_closed.copy()
+    lower[j], upper[j] = interval.low, interval.high
+    lower_closed[j], upper_closed[j] = interval.low_closed, interval.high_closed
+    return Box(lower, upper, lower_closed, upper_closed, box.sets)
+
+
+def merge_neighbours(boxes: list[Box], columns: FeatureSpace) -> list[tuple[Box, list[int]]]:
+    """Join boxes that differ in one feature only and are neighbours there.
+
+    Parameters
+    ----------
+    boxes : list of Box
+        Disjoint boxes.
+    columns : FeatureSpace
+        Which columns take whole numbers: there 3 and 4 are neighbours.
+
+    Returns
+    -------
+    list of (Box, list of int)
+        The joined boxes, and for each the positions of those it was made of.
+    """
+    merged = [(box, [k]) for k, box in enumerate(boxes)]
+    faces = np.array([_faces(box) for box in boxes])
+    at = 0
+    while at < len(merged):
+        # Earlier boxes have met all others, so that one of them is found only by a box that grew.
+        found = _first_union(merged, faces, at, columns)
+        if found is None:
+            at += 1
+            continue
+        union, other = found
+        at, gone = min(at, other), max(at, other)
+        merged[at] = (union, merged[at][1] + merged[gone][1])
+        faces[at] = _faces(union)
+        del merged[gone]
+        faces = np.delete(faces, gone, axis=0)
+    return merged
+
+
+def _faces(box: Box) -> FloatArray:
+    return np.array([box.lower, box.upper, box.lower_closed, box.upper_closed])
+
+
+def _first_union(
+    merged: list[tuple[Box, list[int]]], faces: FloatArray, at: int, columns: FeatureSpace
+) -> tuple[Box, int] | None:
+    """The union of a box and the first other one with which it makes a box."""
+    # Most boxes differ in more than one feature, which is seen for all of them at once.
+    differing = (faces != faces[at]).any(axis=1).sum(axis=1)
+    for other in np.flatnonzero(differing == 1).tolist():
+        union = _union(merged[at][0], merged[other][0], columns)
+        if union is not None:
+            return union, other
+    return None
+
+
+def _union(a: Box, b: Box, columns: FeatureSpace) -> Box | None:
+    """The union of two boxes, if it is a box."""
+    differs = (
+        (a.lower != b.lower)
+        | (a.upper != b.upper)
+        | (a.lower_closed != b.lower_closed)
+        | (a.upper_closed != b.upper_closed)
+    )
+    places = np.flatnonzero(differs)
+    if len(places) != 1 or a.sets != b.sets:
+        return None
+    j = int(places[0])
+    left, right = sorted((a.interval(j), b.interval(j)), key=lambda i: (i.low, i.high))
+    touching = left.high == right.low and left.high_closed != right.low_closed
+    consecutive = (
+        bool(columns.integer[j])
+        and left.closed == "both" == right.closed
+        and left.high + 1 == right.low
+    )
+    if not (touching or consecutive):
+        return None
+    joined = Interval.from_flags(left.low, right.high, left.low_closed, right.high_closed)
+    return _replace(a, j, joined)

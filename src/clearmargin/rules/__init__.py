@@ -1,0 +1,9 @@
+"""Values: intervals, boxes, polyhedra, hyperplanes, feature spaces, domains, rules and rule sets.
+
+Read `rule.py` and `ruleset.py` first: a rule is *region => class*, and everything in the package makes, proves, applies
+or prints rules. Exact arithmetic is in `sign.py` and `summation.py`, the JSON form in `document.py`.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,565 @@
+"""What can be: the ranges of features, whole numbers, and exactly one category of each categorical feature.
+
+A proof, a worst case or a witness is about cases that can exist. A box alone holds others as well: a customer with
+three purposes at once, 2.5 children, an age of 25 where the rule says ``age < 25``. A `Domain` holds the possible
+cases, and finds the lowest and the highest value of a linear function over those of them that lie in a box. Columns are
+independent of each other but for the groups of 0/1 columns, and groups of each other, so that both are closed forms;
+they are evaluated in fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.box import Box
+from clearmargin.rules.extreme import Corner, Extreme
+from clearmargin.rules.hyperplane import HalfSpace
+from clearmargin.rules.one_hot import Groups, OneHot, check_members, read_groups
+from clearmargin.rules.points import as_points, is_point
+from clearmargin.rules.polyhedron import Polyhedron
+from clearmargin.rules.space import FeatureSpace
+from clearmargin.rules.value import BoolArray, FloatArray, Value, bool_array, float_array
+
+__all__ = ["Domain"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Domain(Value):
+    """The cases that can exist: ranges, whole numbers, and exactly one category of each categorical feature.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        The columns, with their ranges and which of them hold whole numbers. A column with categories holds their codes.
+    lower_declared, upper_declared : array-like of bool of shape (n,) or bool, default False
+        Which ends of the ranges somebody declared; the others were only seen in data, and a case beyond them can exist.
+    groups : iterable of OneHot, or mapping from feature to mapping from category to column, default ()
+        Columns of which exactly one is 1 and the others 0, as an encoder makes them or as they are declared. They are
+        never guessed: two 0/1 columns may well be two independent facts. A column is given by name or position.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+        The columns; those of groups are whole numbers from 0 to 1, which counts as declared.
+    lower_declared, upper_declared : ndarray of bool of shape (n,)
+        Which ends are declared; an infinite end is none.
+    groups : tuple of OneHot
+        The groups.
+
+    Examples
+    --------
+    A loan for one of three purposes. Over a box, the lowest value of 5 * car + 6 * tv + 7 * other is 0. One of the
+    purposes is always there, so that the true minimum is 5:
+
+    >>> space = FeatureSpace(["age", "car", "tv", "other"], [18, 0, 0, 0], [80, 1, 1, 1], integer=True)
+    >>> purpose = {"car": "car", "tv": "tv", "other": "other"}
+    >>> domain = Domain(space, groups={"purpose": purpose})
+    >>> lowest = domain.minimum([0, 5, 6, 7])
+    >>> lowest.value, domain.name_values(lowest.point)
+    (Fraction(5, 1), {'age': 18.0, 'purpose': 'car'})
+    >>> domain.contains([[30, 1, 0, 0], [30, 1, 1, 0], [30.5, 1, 0, 0]])
+    array([ True, False, False])
+    """
+
+    space: FeatureSpace
+    lower_declared: BoolArray
+    upper_declared: BoolArray
+    groups: tuple[OneHot, ...]
+
+    def __init__(
+        self,
+        space: FeatureSpace,
+        lower_declared: ArrayLike = False,
+        upper_declared: ArrayLike = False,
+        groups: Groups = (),
+    ):
+        shape = (len(space),)
+        found = tuple(read_groups(groups, space))
+        members = [j for group in found for j in group.columns]
+        lower, upper, integer = space.lower.copy(), space.upper.copy(), space.integer.copy()
+        check_members(members, space)
+        lower[members], upper[members], integer[members] = 0.0, 1.0, True
+        low = bool_array(lower_declared, "lower_declared", shape=shape) & np.isfinite(lower)
+        high = bool_array(upper_declared, "upper_declared", shape=shape) & np.isfinite(upper)
+        low[members] = high[members] = True
+        for flags in (low, high):
+            flags.setflags(write=False)
+        self._set(
+            space=FeatureSpace(space.names, lower, upper, integer, space.categories, space.units),
+            lower_declared=low,
+            upper_declared=high,
+            groups=found,
+        )
+
+    @classmethod
+    def from_space(cls, space: FeatureSpace, *, declared: bool = True) -> Domain:
+        """Take the ranges of a space, all of them declared or all of them only seen.
+
+        Examples
+        --------
+        >>> Domain.from_space(FeatureSpace(["age"], [0.0], [120.0])).implies(Box([-1.0], [130.0]))
+        True
+        """
+        return cls(space, declared, declared)
+
+    @classmethod
+    def from_data(cls, X: Any) -> Domain:
+        """Take the ranges seen in a table, which declare nothing.
+
+        Examples
+        --------
+        >>> domain = Domain.from_data([[20.0], [64.0]])
+        >>> domain.implies(Box([18.0], [65.0])), domain.implies(Box([18.0], [65.0]), seen=True)
+        (False, True)
+        """
+        return cls.from_space(FeatureSpace.from_data(X), declared=False)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.space)
+
+    def box(self, *, seen: bool = False) -> Box:
+        """The smallest box that holds all possible cases.
+
+        Parameters
+        ----------
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        Box
+            Infinite where nothing is declared.
+
+        Examples
+        --------
+        >>> space = FeatureSpace(["age", "bmi"], [18.0, 17.2], [80.0, 44.9], integer=[True, False])
+        >>> Domain(space, lower_declared=[True, False]).box()
+        Box({0: [18, inf]}, n_features=2)
+        """
+        return self.tighten(Box.unbounded(self.n_features), seen=seen)
+
+    def tighten(self, box: Box, *, seen: bool = False) -> Box:
+        """Find the smallest box that holds the possible cases of a box: ends at values that a feature can have.
+
+        Parameters
+        ----------
+        box : Box
+            Over the same columns.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        Box
+            Empty where no case of the box is possible.
+
+        Examples
+        --------
+        >>> domain = Domain(FeatureSpace(["size"], [1.0], [10.0], integer=True))
+        >>> domain.tighten(Box([-np.inf], [2.5])), domain.tighten(Box([-np.inf], [2.5]), seen=True)
+        (Box({0: [-inf, 2]}, n_features=1), Box({0: [1, 2]}, n_features=1))
+        """
+        return self.round_to_values(box.intersect(self._limits(seen)))
+
+    def round_to_values(self, box: Box) -> Box:
+        """Move the ends of a box to values that a feature can have, without limits of their own.
+
+        Parameters
+        ----------
+        box : Box
+            Over the same columns.
+
+        Returns
+        -------
+        Box
+            The same possible cases: ``<= 2.5`` and ``< 3`` become ``<= 2`` for whole numbers, and a 0/1 column of a
+            group is fixed where the others leave it no choice.
+
+        Examples
+        --------
+        >>> domain = Domain(FeatureSpace(["size"], integer=True))
+        >>> domain.round_to_values(Box([0.5], [3.0], upper_closed=False))
+        Box({0: [1, 2]}, n_features=1)
+        """
+        self._check_width(box.n_features)
+        lower, upper = box.lower.copy(), box.upper.copy()
+        lower_closed, upper_closed = box.lower_closed.copy(), box.upper_closed.copy()
+        whole = np.flatnonzero(self.space.integer)
+        lower[whole] = _first_whole(lower[whole], lower_closed[whole])
+        upper[whole] = -_first_whole(-upper[whole], upper_closed[whole])
+        lower_closed[whole] = upper_closed[whole] = True
+        for group in self.groups:
+            columns = list(group.columns)
+            allowed = _allowed(lower[columns], upper[columns])
+            lower[columns] = allowed & (allowed.sum() == 1)
+            upper[columns] = allowed
+            if not allowed.any():
+                lower[columns] = 1.0  # no category is left: the box is empty
+        return Box(lower, upper, lower_closed, upper_closed, box.sets, box.missing, box.known)
+
+    def is_possible(self, box: Box, *, seen: bool = False) -> bool:
+        """Whether a box holds any possible case.
+
+        Examples
+        --------
+        >>> Domain(FeatureSpace(["children"], integer=True)).is_possible(Box([1.2], [1.8]))
+        False
+        """
+        return not self.tighten(box, seen=seen).is_empty
+
+    def contains(self, X: ArrayLike, *, seen: bool = False) -> BoolArray:
+        """Tell for each row of X whether it is a possible case; a row with a missing value is none.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            Rows of numbers; a column with categories holds their codes.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        ndarray of bool of shape (m,)
+            One answer for each row.
+        """
+        points = as_points(X, self.n_features)
+        inside = is_point(points) & self._limits(seen).contains(points)
+        with np.errstate(invalid="ignore"):
+            for j in np.flatnonzero(self.space.integer):
+                inside &= points[:, j] == np.floor(points[:, j])
+            for group in self.groups:
+                inside &= points[:, list(group.columns)].sum(axis=1) == 1.0
+        return inside
+
+    def minimum(
+        self,
+        coef: ArrayLike,
+        intercept: float = 0.0,
+        *,
+        within: Box | None = None,
+        seen: bool = False,
+        near: ArrayLike = 0.0,
+    ) -> Extreme | None:
+        """Find the lowest value of coef.x + intercept over the possible cases of a box, exactly.
+
+        Parameters
+        ----------
+        coef : array-like of shape (n,)
+            Weights; 0 on a column of category codes.
+        intercept : float, default 0.0
+            Constant term.
+        within : Box, optional
+            The box; by default all possible cases.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+        near : array-like of shape (n,) or float, default 0.0
+            Values for the columns without weight, as near as ranges and box allow: the medians, or those of a case.
+
+        Returns
+        -------
+        Extreme or None
+            None where no case is possible.
+
+        Examples
+        --------
+        An open bound is not attained, and the witness lies strictly inside:
+
+        >>> domain = Domain(FeatureSpace(["x"], [0.0], [40.0]), True, True)
+        >>> lowest = domain.minimum([-1.0], 20.0, within=Box([0.0], [25.0], upper_closed=False))
+        >>> lowest.value, lowest.is_attained, lowest.point
+        (Fraction(-5, 1), False, array([24.98]))
+        """
+        weights = float_array(coef, "the weights", shape=(self.n_features,))
+        if any(weights[j] for j, kinds in enumerate(self.space.categories) if kinds is not None):
+            raise InvalidValueError(
+                "a weight on a category code has no meaning; encode categories as 0/1 columns first"
+            )
+        asked = Box.unbounded(self.n_features) if within is None else within
+        if asked.missing:
+            name = self.space.names[asked.missing[0]]
+            raise InvalidValueError(
+                f"the box asks for cases in which {name!r} is missing, and a linear function has no value there; ask "
+                "about a box of values"
+            )
+        box = self.tighten(asked, seen=seen)
+        if box.is_empty:
+            return None
+        return Corner(self.space, self.groups, box, weights, float(intercept)).lowest(
+            float_array(near, "near", shape=(self.n_features,))
+        )
+
+    def maximum(
+        self,
+        coef: ArrayLike,
+        intercept: float = 0.0,
+        *,
+        within: Box | None = None,
+        seen: bool = False,
+        near: ArrayLike = 0.0,
+    ) -> Extreme | None:
+        """Find the highest value of coef.x + intercept over the possible cases of a box, exactly.
+
+        Parameters
+        ----------
+        coef, intercept, within, seen, near
+            As for `minimum`.
+
+        Returns
+        -------
+        Extreme or None
+            None where no case is possible.
+
+        Examples
+        --------
+        >>> Domain(FeatureSpace(["x"], integer=True)).maximum([2.0], within=Box([0.0], [3.5])).value
+        Fraction(6, 1)
+        """
+        weights = -float_array(coef, "the weights", shape=(self.n_features,))
+        found = self.minimum(weights, -float(intercept), within=within, seen=seen, near=near)
+        return None if found is None else Extreme(-found.value, found.is_attained, found.point)
+
+    def is_inside(self, box: Box, halfspace: HalfSpace, *, seen: bool = False) -> bool:
+        """Decide exactly whether all possible cases of a box lie in a half-space.
+
+        Parameters
+        ----------
+        box : Box
+            Over the same columns.
+        halfspace : HalfSpace
+            One side of a hyperplane over the same columns.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        bool
+            True also where no case of the box is possible.
+
+        Examples
+        --------
+        >>> from clearmargin.rules.hyperplane import Hyperplane
+        >>> domain = Domain(FeatureSpace(["red", "blue"]), groups={"colour": {"red": 0, "blue": 1}})
+        >>> side = Hyperplane([1.0, 2.0], -0.5).side(1)
+        >>> Box([0.0, 0.0], [1.0, 1.0]).is_inside(side), domain.is_inside(Box.unbounded(2), side)
+        (False, True)
+        """
+        plane, sign = halfspace.hyperplane, halfspace.sign
+        self._check_width(plane.n_features)
+        lowest = self.minimum(plane.coef * sign, plane.intercept * sign, within=box, seen=seen)
+        if lowest is None:
+            return True
+        is_on_plane = lowest.value == 0 and (halfspace.is_closed or not lowest.is_attained)
+        return lowest.value > 0 or is_on_plane
+
+    def implies(self, region: Box | Polyhedron, *, seen: bool = False) -> bool:
+        """Decide exactly whether every possible case lies in a region, so that asking for it says nothing.
+
+        Parameters
+        ----------
+        region : Box or Polyhedron
+            Over the same columns.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too: then it is about the cases that were seen.
+
+        Returns
+        -------
+        bool
+            Whether the region holds all possible cases.
+
+        Examples
+        --------
+        >>> domain = Domain(FeatureSpace(["credits"], [1.0], [4.0], integer=True), lower_declared=True)
+        >>> domain.implies(Box([0.5], [np.inf])), domain.implies(Box([-np.inf], [4.0]))
+        (True, False)
+        """
+        if (
+            region.missing or region.known
+        ):  # whether values are missing is nothing that ranges could tell
+            return False
+        for feature, codes in region.sets.allowed:
+            kinds = self.space.categories[feature]
+            if kinds is None or not set(range(len(kinds))) <= set(codes):
+                return False
+        if isinstance(region, Box):
+            lower, upper = self._implied_sides(region, self.box(seen=seen))
+            return bool((lower & upper).all())
+        for row, limit, strict in zip(region.A, region.b, region.strict, strict=True):
+            highest = self.maximum(row, seen=seen)
+            if highest is None:
+                return True
+            is_short = highest.value < limit or not (strict and highest.is_attained)
+            if highest.value > limit or not is_short:
+                return False
+        return True
+
+    def without_implied(self, box: Box, *, seen: bool = False) -> Box:
+        """Drop the bounds of a box, and its sets of categories, that every possible case satisfies.
+
+        Parameters
+        ----------
+        box : Box
+            Over the same columns.
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        Box
+            The same possible cases, in fewer conditions. A bound that is dropped no longer turns away rows in which the
+            value is missing; such rows are no cases of the domain.
+
+        Examples
+        --------
+        >>> domain = Domain(FeatureSpace(["credits"], [1.0], [4.0], integer=True), lower_declared=True)
+        >>> domain.without_implied(Box([1.0], [4.0]))
+        Box({0: [-inf, 4]}, n_features=1)
+        """
+        lower, upper = self._implied_sides(box, self.box(seen=seen))
+        categories = self.space.categories
+        kept = {
+            feature: codes
+            for feature, codes in box.sets.allowed
+            if not set(range(len(categories[feature] or ()))) <= set(codes)
+            or categories[feature] is None
+        }
+        return Box(
+            np.where(lower, -np.inf, box.lower),
+            np.where(upper, np.inf, box.upper),
+            box.lower_closed,
+            box.upper_closed,
+            kept,
+            box.missing,
+            box.known,
+        )
+
+    def rows(self, *, seen: bool = False) -> tuple[FloatArray, FloatArray]:
+        """The domain as rows A x <= b of a linear program: ranges, and a sum of 1 for each group.
+
+        Parameters
+        ----------
+        seen : bool, default False
+            Whether ranges that were only seen count as limits, too.
+
+        Returns
+        -------
+        A : ndarray of shape (k, n)
+            Left-hand sides.
+        b : ndarray of shape (k,)
+            Right-hand sides. With ``space.integer`` they describe the possible cases, without it their convex hull.
+
+        Examples
+        --------
+        >>> Domain(FeatureSpace(["a", "b"]), groups={"c": {"a": 0, "b": 1}}).rows()[1]
+        array([ 0.,  0.,  1.,  1.,  1., -1.])
+        """
+        limits = self._limits(seen)
+        eye = np.eye(self.n_features)
+        low, high = np.isfinite(limits.lower), np.isfinite(limits.upper)
+        A, b = [-eye[low], eye[high]], [0.0 - limits.lower[low], limits.upper[high]]
+        for group in self.groups:
+            one = np.zeros((1, self.n_features))
+            one[0, list(group.columns)] = 1.0
+            A += [one, -one]
+            b += [np.ones(1), -np.ones(1)]
+        return np.concatenate(A), np.concatenate(b)
+
+    def name_values(
+        self, point: ArrayLike, columns: Iterable[int] | None = None
+    ) -> dict[str, float | str]:
+        """Give the values of a case by name, those of 0/1 columns as the category of their feature.
+
+        Parameters
+        ----------
+        point : array-like of shape (n,)
+            A possible case.
+        columns : iterable of int, optional
+            The columns to name; all by default. A group is named where any of its columns is.
+
+        Returns
+        -------
+        dict from str to float or str
+            In the order of the columns.
+
+        Examples
+        --------
+        >>> domain = Domain(FeatureSpace(["age", "a", "b"]), groups={"kind": {"x": "a", "y": "b"}})
+        >>> domain.name_values([30.0, 0.0, 1.0], [1])
+        {'kind': 'y'}
+        """
+        values = float_array(point, "the case", shape=(self.n_features,))
+        named: dict[int, tuple[str, float | str]] = {
+            j: (name, float(values[j]) if kinds is None else kinds[int(values[j])])
+            for j, (name, kinds) in enumerate(
+                zip(self.space.names, self.space.categories, strict=True)
+            )
+        }
+        for group in self.groups:
+            category = group.categories[int(np.argmax(values[list(group.columns)]))]
+            named |= dict.fromkeys(group.columns, (group.feature, category))
+        chosen = range(self.n_features) if columns is None else sorted(set(columns))
+        return dict(named[j] for j in chosen)
+
+    def _limits(self, seen: bool) -> Box:
+        """Ranges as a box: the declared ends, or all of them."""
+        low, high = (
+            (np.ones(self.n_features, dtype=np.bool_),) * 2
+            if seen
+            else (self.lower_declared, self.upper_declared)
+        )
+        sets = {
+            j: range(len(kinds))
+            for j, kinds in enumerate(self.space.categories)
+            if kinds is not None
+        }
+        free = np.array([j not in sets for j in range(self.n_features)], dtype=np.bool_)
+        return Box(
+            np.where(low & free, self.space.lower, -np.inf),
+            np.where(high & free, self.space.upper, np.inf),
+            sets=sets,
+        )
+
+    def _implied_sides(self, box: Box, possible: Box) -> tuple[BoolArray, BoolArray]:
+        """For each column whether all possible cases satisfy the lower bound of a box, and the upper one."""
+        self._check_width(box.n_features)
+        if possible.is_empty:
+            return (np.ones(self.n_features, dtype=np.bool_),) * 2
+        lower = (box.lower < possible.lower) | (
+            (box.lower == possible.lower) & (box.lower_closed | ~possible.lower_closed)
+        )
+        upper = (box.upper > possible.upper) | (
+            (box.upper == possible.upper) & (box.upper_closed | ~possible.upper_closed)
+        )
+        return lower, upper
+
+    def _check_width(self, n_features: int) -> None:
+        if n_features != self.n_features:
+            raise InvalidValueError(
+                f"the domain has {self.n_features} columns, not {n_features}; use the columns it was made for"
+            )
+
+    def __repr__(self) -> str:
+        declared = int((self.lower_declared | self.upper_declared).sum())
+        groups = "".join(f", {g.feature}: one of {len(g.columns)} columns" for g in self.groups)
+        return f"Domain({self.n_features} columns, {declared} with a declared range{groups})"
+
+
+def _first_whole(low: FloatArray, closed: BoolArray) -> FloatArray:
+    """The first whole number from each bound on."""
+    first = np.where(closed, np.ceil(low), np.floor(low) + 1.0)
+    # Where 1 is less than the distance of two floats, the next float is the next number there is.
+    return np.asarray(np.where((first == low) & ~closed, np.nextafter(low, np.inf), first)) + 0.0
+
+
+def _allowed(lower: FloatArray, upper: FloatArray) -> BoolArray:
+    """Which columns of a group may be the one that is 1: it may, and all others may be 0."""
+    may_be_one, may_be_zero = (lower <= 1.0) & (upper >= 1.0), (lower <= 0.0) & (upper >= 0.0)
+    others = may_be_zero.sum() - may_be_zero == len(lower) - 1
+    return np.asarray(may_be_one & others)

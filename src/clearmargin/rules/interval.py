@@ -1,0 +1,113 @@
+"""An interval of the real line with open or closed ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.value import Value, number
+
+__all__ = ["Closed", "Interval"]
+
+Closed = Literal["left", "right", "both", "neither"]
+
+_CLOSED: dict[tuple[bool, bool], Closed] = {
+    (True, False): "left",
+    (False, True): "right",
+    (True, True): "both",
+    (False, False): "neither",
+}
+_FLAGS = {name: flags for flags, name in _CLOSED.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Interval(Value):
+    """The numbers between two bounds, each of which belongs to the interval or not.
+
+    An infinite bound stands for no condition on that side and counts as closed: ``x >= 3`` holds for
+    infinity, too. An interval may be empty. NaN is in no interval.
+
+    Parameters
+    ----------
+    low, high : float
+        The bounds; ``-inf`` and ``inf`` are allowed.
+    closed : {"left", "right", "both", "neither"}, default "left"
+        Which bounds belong to the interval.
+
+    Examples
+    --------
+    >>> age = Interval(18, 65)
+    >>> 18 in age, 65 in age
+    (True, False)
+    >>> age & Interval(40, 80, closed="both")
+    Interval(40, 65, closed='left')
+    """
+
+    low: float
+    high: float
+    closed: Closed
+
+    def __init__(self, low: float, high: float, closed: Closed = "left"):
+        if not isinstance(closed, str) or closed not in _FLAGS:
+            allowed = ", ".join(repr(name) for name in _FLAGS)
+            raise InvalidValueError(f"closed must be one of {allowed}, not {closed!r}")
+        low = number(low, "the lower bound of an interval")
+        high = number(high, "the upper bound of an interval")
+        if low == math.inf or high == -math.inf:
+            raise InvalidValueError(
+                f"an interval cannot start at inf or end at -inf: {low}, {high}"
+            )
+        low_closed, high_closed = _FLAGS[closed]
+        flags = (low_closed or low == -math.inf, high_closed or high == math.inf)
+        self._set(low=low, high=high, closed=_CLOSED[flags])
+
+    @classmethod
+    def from_flags(cls, low: float, high: float, low_closed: bool, high_closed: bool) -> Interval:
+        """Make an interval from one flag for each bound."""
+        return cls(low, high, _CLOSED[bool(low_closed), bool(high_closed)])
+
+    @property
+    def low_closed(self) -> bool:
+        """Whether the lower bound belongs to the interval."""
+        return _FLAGS[self.closed][0]
+
+    @property
+    def high_closed(self) -> bool:
+        """Whether the upper bound belongs to the interval."""
+        return _FLAGS[self.closed][1]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is in the interval."""
+        return self.low > self.high or (self.low == self.high and self.closed != "both")
+
+    @property
+    def width(self) -> float:
+        """Length of the interval; 0 when it is empty."""
+        return max(0.0, self.high - self.low)
+
+    def __contains__(self, x: float) -> bool:
+        above = x >= self.low if self.low_closed else x > self.low
+        below = x <= self.high if self.high_closed else x < self.high
+        return bool(above and below)
+
+    def __and__(self, other: Interval) -> Interval:
+        if not isinstance(other, Interval):
+            return NotImplemented
+        # Of two equal bounds the open one is the narrower.
+        low, low_open = max((self.low, not self.low_closed), (other.low, not other.low_closed))
+        high, high_closed = min((self.high, self.high_closed), (other.high, other.high_closed))
+        return Interval.from_flags(low, high, not low_open, high_closed)
+
+    def __repr__(self) -> str:
+        return f"Interval({_short(self.low)}, {_short(self.high)}, closed={self.closed!r})"
+
+    def __str__(self) -> str:
+        left, right = "[" if self.low_closed else "(", "]" if self.high_closed else ")"
+        return f"{left}{_short(self.low)}, {_short(self.high)}{right}"
+
+
+def _short(x: float) -> str:
+    return repr(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(x)

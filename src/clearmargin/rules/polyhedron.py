@@ -1,0 +1,251 @@
+"""A polyhedron: the points that satisfy some linear inequalities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.box import Box
+from clearmargin.rules.categories import CategorySets, feature_tuple
+from clearmargin.rules.feasibility import is_infeasible
+from clearmargin.rules.interval import Interval
+from clearmargin.rules.points import as_points
+from clearmargin.rules.value import BoolArray, FloatArray, Value, bool_array, float_array
+
+__all__ = ["MatrixBudget", "Polyhedron"]
+
+
+class MatrixBudget:
+    """How many numbers the matrices of all linear conditions that are read together may hold.
+
+    More than 2 GB of them is an accident, and refusing it is better than the machine running out of memory.
+
+    Examples
+    --------
+    >>> budget = MatrixBudget()
+    >>> budget.take(1_000), budget.take(2**28)
+    (True, False)
+    """
+
+    gigabytes = 2
+
+    def __init__(self) -> None:
+        self._left = self.gigabytes * 2**30 // 8
+
+    def take(self, count: int) -> bool:
+        """Take so many numbers, if there is room for them."""
+        self._left -= count
+        return self._left >= 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Polyhedron(Value):
+    """The set {x : A x <= b}, with < instead of <= in rows marked strict.
+
+    An inequality is false where a feature with a weight in it is missing (NaN); other features may be missing.
+
+    Parameters
+    ----------
+    A : array-like of shape (k, n)
+        Left-hand sides; no row may be all zero.
+    b : array-like of shape (k,)
+        Right-hand sides, finite.
+    strict : array-like of bool of shape (k,) or bool, default False
+        Which rows are strict inequalities.
+    sets : CategorySets or mapping, optional
+        For categorical features, the codes that are allowed; such a feature appears in no row.
+    missing : iterable of int, optional
+        Features whose value must be missing; such a feature appears in no row and has no set.
+    known : iterable of int, optional
+        Features whose value must not be missing. Rows and sets say so already, and such features are left out.
+
+    Examples
+    --------
+    >>> wedge = Polyhedron([[0.5, 1.0], [-1.0, 0.0]], [40.0, 0.0])
+    >>> wedge.contains([[20.0, 30.0], [20.0, 31.0]])
+    array([ True, False])
+    >>> wedge.is_empty()
+    False
+    """
+
+    A: FloatArray
+    b: FloatArray
+    strict: BoolArray
+    sets: CategorySets
+    missing: tuple[int, ...]
+    known: tuple[int, ...]
+
+    def __init__(
+        self,
+        A: ArrayLike,
+        b: ArrayLike,
+        strict: ArrayLike = False,
+        sets: CategorySets | Mapping[int, object] | None = None,
+        missing: Iterable[int] = (),
+        known: Iterable[int] = (),
+    ):
+        rows = float_array(A, "the matrix of a polyhedron")
+        if rows.ndim != 2:
+            raise InvalidValueError(
+                f"the matrix of a polyhedron has two dimensions, not shape {rows.shape}"
+            )
+        limits = float_array(b, "the right-hand side of a polyhedron", shape=rows.shape[:1])
+        if not (np.isfinite(rows).all() and np.isfinite(limits).all()):
+            raise InvalidValueError("the inequalities of a polyhedron must be finite")
+        void = np.flatnonzero(~np.any(rows != 0, axis=1))
+        if len(void):
+            raise InvalidValueError(f"row {void[0] + 1} of a polyhedron has no variable (all zero)")
+        allowed = sets if isinstance(sets, CategorySets) else CategorySets(sets or {})
+        for feature in allowed:
+            if feature >= rows.shape[1]:
+                raise InvalidValueError(
+                    f"a set for feature {feature}, but there are {rows.shape[1]} features"
+                )
+            if rows[:, feature].any():
+                raise InvalidValueError(
+                    f"feature {feature} has both a set of categories and a weight in an inequality"
+                )
+        n = rows.shape[1]
+        absent = feature_tuple(missing, n, "missing")
+        present = feature_tuple(known, n, "known")
+        for feature in absent:
+            if rows[:, feature].any() or feature in allowed or feature in present:
+                raise InvalidValueError(
+                    f"feature {feature} must be missing, and another condition needs its value"
+                )
+        self._set(
+            A=rows,
+            b=limits,
+            strict=bool_array(strict, "strict", shape=limits.shape),
+            sets=allowed,
+            missing=absent,
+            known=tuple(j for j in present if j not in allowed and not rows[:, j].any()),
+        )
+
+    @classmethod
+    def from_box(cls, box: Box) -> Polyhedron:
+        """Write the bounds of a box as inequalities, feature by feature, lower bound first."""
+        features, bounds, closed = box.entries
+        rows: list[tuple[int, float]] = []
+        limits, strict = [], []
+        for k, j in enumerate(features.tolist()):
+            # A lower bound is written with the weight -1.
+            for end, sign in ((0, -1.0), (1, 1.0)):
+                if np.isfinite(bounds[end, k]):
+                    rows.append((j, sign))
+                    limits.append(sign * bounds[end, k])
+                    strict.append(not closed[end, k])
+        A = np.zeros((len(rows), box.n_features))
+        for i, (j, sign) in enumerate(rows):
+            A[i, j] = sign
+        flags = np.array(strict, dtype=np.bool_)
+        return cls(A, np.array(limits), flags, box.sets, box.missing, box.known)
+
+    @property
+    def n_features(self) -> int:
+        """Dimension of the space."""
+        return int(self.A.shape[1])
+
+    @property
+    def bounded(self) -> tuple[int, ...]:
+        """Indices of the features that the polyhedron has a condition on."""
+        used = np.flatnonzero(np.any(self.A != 0, axis=0)).tolist()
+        return tuple(sorted({*used, *self.sets, *self.missing, *self.known}))
+
+    def contains(self, X: ArrayLike) -> BoolArray:
+        """Tell for each row of X whether it is in the polyhedron, evaluated in floating point.
+
+        A sum is formed from left to right, as Python, SQL and a reader would form it. Where it has no value
+        (infinity minus infinity, or a value is missing), the row is not in the polyhedron.
+        """
+        points = as_points(X, self.n_features)
+        inside = np.ones(len(points), dtype=np.bool_)
+        for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):
+            value = left_side(row, points)
+            inside &= value < limit if strict else value <= limit
+        for j in self.missing:
+            inside &= np.isnan(points[:, j])
+        for j in self.known:
+            inside &= ~np.isnan(points[:, j])
+        return inside & self.sets.contains(points)
+
+    def is_empty(self) -> bool:
+        """Decide exactly whether no point satisfies all inequalities."""
+        return self.sets.is_empty or is_infeasible(self.A, self.b, self.strict)
+
+    @property
+    def has_unit_rows(self) -> bool:
+        """Whether each row is a plain bound on one feature (one weight, 1 or -1)."""
+        single = np.count_nonzero(self.A, axis=1) == 1
+        return bool((single & (np.abs(self.A).max(axis=1, initial=0) == 1)).all())
+
+    def to_box(self) -> Box:
+        """Read the inequalities as a box; every row must have exactly one variable.
+
+        A bound b / a that is no float becomes the next float inside. So the box holds exactly the floats that
+        satisfy the inequalities in exact arithmetic, where `contains` rounds the product a x.
+
+        Returns
+        -------
+        Box
+            The same floats; between the bounds, the same points.
+        """
+        wide = np.flatnonzero(np.count_nonzero(self.A, axis=1) != 1)
+        if len(wide):
+            raise InvalidValueError(
+                f"row {wide[0] + 1} has more than one variable: this polyhedron is not a box"
+            )
+        box = Box.from_intervals({}, self.n_features, self.sets, self.missing, self.known)
+        for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):
+            box = box.intersect(_half_box(row, float(limit), bool(strict)))
+        return box
+
+    def __repr__(self) -> str:
+        sets = f", sets={self.sets!r}" if len(self.sets) else ""
+        strict = f", strict={self.strict.tolist()}" if self.strict.any() else ""
+        missing = f", missing={self.missing}" if self.missing else ""
+        known = f", known={self.known}" if self.known else ""
+        return f"Polyhedron({self.A.tolist()}, {self.b.tolist()}{strict}{sets}{missing}{known})"
+
+
+def left_side(row: FloatArray, points: FloatArray) -> FloatArray:
+    """Evaluate row.x for each point, from left to right over the weights that are not zero."""
+    used = np.flatnonzero(row)
+    with np.errstate(over="ignore", invalid="ignore"):  # inf and NaN compare as they should
+        total: FloatArray = row[used[0]] * points[:, used[0]]
+        for j in used[1:]:
+            total = total + row[j] * points[:, j]
+    return total
+
+
+def _half_box(row: FloatArray, limit: float, strict: bool) -> Box:
+    """The box of one inequality a x_j <= limit."""
+    j = int(np.flatnonzero(row)[0])
+    a = float(row[j])
+    exact = Fraction(limit) / Fraction(a)
+    bound, closed = _clamped_float(exact), not strict
+    if Fraction(bound) != exact:
+        if (Fraction(bound) > exact) == (a > 0):
+            inside = math.nextafter(bound, -math.inf if a > 0 else math.inf)
+            closed = math.isfinite(inside)  # beyond the largest float there is only infinity
+            bound = inside if closed else bound
+        else:
+            closed = True  # the bound is strictly inside, so it belongs to the set
+    interval = (
+        Interval.from_flags(-math.inf, bound, True, closed)
+        if a > 0
+        else Interval.from_flags(bound, math.inf, closed, True)
+    )
+    return Box.from_intervals({j: interval}, len(row))
+
+
+def _clamped_float(x: Fraction) -> float:
+    """The nearest finite float."""
+    largest = float(np.finfo(np.float64).max)
+    return float(max(Fraction(-largest), min(Fraction(largest), x)))

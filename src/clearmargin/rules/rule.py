@@ -1,0 +1,187 @@
+"""A rule: whoever is in this region is of this class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.box import Box
+from clearmargin.rules.polyhedron import Polyhedron
+from clearmargin.rules.space import FeatureSpace
+from clearmargin.rules.stats import RuleStats
+from clearmargin.rules.value import Value, number
+
+__all__ = ["Label", "Proof", "Region", "Rule", "as_label"]
+
+Label = str | int | float | bool
+Region = Box | Polyhedron
+Origin = Literal["expert", "extracted", "refined"]
+Proof = Literal["proved", "observed", "stated"]
+
+_ORIGINS = ("expert", "extracted", "refined")
+_PROOFS = ("proved", "observed", "stated", None)
+# Python prints and reads no integer of more than 4,300 digits, and what cannot be printed is no label.
+_LARGEST_LABEL_BITS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Rule(Value):
+    """*region => class*, the one value that extractors find, experts write and reports print.
+
+    Two rules are equal when they say the same: region, label, name and weight. Where a rule comes from and how
+    it was checked (origin, proof, stats) is kept beside it and does not count.
+
+    Parameters
+    ----------
+    region : Box or Polyhedron
+        Where the rule holds. A polyhedron of plain bounds is stored as the box it is. An empty box is refused;
+        whether inequalities contradict each other takes a proof, `Polyhedron.is_empty`, and is not asked here.
+    label : str, int, float or bool
+        The class.
+    name : str, optional
+        What the rule is called.
+    weight : float, default 1.0
+        How much it counts as advice; positive.
+    origin : {"expert", "extracted", "refined"}, default "expert"
+        Who made it.
+    proof : {"proved", "observed", "stated"}, optional
+        Whether the model was *proved* to give this class everywhere in the region, or *observed* to do so on data. In
+        rules that were read from a file without their model, *stated*: the file says that they were proved, which
+        nobody has checked since.
+    stats : RuleStats, optional
+        How it did on the data it was made from.
+
+    Examples
+    --------
+    >>> rule = Rule(Box([30.0], [60.0]), "ill", name="obese")
+    >>> rule.region.contains([[35.0]])
+    array([ True])
+
+    Printed, a rule stands in the rule language, with the names of the rule set that it belongs to or, outside of one,
+    with ``x0``, ``x1`` and so on:
+
+    >>> print(rule)
+    obese: 30 <= x0 <= 60 => ill
+    """
+
+    region: Region
+    label: Label
+    name: str | None
+    weight: float
+    origin: Origin = field(compare=False)
+    proof: Proof | None = field(compare=False)
+    stats: RuleStats | None = field(compare=False)
+    # Of the set that the rule belongs to, for printing alone.
+    _space: FeatureSpace | None = field(init=False, compare=False)
+
+    def __init__(
+        self,
+        region: Region,
+        label: Label,
+        *,
+        name: str | None = None,
+        weight: float = 1.0,
+        origin: Origin = "expert",
+        proof: Proof | None = None,
+        stats: RuleStats | None = None,
+    ):
+        if not isinstance(region, Box | Polyhedron):
+            raise InvalidValueError(
+                f"the region of a rule is a Box or a Polyhedron, not {type(region).__name__}"
+            )
+        if isinstance(region, Polyhedron) and region.has_unit_rows:
+            region = region.to_box()
+        if region.sets.is_empty or (isinstance(region, Box) and region.is_empty):
+            raise InvalidValueError(f"a rule needs a region that is not empty: {region!r}")
+        if name is not None and (not isinstance(name, str) or not name):
+            raise InvalidValueError(f"the name of a rule is a non-empty text or None, not {name!r}")
+        factor = number(weight, "the weight of a rule")
+        if not 0 < factor < math.inf:
+            raise InvalidValueError(f"the weight of a rule is a positive number, not {weight!r}")
+        if not isinstance(stats, RuleStats | None):
+            raise InvalidValueError(
+                f"the stats of a rule are RuleStats or None, not {type(stats).__name__}"
+            )
+        _one_of("origin", origin, _ORIGINS)
+        _one_of("proof", proof, _PROOFS)
+        self._set(
+            region=region,
+            label=as_label(label),
+            name=name,
+            weight=factor,
+            origin=origin,
+            proof=proof,
+            stats=stats,
+            _space=None,
+        )
+
+    def _named_by(self, space: FeatureSpace) -> Rule:
+        """Give the same rule with names to print: itself, unless it has those of another set."""
+        if self._space is space:
+            return self
+        rule = self if self._space is None else _rebuilt(self)
+        rule._set(_space=space)
+        return rule
+
+    @property
+    def n_features(self) -> int:
+        """Dimension of the space."""
+        return self.region.n_features
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of features (or, in a polyhedron, rows and other features) that the premise restricts."""
+        if isinstance(self.region, Box):
+            return len(self.region.bounded)
+        region = self.region
+        return len(region.b) + len(region.sets) + len(region.missing) + len(region.known)
+
+    def __repr__(self) -> str:
+        extras = [f"name={self.name!r}"] if self.name is not None else []
+        extras += [f"weight={self.weight:g}"] if self.weight != 1 else []
+        extras += [f"proof={self.proof!r}"] if self.proof is not None else []
+        return f"Rule({', '.join([repr(self.region), repr(self.label), *extras])})"
+
+    def __str__(self) -> str:
+        from clearmargin.language.printer import format_rule
+
+        return format_rule(self, self._space)
+
+
+def _rebuilt(rule: Rule) -> Rule:
+    """A copy of a rule; its parts have been checked already."""
+    copy = object.__new__(Rule)
+    copy._set(**{f.name: getattr(rule, f.name) for f in fields(rule)})
+    return copy
+
+
+def as_label(label: object) -> Label:
+    """Take a class label as a plain Python value.
+
+    Examples
+    --------
+    >>> as_label(np.str_("ill")), as_label(np.int64(1))
+    ('ill', 1)
+    """
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, float) and not math.isfinite(plain):
+        raise InvalidValueError(f"a class label must not be {plain!r}")
+    if isinstance(plain, int) and plain.bit_length() > _LARGEST_LABEL_BITS:
+        raise InvalidValueError(
+            f"a class label has at most {_LARGEST_LABEL_BITS} bits, not {plain.bit_length()}; use a text"
+        )
+    if not isinstance(plain, str | int | float) or plain == "":
+        raise InvalidValueError(
+            f"a class label is a non-empty text or a number, not {plain!r} ({type(plain).__name__})"
+        )
+    return plain
+
+
+def _one_of(what: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        listed = ", ".join(repr(a) for a in allowed)
+        raise InvalidValueError(f"{what} must be one of {listed}, not {value!r}")

@@ -1,0 +1,119 @@
+"""The sign and the value of w.x + c, exactly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from clearmargin.rules.value import FloatArray
+
+__all__ = ["exact_score", "exact_sign"]
+
+_EPS = float(np.finfo(np.float64).eps)
+_TINY = float(np.finfo(np.float64).tiny)
+# Veltkamp's constant: a factor times this splits into halves of 26 digits each, whose products are exact.
+_SPLIT = 2.0**27 + 1.0
+# Beyond these sizes a half overflows, or the rounding error of a product is no float any more.
+_LARGEST_FACTOR, _LARGEST_PRODUCT, _SMALLEST_PRODUCT = 2.0**990, 2.0**1000, 2.0**-960
+
+
+def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
+    """Give the sign of coef.point + intercept of the real numbers that the floats stand for.
+
+    A floating-point sum of n products is off by at most about n eps times the sum of their magnitudes
+    (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1; (n + 2) covers the products,
+    the additions and the evaluation of the bound itself). Outside that band its sign is right, inside it
+    the exact sum decides. Underflow and overflow void the bound and go to the exact sum as well.
+
+    Parameters
+    ----------
+    coef, point : ndarray of shape (n,)
+        Finite numbers.
+    intercept : float
+        Constant term.
+
+    Returns
+    -------
+    {-1, 0, 1}
+        The sign.
+
+    Examples
+    --------
+    >>> exact_sign(np.array([1e16, 1.0]), np.array([1.0, 1.0]), -1e16)
+    1
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        terms = coef * point
+        value = float(terms.sum()) + intercept
+        size = float(np.abs(terms).sum()) + abs(intercept)
+        error = (len(coef) + 2) * _EPS * size
+    # A product that underflowed lost at most the smallest normal number.
+    if np.isfinite(size) and abs(value) > error + len(coef) * _TINY:
+        return 1 if value > 0 else -1
+    exact = exact_score(coef, point, intercept)
+    return (exact > 0) - (exact < 0)
+
+
+def exact_score(coef: FloatArray, point: FloatArray, intercept: float) -> float:
+    """Give coef.point + intercept, rounded once: the float nearest to the sum of the real numbers.
+
+    Every product is taken apart into a float and its rounding error, which is a float, too (Dekker, Numerische
+    Mathematik 18, 1971), and all of them are added without error. So the result depends on the numbers alone, not
+    on their order nor on the processor, and it is zero only if the sum is. Where products leave the range in which
+    that works, fractions are added.
+
+    Parameters
+    ----------
+    coef, point : ndarray of shape (n,)
+        Finite numbers.
+    intercept : float
+        Constant term.
+
+    Returns
+    -------
+    float
+        The sum; infinite where it is beyond all floats. A sum that is smaller than all floats is the smallest float
+        of its sign.
+
+    Examples
+    --------
+    >>> exact_score(np.array([1e16, 0.1]), np.array([1.0, 3.0]), -1e16)
+    0.30000000000000004
+    """
+    pairs = list(zip(coef.tolist(), point.tolist(), strict=True))
+    parts = [intercept]
+    for w, x in pairs:
+        if w and x:
+            product = w * x
+            moderate = _SMALLEST_PRODUCT < abs(product) < _LARGEST_PRODUCT
+            if not (moderate and abs(w) < _LARGEST_FACTOR and abs(x) < _LARGEST_FACTOR):
+                return _nearest(_fraction(pairs, intercept))
+            parts += product, _error(w, x, product)
+    if abs(intercept) >= _LARGEST_PRODUCT:
+        return _nearest(_fraction(pairs, intercept))
+    return math.fsum(parts)
+
+
+def _error(w: float, x: float, product: float) -> float:
+    """What the rounding of a product lost."""
+    spread = _SPLIT * w
+    high = spread - (spread - w)
+    spread = _SPLIT * x
+    top = spread - (spread - x)
+    low, rest = w - high, x - top
+    return low * rest - (((product - high * top) - low * top) - high * rest)
+
+
+def _fraction(pairs: list[tuple[float, float]], intercept: float) -> Fraction:
+    return sum((Fraction(w) * Fraction(x) for w, x in pairs), Fraction(intercept))
+
+
+def _nearest(exact: Fraction) -> float:
+    """The nearest float, but never zero for a number that is not."""
+    try:
+        value = float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+    return value if value or not exact else math.copysign(5e-324, exact)

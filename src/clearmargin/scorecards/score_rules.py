@@ -1,0 +1,301 @@
+"""A scorecard that imitates a classifier."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rule_base.cases import check_table
+from clearmargin.rule_base.training import class_codes, read_labels, train
+from clearmargin.rules import FeatureSpace
+from clearmargin.rules.points import is_point
+from clearmargin.rules.rule import as_label
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
+from clearmargin.scorecards.stump_selection import select_stumps
+from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
+from clearmargin.tables.columns import column_keys, name_row, table_array
+from clearmargin.tables.model_table import read_columns
+from clearmargin.tables.validation import TwoClasses, check_whole
+
+__all__ = ["ScoreRules"]
+
+_ONE_CARD_A_CLASS = (
+    "a card tells two apart. Make one for each class, ScoreRules().fit(X, y == c), or all of them at once with "
+    "sklearn.multiclass.OneVsRestClassifier(ScoreRules())"
+)
+
+# Around a training row points are drawn with this share of each column's standard deviation.
+_SPREAD = 0.5
+# Cuts that a column offers; twice as many brought nothing on held-out rows (see `candidate_cuts`).
+_MOST_CUTS = 20
+
+
+class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A scorecard of few rules that says what a classifier of two classes says, without asking it again.
+
+    Each rule is a cut of one feature (or one category) with points; the points of a case are summed, and above a
+    threshold it is of the second class. Cuts and points are chosen together for the whole sum, such that it is close
+    to the decision function where that is close to zero; see `clearmargin.scorecards.stump_selection`. A column may be
+    cut at up to 20 places, at its quantiles. The model is asked about the training rows and about rows drawn around
+    them. Where features act together, as in a curved model they may, a sum of single features says so only in part.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any classifier of two classes. A fitted one is used as it is, another one is cloned and fitted. By default an
+        `SVC` behind a `StandardScaler`.
+    max_rules : int, default 15
+        Most cuts and categories with points.
+    integer_points : int or None, default 10
+        Largest height of a cut where points are to be whole numbers; None for points as they come out.
+    n_generated : int, default 2000
+        How many rows are drawn. All of them together weigh as much as the training rows.
+    random_state : int, RandomState or None, default 0
+        Where drawn rows come from; with None other ones in each run.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The model.
+    scorecard_ : Scorecard
+        The card.
+    fidelity_ : float
+        Share of the training rows of which the card says what the model says. On other rows it will be less.
+    rounding_loss_ : float
+        By how much whole points lowered the weighted agreement on training rows and drawn rows; 0.0 without them. It
+        may be negative, since their threshold is the one with the best agreement.
+    space_ : FeatureSpace
+        The features.
+    classes_ : ndarray
+        The classes.
+    n_features_in_, feature_names_in_
+        As usual.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> card = ScoreRules(max_rules=5, random_state=0).fit(X, y)
+    >>> card.scorecard_.n_rules <= 5, card.fidelity_ > 0.95
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        max_rules: int = 15,
+        integer_points: int | None = 10,
+        n_generated: int = 2000,
+        random_state: Any = 0,
+    ):
+        self.estimator = estimator
+        self.max_rules = max_rules
+        self.integer_points = integer_points
+        self.n_generated = n_generated
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Train the model if need be, and make its scorecard.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table, as the model takes it.
+        y : array-like of shape (m,)
+            The classes.
+        **params : dict
+            More arguments of the model's `fit`, where it is to be trained.
+
+        Returns
+        -------
+        ScoreRules
+            The fitted extractor.
+        """
+        check_whole("max_rules", self.max_rules, 1)
+        check_whole("n_generated", self.n_generated, 1)
+        if self.integer_points is not None:
+            check_whole("integer_points", self.integer_points, 1)
+        labels = read_labels(X, y)
+        TwoClasses(labels, _ONE_CARD_A_CLASS)
+        model = make_pipeline(StandardScaler(), SVC()) if self.estimator is None else self.estimator
+        self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
+        validate_data(self, X, skip_check_array=True)
+        self.classes_ = self.estimator_.classes_
+        if len(self.classes_) != 2:
+            raise InvalidValueError(
+                f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
+            )
+        class_codes(labels, self.classes_)
+        self.space_ = FeatureSpace.from_data(X)
+        self._imitate(X)
+        return self
+
+    def _imitate(self, X: Any) -> None:
+        """Choose cuts and points, and make the card."""
+        table = self.space_.read(X)
+        known = is_point(table)
+        if not known.any():
+            raise DataError(
+                "every row of X has a missing value; a scorecard needs rows without gaps"
+            )
+        table, decision = table[known], self._decision(X)[known]
+        drawn_table, drawn = self._draw(X, table, np.flatnonzero(known))
+        m = len(table)
+        sources = _Sources(self.space_)
+        rows = sources.encode(np.vstack([table, drawn_table]))
+        decision = np.concatenate([decision, self._decision(drawn)])
+        weights = np.concatenate([np.ones(m), np.full(len(rows) - m, m / (len(rows) - m))])
+        cuts = [candidate_cuts(column, _MOST_CUTS) for column in rows[:m].T]
+        found = select_stumps(rows, decision, weights, cuts, self.max_rules)
+        positive = decision > 0
+        self.rounding_loss_ = 0.0
+        if self.integer_points is not None:
+            whole = round_points(found, rows, positive, weights, self.integer_points)
+            before, after = (
+                float(weights @ ((s.score(rows) > 0) == positive)) for s in (found, whole)
+            )
+            self.rounding_loss_ = (before - after) / float(weights.sum())
+            found = whole
+        self.fidelity_ = float(((found.score(rows[:m]) > 0) == positive[:m]).mean())
+        self.scorecard_ = sources.card(found, [as_label(c) for c in self.classes_.tolist()])
+
+    def _decision(self, X: Any) -> FloatArray:
+        """The decision function of the model, positive where it says the second class."""
+        with warnings.catch_warnings():
+            # Names that only the table or only the model has change nothing here.
+            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            said = class_codes(self.estimator_.predict(X), self.classes_)
+            if hasattr(self.estimator_, "decision_function"):
+                size = np.abs(np.ravel(self.estimator_.decision_function(X)))
+            elif hasattr(self.estimator_, "predict_proba"):
+                size = np.abs(self.estimator_.predict_proba(X)[:, 1] - 0.5)
+            else:
+                size = np.ones(len(said))
+        # What counts is what the model says; its values may disagree, as the probabilities of an SVC do.
+        return np.where(said == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
+
+    def _draw(self, X: Any, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
+        """Rows around training rows, as numbers and as the model takes them; categories stay as they are."""
+        random = check_random_state(self.random_state)
+        start = random.randint(len(table), size=self.n_generated)
+        is_number = np.array([kinds is None for kinds in self.space_.categories], dtype=np.bool_)
+        moves = random.normal(size=(self.n_generated, table.shape[1])) * table.std(axis=0) * _SPREAD
+        rows = np.clip(table[start] + moves, table.min(axis=0), table.max(axis=0))
+        rows = np.where(self.space_.integer, np.rint(rows), rows)
+        rows = np.where(is_number, rows, table[start])
+        return rows, _as_table(X, self.space_, rows, known[start], is_number)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Give by how many points each row exceeds the threshold.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the second class.
+        """
+        check_is_fitted(self)
+        check_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        table = self.space_.read(X)
+        wrong = ~np.isfinite(table).all(axis=1)
+        if wrong.any():
+            raise DataError(
+                f"{name_row(int(np.argmax(wrong)), X)} holds NaN or infinity; a scorecard needs rows without gaps"
+            )
+        return self.scorecard_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the class of each row by its points.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Classes.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
+
+    def explain(self, row: Any) -> ScoreExplanation:
+        """Say which points a case has, and from where; see `Scorecard.explain`."""
+        check_is_fitted(self)
+        return self.scorecard_.explain(row)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class _Sources:
+    """Columns to cut: a number is one of them, a feature of categories one for each category."""
+
+    def __init__(self, space: FeatureSpace):
+        self.space = space
+        self.columns: list[tuple[int, int | None]] = []
+        for j, kinds in enumerate(space.categories):
+            self.columns += [(j, None)] if kinds is None else [(j, c) for c in range(len(kinds))]
+
+    def encode(self, table: FloatArray) -> FloatArray:
+        """The columns of a table of numbers and codes."""
+        columns = [table[:, j] if c is None else table[:, j] == c for j, c in self.columns]
+        return np.stack(columns, axis=1).astype(np.float64)
+
+    def card(self, stumps: Stumps, classes: list[Any]) -> Scorecard:
+        """The card of a sum of steps, with no points below zero: each feature's least points are 0."""
+        cuts: dict[int, list[float]] = {}
+        steps: dict[int, list[float]] = {}
+        kinds: dict[int, FloatArray] = {}
+        for k, cut, height in zip(
+            stumps.column.tolist(), stumps.cut.tolist(), stumps.weights.tolist(), strict=True
+        ):
+            j, code = self.columns[k]
+            if code is None:
+                cuts.setdefault(j, []).append(cut)
+                steps.setdefault(j, []).append(height)
+            else:
+                named = self.space.categories[j] or ()
+                kinds.setdefault(j, np.zeros(len(named)))[code] += height
+        parts, threshold = [], -stumps.intercept
+        for j in sorted([*cuts, *kinds]):
+            points = kinds[j] if j in kinds else np.cumsum([0.0, *steps[j]])
+            threshold -= points.min()
+            parts.append(ScoredFeature(j, points - points.min(), cuts.get(j)))
+        return Scorecard(parts, float(threshold), self.space, classes)
+
+
+def _as_table(
+    X: Any, space: FeatureSpace, rows: FloatArray, start: IntArray, is_number: BoolArray
+) -> Any:
+    """A table like X of given numbers; categories are those of the rows of X that each row started from."""
+    columns = [
+        rows[:, j] if is_number[j] else column.values[start]
+        for j, column in enumerate(read_columns(X, space.names))
+    ]
+    keys = column_keys(X)
+    if keys is None:
+        array = table_array(X)
+        return rows if is_number.all() else np.stack(columns, axis=1).astype(array.dtype)
+    return type(X)({keys[name]: own for name, own in zip(space.names, columns, strict=True)})

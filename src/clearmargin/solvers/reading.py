@@ -1,0 +1,115 @@
+"""The reading of what a caller gives: names, numbers, vectors, intervals, with messages that help."""
+
+from __future__ import annotations
+
+import operator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from clearmargin.solvers.value import FloatArray
+
+__all__ = [
+    "first_index",
+    "read_interval",
+    "read_name",
+    "read_numbers",
+    "read_size",
+    "read_vector",
+    "suggest",
+]
+
+
+def read_name(name: object, what: str) -> str:
+    """Return the name of a block, or say why it cannot be one."""
+    if not isinstance(name, str) or not name:
+        raise InvalidValueError(f"the name of {what} must be a non-empty string, not {name!r}")
+    return name
+
+
+def read_numbers(value: ArrayLike, where: str) -> FloatArray:
+    """Return a read-only float view of `value`; the caller's own array keeps its flags."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"{where} must hold real numbers: {error}") from error
+    frozen = array.view()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def read_vector(value: ArrayLike, size: int, where: str) -> FloatArray:
+    """Return a read-only vector of `size` entries without NaN; a scalar stands for all of them.
+
+    A vector that could be written to is copied, which is cheap, so that no value changes behind its back.
+    """
+    array = read_numbers(value, where)
+    if array.ndim and isinstance(value, np.ndarray) and value.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    if array.ndim == 0:
+        array = np.broadcast_to(array, (size,))
+    elif array.shape != (size,):
+        raise InvalidValueError(
+            f"{where} has shape {array.shape}; give a scalar or a vector of {size} entries"
+        )
+    missing = np.isnan(array)
+    if missing.any():
+        index = first_index(missing)
+        raise InvalidValueError(f"{where}[{index}] is nan; give a number or leave the entry out")
+    return array
+
+
+def read_size(size: object, where: str) -> int:
+    """Return a count, or say why it cannot be one."""
+    try:
+        number = operator.index(size)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidValueError(f"{where} must be a whole number, not {size!r}") from None
+    if number < 0:
+        raise InvalidValueError(f"{where} is {number}; it cannot be negative")
+    return number
+
+
+def read_interval(
+    lower: ArrayLike, upper: ArrayLike, size: int, what: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return both limits as vectors, having checked that something lies between them."""
+    low = read_vector(lower, size, f"{what}: lower")
+    high = read_vector(upper, size, f"{what}: upper")
+    for name, limit, wrong in (("lower", low, np.inf), ("upper", high, -np.inf)):
+        if (limit == wrong).any():
+            raise InvalidValueError(
+                f"{what}: {name}[{first_index(limit == wrong)}] is {wrong}, which nothing satisfies; "
+                f"use {-wrong} for no limit"
+            )
+    crossed = low > high
+    if crossed.any():
+        index = first_index(crossed)
+        raise InvalidValueError(
+            f"{what}: lower[{index}] = {low[index]} is greater than upper[{index}] = {high[index]}; "
+            "swap them or widen the interval"
+        )
+    return low, high
+
+
+def first_index(mask: NDArray[np.bool_]) -> int:
+    """Return the position of the first true entry of a vector that has one."""
+    return int(np.argmax(mask))
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, or all of them."""
+    names = list(known)
+    close = get_close_matches(str(name), names, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(map(repr, names)) or 'none'}"

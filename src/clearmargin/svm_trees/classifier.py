@@ -1,0 +1,293 @@
+"""The classifier: a tree of support vector machines, grown layer by layer."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rule_base.training import read_labels
+from clearmargin.rules import FeatureSpace, RuleSet
+from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.svm_trees.grow import Growth, grow
+from clearmargin.svm_trees.leaf_rules import exact_rules
+from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
+from clearmargin.svm_trees.partition import EcmPartition, KMeansPartition, Partition
+from clearmargin.svm_trees.svm_tree import SVMTree
+from clearmargin.tables.validation import check_choice, check_positive, check_whole, read_points
+
+__all__ = ["SVMTreeClassifier"]
+
+
+class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Tree of support vector machines for classes of unequal size (Pang and Kasabov, IJCNN 2008).
+
+    The data are cut into cells around centres. A cell of one class becomes a leaf that says this class; a cell
+    whose linear support vector machine errs on at most a share `tol` of its points becomes a leaf with this
+    machine. All other points are pooled and cut again, finer whenever a cut gave no leaf. A new row goes to its
+    nearest centre, layer by layer, until that is a leaf. Features are brought to [0, 1] inside; everything that
+    comes out is in the user's units.
+
+    Parameters
+    ----------
+    order : {"breadth", "depth"}, default "breadth"
+        Whether all good cells of a cut become leaves, or only the largest one. Depth makes more layers and takes
+        longer; neither is more accurate.
+    partition : {"kmeans", "ecm"}, default "kmeans"
+        How cells are cut: K-means, or the evolving clustering method, which takes the points in their order.
+    scale : int or float, optional
+        How coarse the first cut is: the number of centres (2 by default) for K-means; for ECM the largest radius of
+        a cluster (0.9 by default) where each feature ranges from 0 to 1.
+    tol : float, default 0.02
+        Largest loss of a leaf with a machine, from 0 up to, but not including, 1.
+    C : float, default 0.1
+        Cost of an error in the machines, on data scaled to [0, 1].
+    loss : {"all", "minority"}, default "all"
+        What the loss of a cell is: the share of errors among all its points, or among those of the rarest class of
+        the training data. "minority" finds more of the rare class at the price of errors on the others. A cell
+        without points of the rarest class is judged by all its points.
+    min_leaf : int, default 1
+        Least number of points of a leaf. With strongly mixed classes small leaves learn noise.
+    max_layers : int, optional
+        Most layers; what is left then becomes one leaf.
+    random_state : int, RandomState or None, default 0
+        Source of random numbers for K-means: the same tree in each run by default, another one with None.
+
+    Attributes
+    ----------
+    tree_ : SVMTree
+        Layers, cells and leaves; ``print(tree_)`` draws them.
+    exact_rules_ : RuleSet
+        The tree as an ordered list of rules: the first rule that covers a row gives what `predict` gives.
+    rules_ : RuleSet
+        The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them.
+    interval_rules_ : IntervalRules
+        The same rules with the leaves they come from.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_leaves_ : int
+        Number of leaves.
+    n_support_vectors_ : int
+        Number of support vectors in all leaves.
+    space_ : FeatureSpace
+        Names and ranges of the features.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had any.
+
+    Examples
+    --------
+    >>> X = [[1.0, 2.0], [1.5, 1.0], [2.0, 2.5], [7.0, 8.0], [8.0, 6.0]]
+    >>> model = SVMTreeClassifier(random_state=0).fit(X, ["low", "low", "low", "high", "high"])
+    >>> model.predict([[2.0, 2.0], [9.0, 9.0]])
+    array(['low', 'high'], dtype='<U4')
+    >>> [rule.n_conditions for rule in model.rules_], model.predict_by_rules([[2.0, 2.0]])
+    ([1, 1], array(['low'], dtype='<U4'))
+    """
+
+    # Whether cells are refused without fitting where their loss is known; the tree is the same without.
+    _prefilter = True
+
+    tree_: SVMTree
+    classes_: NDArray[Any]
+    space_: FeatureSpace
+    _training: tuple[FloatArray, IntArray, IntArray]
+    _exact_rules: RuleSet | None
+    _interval_rules: IntervalRules | None
+
+    def __init__(
+        self,
+        *,
+        order: Literal["breadth", "depth"] = "breadth",
+        partition: Literal["kmeans", "ecm"] = "kmeans",
+        scale: float | None = None,
+        tol: float = 0.02,
+        C: float = 0.1,
+        loss: Literal["all", "minority"] = "all",
+        min_leaf: int = 1,
+        max_layers: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.order = order
+        self.partition = partition
+        self.scale = scale
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.min_leaf = min_leaf
+        self.max_layers = max_layers
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The points.
+        y : array-like of shape (m,)
+            Their classes, two or more.
+
+        Returns
+        -------
+        SVMTreeClassifier
+            The fitted classifier.
+        """
+        growth, partition = self._growth(), self._partition()
+        if y is None:
+            raise DataError("SVMTreeClassifier requires y to be passed, but the target y is None")
+        labels = read_labels(X, y)
+        validate_data(self, X, skip_check_array=True)
+        points = read_points(self, X)
+        _check_ranges(points)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise DataError(
+                f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs two classes to tell apart"
+            )
+        rng = check_random_state(self.random_state)
+        layers, membership, frame = grow(points, codes, partition, growth, rng)
+        self.space_ = _space(points, getattr(self, "feature_names_in_", None))
+        self.tree_ = SVMTree(layers, frame.low, frame.width, self.space_.names, self.classes_)
+        # Points, classes and leaves of the training data, for readings of the tree that describe leaves by their
+        # points.
+        self._training = (points, codes, membership)
+        self._exact_rules = None
+        self._interval_rules = None
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the class of each row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Classes.
+        """
+        check_is_fitted(self)
+        return self.classes_[self.tree_.decide(read_points(self, X))]
+
+    def predict_by_rules(self, X: Any) -> NDArray[Any]:
+        """Give the class of each row by `rules_` instead of the tree.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The class of the first rule that covers a row, and of the nearest rule where none does.
+        """
+        reading = self.interval_rules_
+        codes = [self.tree_.classes.index(rule.label) for rule in reading.rules]
+        answers: NDArray[Any] = self.classes_[codes][reading.which(read_points(self, X))]
+        return answers
+
+    def apply(self, X: Any) -> IntArray:
+        """Give the leaf to which each row comes.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of int of shape (m,)
+            Positions in ``tree_.leaves``.
+        """
+        check_is_fitted(self)
+        return self.tree_.apply(read_points(self, X))
+
+    @property
+    def n_leaves_(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Number of support vectors in all leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_support_vectors
+
+    @property
+    def exact_rules_(self) -> RuleSet:
+        """The tree as an ordered list of rules, made when first asked for; see `exact_rules`."""
+        check_is_fitted(self)
+        if self._exact_rules is None:
+            points, codes, _ = self._training
+            self._exact_rules = exact_rules(self.tree_, self.space_, data=(points, codes))
+        return self._exact_rules
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The tree as few rules of intervals, made when first asked for; see `interval_rules`."""
+        return self.interval_rules_.rules
+
+    @property
+    def interval_rules_(self) -> IntervalRules:
+        """The rules of intervals with the leaves they come from; see `interval_rules` for other ways to make them."""
+        check_is_fitted(self)
+        if self._interval_rules is None:
+            self._interval_rules = interval_rules(self)
+        return self._interval_rules
+
+    def _growth(self) -> Growth:
+        check_choice("order", self.order, ("breadth", "depth"))
+        check_choice("loss", self.loss, ("all", "minority"))
+        if not isinstance(self.tol, Real) or isinstance(self.tol, bool) or not 0 <= self.tol < 1:
+            raise InvalidValueError(
+                f"tol must be a number from 0 up to, but not including, 1, not {self.tol!r}"
+            )
+        most = self.max_layers
+        return Growth(
+            order=self.order,
+            tol=float(self.tol),
+            C=check_positive("C", self.C),
+            loss=self.loss,
+            min_leaf=check_whole("min_leaf", self.min_leaf, 1),
+            max_layers=None if most is None else check_whole("max_layers", most, 1),
+            prefilter=self._prefilter,
+        )
+
+    def _partition(self) -> Partition:
+        check_choice("partition", self.partition, ("kmeans", "ecm"))
+        if self.partition == "ecm":
+            return EcmPartition(0.9 if self.scale is None else check_positive("scale", self.scale))
+        if self.scale is not None and not isinstance(self.scale, Integral):
+            raise InvalidValueError(
+                f"scale is the number of centres for partition='kmeans', a whole number, not {self.scale!r}; "
+                "a distance threshold goes with partition='ecm'"
+            )
+        return KMeansPartition(2 if self.scale is None else check_whole("scale", self.scale, 1))
+
+
+def _check_ranges(points: FloatArray) -> None:
+    with np.errstate(over="ignore"):
+        wide = np.flatnonzero(np.isinf(np.ptp(points, axis=0)))
+    if len(wide):
+        raise DataError(
+            f"column 'x{wide[0]}' of X ranges from {points[:, wide[0]].min():.3g} to {points[:, wide[0]].max():.3g}, "
+            "more than a floating-point number can hold; use a larger unit"
+        )
+
+
+def _space(points: FloatArray, names: NDArray[Any] | None) -> FeatureSpace:
+    called = [f"x{j}" for j in range(points.shape[1])] if names is None else names.tolist()
+    whole = (points == np.floor(points)).all(axis=0)
+    return FeatureSpace(called, points.min(axis=0), points.max(axis=0), whole)

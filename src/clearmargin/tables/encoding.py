@@ -1,0 +1,252 @@
+"""The way from the user's table to columns of numbers: numbers as they are, categories as 0/1 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules import Domain, FeatureSpace, OneHot
+from clearmargin.rules.space import seen_ranges
+from clearmargin.rules.value import BoolArray, FloatArray, Value
+from clearmargin.tables.columns import Column, category_name
+from clearmargin.tables.model_table import read_columns
+
+if TYPE_CHECKING:
+    from clearmargin.models.flow import Sources
+
+__all__ = ["Encoding", "Source", "build_encoding"]
+
+
+class Source(NamedTuple):
+    """Where an encoded column comes from.
+
+    Parameters
+    ----------
+    feature : int
+        Position of the feature in the user's table.
+    code : int or None
+        The category for which a 0/1 column stands, None for a column of numbers.
+
+    Examples
+    --------
+    >>> Source(2, None) == (2, None)
+    True
+    """
+
+    feature: int
+    code: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding(Value):
+    """How a table is read as columns of numbers.
+
+    A feature that is a number is one column, unscaled; a feature that names things is one 0/1 column for each of its
+    categories. Features that the model drops and that are no numbers have no column.
+
+    Parameters
+    ----------
+    columns : FeatureSpace
+        The encoded columns.
+    sources : tuple of Source
+        For each encoded column, the feature it comes from and, for a 0/1 column, the code of its category.
+    space : FeatureSpace
+        The user's features, in the order of the table; what the model imputes is their `fill`.
+    asked : tuple of int
+        Features whose missing values the model treats as one more category. What was proved for all categories is
+        not proved for these, so that rules ask for a value.
+
+    Examples
+    --------
+    >>> space = FeatureSpace(["age"])
+    >>> Encoding(space, (Source(0, None),), space).encode([[50.0]])
+    array([[50.]])
+    """
+
+    columns: FeatureSpace
+    sources: tuple[Source, ...]
+    space: FeatureSpace
+    asked: tuple[int, ...] = field(default=(), kw_only=True)
+
+    def read(self, X: Any) -> FloatArray:
+        """Read the user's table as numbers and codes of categories, one column for each feature of `space`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it: a category is given by its name or number, not by its code.
+
+        Returns
+        -------
+        ndarray of shape (m, n_features)
+            NaN where a value is missing that the model does not impute, -1 for a category that it does not know.
+        """
+        if not any(self.space.categories):
+            return self.space.read(X)
+        table = [
+            column.numbers() if kinds is None else column.codes(kinds)
+            for column, kinds in zip(
+                read_columns(X, self.space.names), self.space.categories, strict=True
+            )
+        ]
+        return self.space.filled(np.stack(table, axis=1))
+
+    def is_missing(self, X: Any) -> BoolArray:
+        """Tell for each value of the user's table whether it is missing, before anything is put in its place.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, n_features)
+            One column for each feature of `space`.
+        """
+        plain = Encoding(self.columns, self.sources, self.space.with_fill(None))
+        return np.isnan(plain.read(X))
+
+    def encode(self, X: Any) -> FloatArray:
+        """Give the encoded columns of the user's table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table as the model takes it.
+
+        Returns
+        -------
+        ndarray of shape (m, n_encoded)
+            NaN where a value is missing that the model does not impute; all zeros for a category that it does not know.
+        """
+        table = self.read(X)
+        if all(source == (k, None) for k, source in enumerate(self.sources)):
+            return table[:, : len(self.sources)]
+        encoded = np.empty((len(table), len(self.sources)))
+        for k, (feature, code) in enumerate(self.sources):
+            values = table[:, feature]
+            if code is not None:
+                values = np.where(np.isnan(values), np.nan, values == code)
+            encoded[:, k] = values
+        return encoded
+
+    def domain(
+        self, columns: FeatureSpace | None = None, declared: BoolArray | None = None
+    ) -> Domain:
+        """What can be, over the encoded columns: exactly one category of each categorical feature.
+
+        Parameters
+        ----------
+        columns : FeatureSpace, optional
+            The encoded columns with the ranges to use; by default those that were seen.
+        declared : ndarray of bool of shape (2, n), optional
+            Which of the user's features have a declared lower end, and which an upper one; by default none.
+
+        Returns
+        -------
+        Domain
+            Its groups are the 0/1 columns of the categorical features.
+
+        Examples
+        --------
+        >>> space = FeatureSpace(["colour"], categories=[["red", "blue"]])
+        >>> columns = FeatureSpace(["colour=red", "colour=blue"], [0, 0], [1, 1], True)
+        >>> Encoding(columns, (Source(0, 0), Source(0, 1)), space).domain().groups
+        (OneHot(feature='colour', columns=(0, 1), categories=('red', 'blue')),)
+        """
+        members: dict[int, list[int]] = {}
+        for k, (feature, code) in enumerate(self.sources):
+            if code is not None:
+                members.setdefault(feature, []).append(k)
+        groups = []
+        for feature, places in members.items():
+            kinds = self.space.categories[feature] or ()
+            codes = [self.sources[k].code or 0 for k in places]
+            groups.append(OneHot(self.space.names[feature], places, [kinds[c] for c in codes]))
+        features = [source.feature for source in self.sources]
+        ends = np.zeros((2, len(self.space)), dtype=np.bool_) if declared is None else declared
+        return Domain(columns or self.columns, ends[0, features], ends[1, features], groups)
+
+
+def build_encoding(
+    sources: Sources, columns: Sequence[Column], counted: BoolArray
+) -> tuple[Encoding, list[int]]:
+    """Make the encoding of a table from what a model was found to take of it.
+
+    Parameters
+    ----------
+    sources : Sources
+        The columns of the table and the categories met.
+    columns : sequence of Column
+        The columns of the table.
+    counted : ndarray of bool of shape (n_sources,)
+        Which sources the model takes as numbers.
+
+    Returns
+    -------
+    encoding : Encoding
+        The encoding.
+    kept : list of int
+        For each encoded column its position among the sources.
+    """
+    space = _user_space(sources, columns, counted)
+    kept, origins, names = [], [], []
+    for j, name in enumerate(space.names):
+        kinds = sources.categories(j)
+        if kinds:
+            kept += [sources.indicator(j, kind) for kind in kinds]
+            origins += [Source(j, code) for code in range(len(kinds))]
+            names += [f"{name}={kind}" for kind in kinds]
+        elif space.categories[j] is None:
+            kept.append(j)
+            origins.append(Source(j, None))
+            names.append(name)
+    feature = [origin.feature for origin in origins]
+    is_indicator = np.array([origin.code is not None for origin in origins], dtype=np.bool_)
+    encoded = FeatureSpace(
+        names,
+        np.where(is_indicator, 0.0, space.lower[feature]),
+        np.where(is_indicator, 1.0, space.upper[feature]),
+        is_indicator | space.integer[feature],
+    )
+    asked = tuple(j for j in range(len(space)) if sources.has_encoded_missing(j))
+    return Encoding(encoded, tuple(origins), space, asked=asked), kept
+
+
+def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray) -> FeatureSpace:
+    categories: list[Sequence[str] | None] = []
+    for j, column in enumerate(columns):
+        kinds = sources.categories(j)
+        if kinds and counted[j]:
+            raise InvalidValueError(
+                f"the model takes column {column.name!r} both as a number and as a category; "
+                "rules can speak of one of them only"
+            )
+        # A column of categories that are numbers may still be used as numbers.
+        is_number = not kinds and (column.is_numeric or counted[j])
+        categories.append(None if is_number else kinds or column.categories)
+    low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
+    integer = np.zeros(len(columns), dtype=np.bool_)
+    numeric = [j for j in range(len(columns)) if categories[j] is None]
+    low[numeric], high[numeric], integer[numeric] = seen_ranges(
+        [columns[j].numbers() for j in numeric]
+    )
+    names = [column.name for column in columns]
+    fill = [_usable_fill(sources.fill(j), kinds) for j, kinds in enumerate(categories)]
+    return FeatureSpace(names, low, high, integer, categories).with_fill(fill)
+
+
+def _usable_fill(value: float | str | None, kinds: Sequence[str] | None) -> float | str | None:
+    """What a missing value counts as, if it is a number or a category that the model knows."""
+    if value is None:
+        return None
+    if kinds is not None:
+        name = category_name(value)
+        return name if name in kinds else None
+    number = float(value)
+    return number if np.isfinite(number) else None

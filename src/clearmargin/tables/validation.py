@@ -1,0 +1,326 @@
+"""Tables and labels as classifiers of two classes need them; errors name row and column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_X_y,
+    validate_data,
+)
+
+from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
+from clearmargin.rules.space import nearest_name
+from clearmargin.tables.columns import column_keys, name_row, number_table
+
+__all__ = [
+    "TwoClasses",
+    "check_choice",
+    "check_positive",
+    "check_whole",
+    "naming_columns",
+    "point_costs",
+    "read_points",
+    "read_training",
+    "whole_costs",
+]
+
+FloatArray = NDArray[np.float64]
+
+_WRAP = (
+    "for more than two wrap the classifier in sklearn.multiclass.OneVsRestClassifier or "
+    "OneVsOneClassifier"
+)
+
+
+class TwoClasses:
+    """Labels of exactly two classes, and the sign of each: 1.0 for the second class in their order.
+
+    Parameters
+    ----------
+    y : array-like of shape (m,)
+        The labels.
+    several : str, optional
+        What to do with more classes, where wrapping the classifier is not it.
+    """
+
+    def __init__(self, y: Any, several: str | None = None):
+        check_classification_targets(y)
+        self.classes, codes = np.unique(y, return_inverse=True)
+        if len(self.classes) == 1:
+            raise DataError(
+                f"y holds only one class, {self.classes.tolist()[0]!r}; a classifier needs two classes to tell apart"
+            )
+        if len(self.classes) > 2:
+            shown = ", ".join(repr(c) for c in self.classes[:5].tolist())
+            more = ", ..." if len(self.classes) > 5 else ""
+            raise DataError(
+                f"Only binary classification is supported. The type of the target is {type_of_target(y)}. "
+                f"It has {len(self.classes)} classes ({shown}{more}); {several or _WRAP}"
+            )
+        self.codes = codes.ravel()
+        self.signs: FloatArray = np.where(self.codes == 1, 1.0, -1.0)
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, *, accept_sparse: bool = False, several: str | None = None
+) -> tuple[Any, TwoClasses]:
+    """Read a training table and its labels, and note the features on the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    X : data frame, array-like or sparse matrix of shape (m, n)
+        The table.
+    y : array-like of shape (m,)
+        The labels.
+    accept_sparse : bool, default False
+        Whether sparse tables are taken (as CSR).
+    several : str, optional
+        What to do with more than two classes, for the message.
+
+    Returns
+    -------
+    X : ndarray or CSR matrix of float64
+        The points.
+    labels : TwoClasses
+        The classes and signs.
+    """
+    _check_lengths(X, y)
+    table = number_table(X)
+    if table is X:
+        points, labels = validate_data(estimator, X, y, **_options(accept_sparse))
+    else:  # scikit-learn takes the names from X, and the numbers from what was read
+        validate_data(estimator, X, skip_check_array=True)
+        points, labels = check_X_y(table, y, **_options(accept_sparse))
+    _check_finite(points, estimator, X)
+    return points, TwoClasses(labels, several)
+
+
+def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
+    """Read a table with the features the estimator was fitted with."""
+    table = number_table(X)
+    if table is X:
+        points = validate_data(estimator, X, reset=False, **_options(accept_sparse))
+    else:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        points = check_array(table, **_options(accept_sparse))
+    _check_finite(points, estimator, X)
+    return points
+
+
+# How estimators say that they cannot read a table as numbers.
+_UNREADABLE = re.compile(
+    r"could not convert|unable to convert|cannot cast|could not be promoted|argument must be a|contains (NaN|infinity)"
+    r"|setting an array element|complex data|cannot convert|invalid (literal|type)",
+    re.IGNORECASE,
+)
+
+
+@contextmanager
+def naming_columns(X: Any, estimator: Any) -> Iterator[None]:
+    """Name the column where another library's estimator refuses a table without saying which one it is.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (m, n)
+        The table that the estimator is given inside the context.
+    estimator : estimator
+        The one, for the message.
+
+    Raises
+    ------
+    DataError
+        Instead of the estimator's own error, which is its cause.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ClearmarginError) or not _UNREADABLE.search(str(error)):
+            raise
+        problem = _table_problem(X)
+        if problem is None:
+            raise
+        kind = type(problem)
+        raise kind(f"{type(estimator).__name__} cannot read the table: {problem}") from error
+
+
+def _table_problem(X: Any) -> DataError | None:
+    """What keeps a table from being read as numbers, all of them known."""
+    try:
+        points = check_array(number_table(X), **_options(False))
+        _check_finite(points, None, X)
+    except DataError as problem:
+        return problem
+    except (TypeError, ValueError):  # no table at all: the estimator's words are the better ones
+        return None
+    return None
+
+
+def _options(accept_sparse: bool) -> dict[str, Any]:
+    # Finiteness is checked by `_check_finite`, which can say where.
+    return {
+        "dtype": np.float64,
+        "accept_sparse": "csr" if accept_sparse else False,
+        "accept_large_sparse": False,
+        "ensure_all_finite": False,
+    }
+
+
+def _check_lengths(X: Any, y: Any) -> None:
+    if y is None or not hasattr(y, "__len__"):
+        return  # scikit-learn has the right words for these
+    rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+    if rows == 0:
+        raise DataError("the table is empty: X has no rows, nothing can be learned from it")
+    if len(y) != rows:
+        raise DataError(
+            f"X has {rows} rows but y has {len(y)} labels (inconsistent numbers of samples); each row needs one label"
+        )
+
+
+def _check_finite(points: Any, estimator: Any, X: Any) -> None:
+    is_sparse = sparse.issparse(points)
+    values: FloatArray = points.data if is_sparse else points
+    # One pass without a temporary array: a sum is finite exactly when all terms are, but for overflow.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    wrong = np.flatnonzero(~np.isfinite(values.ravel()))
+    if not len(wrong):
+        return
+    if is_sparse:
+        row, column = _sparse_place(points, int(wrong[0]))
+    else:
+        row, column = (int(i) for i in np.unravel_index(wrong[0], points.shape))
+    value = values.ravel()[wrong[0]]
+    kind = "NaN" if np.isnan(value) else "an infinity (inf)"
+    names = getattr(estimator, "feature_names_in_", list(column_keys(X) or ()))
+    place = repr(str(names[column])) if len(names) else f"'x{column}'"
+    advice = "fill or drop missing values first" if np.isnan(value) else "replace it by a number"
+    more = f"; {len(wrong)} such values in all" if len(wrong) > 1 else ""
+    raise DataError(f"X contains {kind} in {name_row(row, X)}, column {place}{more}; {advice}")
+
+
+def _sparse_place(points: Any, entry: int) -> tuple[int, int]:
+    """Row and column of a stored entry of a CSR matrix."""
+    row = np.searchsorted(points.indptr, entry, side="right") - 1
+    return int(row), int(points.indices[entry])
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Take a parameter that must be a finite positive number."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise InvalidValueError(f"{name} must be a positive number, not {value!r}")
+    return float(value)
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """Take a parameter that must be a whole number from some least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InvalidValueError(f"{name} must be a whole number from {least}, not {value!r}")
+    return int(value)
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Insist on one of some words."""
+    if value not in allowed:
+        listed = ", ".join(repr(a) for a in allowed)
+        raise InvalidValueError(f"{name} must be one of {listed}, not {value!r}")
+
+
+def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any) -> FloatArray:
+    """The weight of each point: its own times that of its class.
+
+    Parameters
+    ----------
+    labels : TwoClasses
+        The labels.
+    sample_weight : array-like of shape (m,) or None
+        Weights of the points, not negative; a weight of zero is like leaving the point out.
+    class_weight : mapping, "balanced" or None
+        Weights of the classes. "balanced" gives both classes the same weight in all.
+    X : ndarray or sparse matrix
+        The points, for their number.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Weights, positive for points of both classes.
+    """
+    weight, sums = _weights(labels, sample_weight, X)
+    factors = _class_factors(class_weight, labels, sums)
+    return np.asarray(weight * factors[labels.codes])
+
+
+def whole_costs(
+    labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any
+) -> tuple[FloatArray, float]:
+    """The weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are.
+
+    "balanced" weights of whole numbers add up to exactly the same for both classes then, and a weight of 3 counts
+    exactly like three points, so that a program that takes its numbers for exact sees ties where there are any.
+
+    Parameters
+    ----------
+    labels, sample_weight, class_weight, X
+        As for `point_costs`.
+
+    Returns
+    -------
+    cost : ndarray of shape (m,)
+        Weights of the points times the unit.
+    unit : float
+        The unit.
+    """
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        return point_costs(labels, sample_weight, class_weight, X), 1.0
+    weight, sums = _weights(labels, sample_weight, X)
+    unit = 2.0 * float(sums[0]) * float(sums[1]) / float(sums.sum())
+    return np.asarray(weight * sums[1 - labels.codes]), unit
+
+
+def _weights(labels: TwoClasses, sample_weight: Any, X: Any) -> tuple[FloatArray, FloatArray]:
+    """The given weights of the points, and their sum for each class, whatever the order of the points."""
+    weight: FloatArray = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+    )
+    sums = np.array([math.fsum(weight[labels.codes == k]) for k in range(2)])
+    if not sums.all():
+        gone = labels.classes[int(np.argmin(sums))]
+        raise DataError(
+            f"sample_weight is zero for all points of class {gone!r}; a classifier needs two classes"
+        )
+    return weight, sums
+
+
+def _class_factors(class_weight: Any, labels: TwoClasses, sums: FloatArray) -> FloatArray:
+    if class_weight is None:
+        return np.ones(2)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # As if both classes had half of the whole weight; sample weights count as repetitions.
+        return np.asarray(sums.sum() / (2.0 * sums))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidValueError(
+            f"class_weight must be None, 'balanced' or a mapping from class to weight, not {class_weight!r}"
+        )
+    known = labels.classes.tolist()
+    for label in class_weight:
+        if label not in known:
+            hint = nearest_name(str(label), [str(c) for c in known])
+            raise InvalidValueError(f"class_weight names {label!r}, which is no class{hint}")
+    return np.array(
+        [check_positive(f"the weight of class {c!r}", class_weight.get(c, 1.0)) for c in known]
+    )

@@ -1,0 +1,84 @@
+"""The oracle is right: it agrees with all corners of a box and with points drawn from it."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearmargin.rules import Box
+
+numbers = st.integers(-8, 8).map(lambda k: k / 4)
+
+
+@st.composite
+def boxes(draw, n):
+    ends = [sorted((draw(numbers), draw(numbers))) for _ in range(n)]
+    flags = draw(st.lists(st.booleans(), min_size=2 * n, max_size=2 * n))
+    return Box([e[0] for e in ends], [e[1] for e in ends], flags[:n], flags[n:])
+
+
+@given(st.integers(1, 4), st.data())
+def test_a_closed_box_is_on_a_side_when_all_its_corners_are(oracle, n, data):
+    coef = data.draw(st.lists(numbers, min_size=n, max_size=n))
+    intercept = data.draw(numbers)
+    box = data.draw(boxes(n))
+    closed = Box(box.lower, box.upper)
+    for sign in (1, -1):
+        values = [
+            sign * oracle.value(coef, intercept, corner)
+            for corner in product(*zip(box.lower, box.upper, strict=True))
+        ]
+        expected = all(v > 0 if sign > 0 else v >= 0 for v in values)
+        assert oracle.lies_on_side(closed, coef, intercept, sign) == expected
+
+
+@given(st.integers(1, 4), st.data())
+def test_no_point_of_a_box_on_a_side_is_on_the_other(oracle, n, data):
+    coef = data.draw(st.lists(numbers, min_size=n, max_size=n))
+    intercept = data.draw(numbers)
+    box = data.draw(boxes(n))
+    shares = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=n, max_size=n))
+    )
+    point = box.lower + shares * (box.upper - box.lower)
+    for sign in (1, -1):
+        inside = oracle.lies_on_side(box, coef, intercept, sign)
+        if inside and oracle.holds(box, point):
+            score = sign * oracle.value(coef, intercept, point)
+            assert score > 0 or (sign < 0 and score == 0)
+
+
+@given(st.integers(1, 4), st.data())
+def test_boxes_meet_when_they_hold_the_same_point(oracle, n, data):
+    first, second = data.draw(boxes(n)), data.draw(boxes(n))
+    # Ends, and middles between neighbouring ends, are representatives of everything that can happen.
+    grid = []
+    for j in range(n):
+        ends = sorted(
+            {
+                *(float(b.lower[j]) for b in (first, second)),
+                *(float(b.upper[j]) for b in (first, second)),
+            }
+        )
+        grid.append(ends + [(a + b) / 2 for a, b in pairwise(ends)])
+    common = any(oracle.holds(first, p) and oracle.holds(second, p) for p in product(*grid))
+    assert oracle.meet(first, second) == common
+
+
+def test_a_feature_without_bound_reaches_the_plane_unless_it_has_no_weight(oracle):
+    box = Box([0.0, -np.inf], [1.0, np.inf])
+    assert oracle.lies_on_side(box, [1.0, 0.0], 1.0, 1)
+    assert not oracle.lies_on_side(box, [1.0, 1e-9], 1.0, 1)
+    assert oracle.lies_on_side(box, [1.0, 1e-9], 1.0, 1, bounds=([0.0, -1.0], [1.0, 1.0]))
+
+
+def test_an_open_face_on_the_plane_does_not_touch_it(oracle):
+    # As floats 0.1 + 0.2 > 0.3, as fractions too: the box starts beyond the plane.
+    assert oracle.lies_on_side(Box([1.0, 1.0], [2.0, 2.0]), [0.1, 0.2], -0.3, 1)
+    on_plane = Box([1.0], [2.0])
+    assert not oracle.lies_on_side(on_plane, [1.0], -1.0, 1)
+    assert oracle.lies_on_side(Box([1.0], [2.0], lower_closed=False), [1.0], -1.0, 1)
+    assert oracle.lies_on_side(Box([0.0], [1.0]), [1.0], -1.0, -1)
