@@ -6,13 +6,15 @@ JOBS   ?= 2
 LOWEST := .venv-lowest
 KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 
-.PHONY: help demo test test-full test-kernels test-lowest check lint types format layers bench bench-full reproduce noise docs clean
+.PHONY: help demo test test-full test-kernels test-lowest test-wheel dist check lint types format layers bench bench-full reproduce noise docs clean
 
 help:
 	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
 	@echo "make test         run the tests (4 to 5 minutes on 2 cores)"
 	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
+	@echo "make dist         build wheel and source distribution into dist/, and check what they say of themselves"
+	@echo "make test-wheel   install that wheel into an empty environment without pandas, and try it"
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
 	@echo "make bench-full   the same on more data and in larger sizes (about an hour)"
@@ -44,6 +46,10 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
+$(VENV)/.release: pyproject.toml | $(BIN)/python
+	@$(BIN)/python $(PIP_INSTALL) "build>=1.2" "twine>=6"
+	@touch $@
+
 demo: $(VENV)/.demo
 	@$(BIN)/python -m clearmargin demo --force
 
@@ -67,6 +73,15 @@ test-lowest:
 	@$(LOWEST)/bin/python tools/say_what_is_installed.py $(LOWEST) dev
 	@$(LOWEST)/bin/python $(PIP_INSTALL) -c constraints-lowest.txt -e ".[dev]"
 	$(LOWEST)/bin/python -m pytest -n $(JOBS) -q
+
+# From scratch each time, so that nothing of an earlier version is released.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+
+test-wheel: dist
+	$(PYTHON) tools/try_wheel.py dist
 
 check: lint types layers test
 

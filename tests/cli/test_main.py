@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
 import subprocess
 import sys
 
@@ -57,12 +56,15 @@ def test_the_examples_of_the_help_can_be_read(run, folder, monkeypatch):
 
 def seconds(*words: str) -> float:
     """CPU time of a process, which does not depend on what else the machine has to do."""
+    import resource
+
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *words], capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+@pytest.mark.posix
 def test_help_answers_at_once():
     bare = min(seconds("-c", "pass") for _ in range(3))
     helped = min(seconds("-m", "clearmargin", "--help") for _ in range(3))
@@ -92,6 +94,7 @@ def test_the_place_of_a_users_mistake_is_shown_on_request(run):
     assert "Traceback" in said.err
 
 
+@pytest.mark.posix
 def test_an_interrupt_ends_quietly_with_130():
     code = (
         "import os, signal, sys, time\n"
@@ -111,6 +114,7 @@ def test_an_interrupt_ends_quietly_with_130():
     assert "Traceback" not in said.stderr
 
 
+@pytest.mark.posix
 def test_a_reader_that_has_seen_enough_is_no_error():
     words = f"{' '.join(PYTHON)} datasets wbc | head -1; exit ${{PIPESTATUS[0]}}"
     out = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from clearmargin.exceptions import FileInTheWayError, InvalidValueError
 from clearmargin.rules.files import write_bytes_atomically, write_text_atomically
 
+pytestmark = pytest.mark.posix
 WORDS = "rule α => β\nnext\r\n"
 
 
@@ -232,6 +232,8 @@ def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path):
 
 
 def test_leftovers_of_interrupted_writers_are_removed_and_nothing_else(tmp_path):
+    import fcntl
+
     names = [
         ".0123456789abcdef.part",
         ".fedcba9876543210.part",

@@ -266,6 +266,7 @@ assert solve(Program([Variables("x", 1, 0.0, 1.0, cost=-1.0)])).objective == -1.
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
+@pytest.mark.posix
 def test_a_forked_process_can_solve_after_its_parent_did():
     script = """
 import os, signal
