@@ -85,7 +85,7 @@ def _run(words: list[object], folder: str) -> None:
         f"$ {Path(str(words[0])).name} {' '.join(map(str, words[1:])).strip()[:100]}\n"
     )
     sys.stdout.flush()
-    subprocess.run([str(word) for word in words], cwd=folder, check=True)
+    subprocess.run([str(word) for word in words], cwd=folder, check=True)  # noqa: S603 - our own words
 
 
 if __name__ == "__main__":
