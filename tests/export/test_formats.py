@@ -16,7 +16,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import export, to_json, to_latex, to_markdown, to_text
 from clearmargin.export.formats import FORMATS
 from clearmargin.export.table import _LATEX
-from clearmargin.language.table import rule_rows
+from clearmargin.language.prose import rule_rows
 from clearmargin.rules import Box
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.language import parse_rules
+from clearmargin.language.lexer import Source
 from clearmargin.language.sentences import is_sentence
-from clearmargin.language.source import Source
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.reading import read_text
 from clearmargin.rules.rule import Label

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import format_label, format_number
-from clearmargin.language.prose import filled_features, percent
-from clearmargin.language.table import RuleRow, rule_rows
+from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.stats import RuleStats
 

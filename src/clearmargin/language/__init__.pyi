@@ -4,14 +4,14 @@ from .printer import (
 from .prose import (
     describe_rules as describe_rules,
 )
-from .resolve import (
-    parse_rules as parse_rules,
-)
-from .table import (
+from .prose import (
     rules_frame as rules_frame,
 )
-from .table import (
+from .prose import (
     rules_html as rules_html,
+)
+from .resolve import (
+    parse_rules as parse_rules,
 )
 
 __all__ = ["describe_rules", "format_rules", "parse_rules", "rules_frame", "rules_html"]

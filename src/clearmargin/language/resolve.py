@@ -1,20 +1,53 @@
-"""From text to rules: read the tree, look the names up, make the regions."""
+"""Tree to rules: look the names up, make the regions.
+
+What the names stand for (`Vocabulary`) comes from the caller, else from the declarations in the text, else from how the
+rules use them (`infer_space`). Plain bounds make a box, anything else linear a polyhedron (`make_region`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from clearmargin.exceptions import InvalidValueError
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
+from clearmargin.language.lexer import NOT_NUMBERS, Source, shown, suggestion
 from clearmargin.language.parser import parse_tree
-from clearmargin.language.regions import make_region
-from clearmargin.language.source import Source
-from clearmargin.language.syntax import RuleNode
-from clearmargin.language.vocabulary import Vocabulary, make_vocabulary
-from clearmargin.rules.rule import Label, Rule, as_label
+from clearmargin.language.syntax import (
+    Bound,
+    Chain,
+    Condition,
+    FeatureNode,
+    LabelNode,
+    Membership,
+    Missing,
+    Name,
+    RuleNode,
+    Sum,
+    Tree,
+)
+from clearmargin.rules.box import Box, make_entries
+from clearmargin.rules.categories import CategorySets
+from clearmargin.rules.polyhedron import MatrixBudget, Polyhedron
+from clearmargin.rules.rule import Label, Region, Rule, as_label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = ["parse_rules"]
+__all__ = [
+    "Vocabulary",
+    "infer_classes",
+    "infer_space",
+    "make_region",
+    "make_vocabulary",
+    "parse_rules",
+    "refuse_infinity",
+]
+
+
+_NO_SETS = CategorySets()
 
 
 def parse_rules(
@@ -72,3 +105,608 @@ def _make_rule(node: RuleNode, words: Vocabulary) -> Rule:
         return Rule(region, label, name=node.name, weight=node.weight)
     except InvalidValueError as error:
         raise words.source.error(str(error), node.start, node.end) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Features, categories and classes by name, with an error that suggests the nearest where one is unknown.
+
+    Parameters
+    ----------
+    source : Source
+        The text, for errors.
+    space : FeatureSpace
+        The features.
+    classes : tuple of labels
+        The classes.
+    """
+
+    source: Source
+    space: FeatureSpace
+    classes: tuple[Label, ...]
+    _index: dict[str, int]
+    _codes: tuple[dict[str, int] | None, ...]
+    _labels: dict[Label, Label]
+    budget: MatrixBudget
+    """What the linear conditions of all rules together may take."""
+
+    @classmethod
+    def over(cls, source: Source, space: FeatureSpace, classes: tuple[Label, ...]) -> Vocabulary:
+        """Make the vocabulary of a space and classes."""
+        index = {name: j for j, name in enumerate(space.names)}
+        codes = tuple(
+            None if kinds is None else {kind: code for code, kind in enumerate(kinds)}
+            for kinds in space.categories
+        )
+        labels = {label: label for label in classes}
+        return cls(source, space, classes, index, codes, labels, MatrixBudget())
+
+    def feature(self, name: Name) -> int:
+        """Index of a feature."""
+        index = self._index.get(name.text)
+        if index is None:
+            refuse_infinity(self.source, name)
+            raise self.source.error(
+                f"unknown feature {shown(name.text)}{suggestion(name.text, self._index)}",
+                name.start,
+                name.end,
+            )
+        return index
+
+    def numeric_feature(self, name: Name) -> int:
+        """Index of a feature that must not have categories."""
+        index = self.feature(name)
+        if self._codes[index] is not None:
+            raise self.source.error(
+                f"{shown(name.text)} has categories; compare it with '=' or 'in {{...}}'",
+                name.start,
+                name.end,
+            )
+        return index
+
+    def categories(self, condition: Bound | Chain | Membership) -> tuple[int, list[int]] | None:
+        """Read a condition on categories as a feature and codes; None if it is about numbers."""
+        if isinstance(condition, Membership):
+            feature, members = condition.feature, condition.members
+        elif (named := self._named_category(condition)) is not None:
+            feature, members = named[0], [named[1]]
+        else:
+            return None
+        index = self.feature(feature)
+        codes = self._codes[index]
+        if codes is None:
+            raise self.source.error(
+                f"{shown(feature.text)} is a number and has no categories",
+                feature.start,
+                feature.end,
+            )
+        return index, [self._code(member, codes, feature.text) for member in members]
+
+    def _named_category(self, condition: Bound | Chain) -> tuple[Name, Name] | None:
+        """The feature and the category of ``feature = category``, if that is what was written."""
+        if isinstance(condition, Bound):
+            feature = condition.feature
+            if not condition.is_equality or self._codes[self.feature(feature)] is None:
+                return None
+            return feature, self._spelled_number(condition)
+        match = condition.match
+        return None if match is None or self._codes[self.feature(match[0])] is None else match
+
+    def _spelled_number(self, condition: Bound) -> Name:
+        """The number after '=' as it is spelled: a category may be called like that."""
+        spelling = (
+            self.source.text[condition.feature.end : condition.end].lstrip().lstrip("=").lstrip()
+        )
+        return Name(spelling, condition.end - len(spelling), condition.end, is_number=True)
+
+    def _code(self, member: Name, codes: dict[str, int], feature: str) -> int:
+        code = codes.get(member.text)
+        if code is None:
+            raise self.source.error(
+                f"unknown category {shown(member.text)} of {shown(feature)}"
+                f"{suggestion(member.text, codes)}",
+                member.start,
+                member.end,
+            )
+        return code
+
+    def label(self, node: LabelNode) -> Label:
+        """The class that is said; with ``not``, the other one of two."""
+        said = self._labels.get(node.value)
+        if said is None:
+            raise _unknown_class(self.source, node, self.classes)
+        if not node.is_negated:
+            return said
+        if len(self.classes) != 2:
+            raise self.source.error(
+                f"'not' needs exactly two classes, but {_count(self.classes)}",
+                node.start,
+                node.end,
+            )
+        first, second = self.classes
+        return second if said == first else first
+
+
+def _count(classes: tuple[Label, ...]) -> str:
+    listed = ", ".join(shown(label) for label in classes[:5])
+    if len(classes) == 1:
+        return f"only {listed} is known; declare them with 'classes: ...'"
+    return f"{len(classes)} are known: {listed}{', ...' if len(classes) > 5 else ''}"
+
+
+def _unknown_class(source: Source, node: LabelNode, classes: tuple[Label, ...]) -> RuleSyntaxError:
+    text = str(node.value)
+    hint = suggestion(text, classes)
+    for label in classes:
+        if str(label) == text:  # the text '1' and the number 1 are different classes
+            way = f"`{text}`" if isinstance(label, str) else text
+            hint = f"; as a {'text' if isinstance(label, str) else 'number'} it is written {way}"
+    return source.error(f"unknown class {shown(node.value)}{hint}", node.start, node.end)
+
+
+def make_vocabulary(
+    source: Source,
+    tree: Tree,
+    space: FeatureSpace | None = None,
+    classes: Iterable[Label] | None = None,
+) -> Vocabulary:
+    """Find out what the names in a text stand for.
+
+    Parameters
+    ----------
+    source : Source
+        The text.
+    tree : Tree
+        What was written in it.
+    space : FeatureSpace, optional
+        The features, if the caller knows them; declarations may then name no others.
+    classes : iterable of labels, optional
+        The classes, if the caller knows them; declarations may then name no others.
+
+    Returns
+    -------
+    Vocabulary
+        Every name that may occur.
+
+    Examples
+    --------
+    >>> from clearmargin.language.parser import parse_tree
+    >>> source = Source("smoker = yes and age > 40 => ill")
+    >>> words = make_vocabulary(source, parse_tree(source))
+    >>> words.space.names, words.space.categories, words.classes
+    (('smoker', 'age'), (('yes',), None), ('ill',))
+    """
+    if space is None:
+        space = _declared_space(source, tree) if tree.features else infer_space(source, tree.rules)
+    if classes is not None:
+        labels = tuple(as_label(label) for label in classes)
+    elif tree.classes is not None:
+        labels = tuple(node.value for node in tree.classes.labels)
+    else:
+        labels = infer_classes(tree.rules)
+    vocabulary = Vocabulary.over(source, space, labels)
+    for feature in tree.features:
+        vocabulary.feature(feature.name)
+    for node in tree.classes.labels if tree.classes is not None else ():
+        vocabulary.label(node)
+    return vocabulary
+
+
+def _declared_space(source: Source, tree: Tree) -> FeatureSpace:
+    nodes = tree.features
+    return FeatureSpace(
+        [node.name.text for node in nodes],
+        [-np.inf if node.lower is None else node.lower for node in nodes],
+        [np.inf if node.upper is None else node.upper for node in nodes],
+        np.array([node.is_integer for node in nodes], dtype=np.bool_),
+        [
+            None if node.categories is None else [name.text for name in node.categories]
+            for node in nodes
+        ],
+        [node.unit for node in nodes],
+        [_read_fill(source, node) for node in nodes],
+    )
+
+
+def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
+    """What a missing value counts as: a category of a feature that has some, and else a number."""
+    said = node.fill
+    if said is None:
+        return None
+    if node.categories is None:
+        value = float(said.text) if said.is_number else math.nan
+        if not math.isfinite(value):
+            raise source.error(
+                f"a missing {shown(node.name.text)} counts as a number, not as {shown(said.text)}",
+                said.start,
+                said.end,
+            )
+        return value
+    known = [name.text for name in node.categories]
+    if said.text not in known:
+        hint = suggestion(said.text, known)
+        raise source.error(
+            f"unknown category {shown(said.text)} of {shown(node.name.text)}{hint}",
+            said.start,
+            said.end,
+        )
+    return said.text
+
+
+def infer_classes(rules: Sequence[RuleNode]) -> tuple[Label, ...]:
+    """Collect the classes in the order in which they appear."""
+    return tuple(dict.fromkeys(rule.label.value for rule in rules))
+
+
+def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
+    r"""Collect the features, and the categories of each, in the order in which they appear.
+
+    A feature with a name after ``=`` or a set after ``in`` has categories, all others are numbers (also those of which
+    the rules say no more than whether they are missing). If both sides of
+    ``=`` are names, the left one has categories unless it is compared as a number somewhere else.
+
+    Parameters
+    ----------
+    source : Source
+        The text, for errors.
+    rules : sequence of RuleNode
+        The rules.
+
+    Returns
+    -------
+    FeatureSpace
+        Unbounded features without units.
+
+    Examples
+    --------
+    >>> from clearmargin.language.parser import parse_tree
+    >>> source = Source("colour = red and size > 3 => a\ncolour in {blue} => b")
+    >>> space = infer_space(source, parse_tree(source).rules)
+    >>> space.names, space.categories
+    (('colour', 'size'), (('red', 'blue'), None))
+    """
+    usage = _Usage(source, set(_compared_as_numbers(rules)))
+    for rule in rules:
+        for condition in rule.conditions:
+            usage.note(condition)
+    usage.check_spellings()
+    kinds = [None if found is None else list(found) for found in usage.features.values()]
+    return FeatureSpace(usage.features, categories=[found or None for found in kinds])
+
+
+def refuse_infinity(source: Source, name: Name) -> None:
+    """Raise if `inf` or `nan` stands where a number is meant; in backquotes it is a name like others."""
+    if name.text.lower() in NOT_NUMBERS and source.text[name.start] != "`":
+        is_missing = name.text.lower() == "nan"
+        advice = (
+            "for a missing value write 'is missing'"
+            if is_missing
+            else "leave the condition out where there is no bound"
+        )
+        raise source.error(
+            f"{shown(name.text)} is no number that a feature can be compared with; {advice} (as a name it is "
+            f"written `{name.text}`)",
+            name.start,
+            name.end,
+        )
+
+
+def _compared_as_numbers(rules: Sequence[RuleNode]) -> Iterator[str]:
+    """Names that stand in a comparison which can only be one of numbers."""
+    for rule in rules:
+        for condition in rule.conditions:
+            if isinstance(condition, Bound):
+                yield condition.feature.text
+            elif isinstance(condition, Chain) and condition.match is None:
+                for side in condition.sums:
+                    for _, name in side.terms:
+                        yield name.text
+
+
+class _Usage:
+    """The features seen so far: None for a number, else its categories in order, none where neither was said."""
+
+    def __init__(self, source: Source, numbers: set[str]):
+        self.source = source
+        self.numbers = numbers
+        self.features: dict[str, dict[str, None] | None] = {}
+        self._spelled: list[tuple[str, Name]] = []
+
+    def note(self, condition: Condition) -> None:
+        if isinstance(condition, Bound):
+            self._note_number(condition.feature)
+        elif isinstance(condition, Missing):
+            self.features.setdefault(condition.feature.text, {})
+        elif isinstance(condition, Membership):
+            self._note_categories(condition.feature, condition.members)
+        elif (match := condition.match) is None:
+            for side in condition.sums:
+                for _, name in side.terms:
+                    self._note_number(name)
+        elif match[0].text not in self.numbers:
+            self._note_categories(match[0], [match[1]])
+        else:
+            self._note_equality(*match)
+
+    def _note_number(self, name: Name) -> None:
+        refuse_infinity(self.source, name)
+        if self.features.setdefault(name.text, None):
+            raise self._both_ways(name)
+        self.features[name.text] = None
+
+    def _note_equality(self, left: Name, right: Name) -> None:
+        if right.text not in self.numbers:
+            raise self.source.error(
+                f"{shown(left.text)} is a number elsewhere, and {shown(right.text)} is neither a number nor a feature",
+                right.start,
+                right.end,
+            )
+        self._note_number(left)
+        self._note_number(right)
+
+    def _note_categories(self, feature: Name, members: list[Name]) -> None:
+        found = self.features.setdefault(feature.text, {})
+        if found is None:
+            raise self._both_ways(feature)
+        for member in members:
+            refuse_infinity(self.source, member)
+            if member.is_number:
+                self._spelled.append((feature.text, member))
+            else:
+                found[member.text] = None
+
+    def check_spellings(self) -> None:
+        """A bare number can only stand for a category that is written in backquotes elsewhere."""
+        for feature, member in self._spelled:
+            if member.text not in (self.features[feature] or {}):
+                raise self.source.error(
+                    f"a number is no category; as a name it is written `{member.text}`",
+                    member.start,
+                    member.end,
+                )
+
+    def _both_ways(self, name: Name) -> RuleSyntaxError:
+        return self.source.error(
+            f"{shown(name.text)} is compared as a number and also has categories",
+            name.start,
+            name.end,
+        )
+
+
+class Row(NamedTuple):
+    """One inequality: the weights of some features, times their values, are <= (or <) a limit."""
+
+    weights: dict[int, float]
+    limit: float
+    is_strict: bool
+
+
+class Limits(NamedTuple):
+    """Plain bounds of one feature, and the condition that says so."""
+
+    feature: int
+    low: float
+    high: float
+    low_is_open: bool
+    high_is_open: bool
+    written: Bound | Chain
+
+
+def make_region(rule: RuleNode, words: Vocabulary) -> Region:
+    """Make the region of a premise.
+
+    Parameters
+    ----------
+    rule : RuleNode
+        The rule as written.
+    words : Vocabulary
+        What its names stand for.
+
+    Returns
+    -------
+    Box or Polyhedron
+        A box when every comparison is a plain bound; else one row for each comparison in the order
+        written, a chain from low to high, and for ``=`` first >= and then <=.
+    """
+    found: list[Limits | Row] = []
+    sets: dict[int, set[int]] = {}
+    said: dict[int, Missing] = {}
+    for condition in rule.conditions:
+        if isinstance(condition, Missing):
+            _note_missing(said, condition, words)
+            continue
+        choice = words.categories(condition)
+        if choice is not None:
+            _narrow_set(sets, choice, condition, words)
+        elif isinstance(condition, Bound):
+            found.append(_limits(condition, words))
+        elif isinstance(condition, Chain):
+            found.extend(_compare(condition, words))
+    if said:
+        _check_missing(said, found, sets, words)
+    plain = [item for item in found if isinstance(item, Limits)]
+    if len(plain) == len(found):
+        return _make_box(plain, sets, said, words)
+    return _make_polyhedron(rule, found, sets, said, words)
+
+
+def _note_missing(said: dict[int, Missing], condition: Missing, words: Vocabulary) -> None:
+    feature = words.feature(condition.feature)
+    if said.setdefault(feature, condition).is_missing != condition.is_missing:
+        raise _contradiction(feature, condition, words)
+    if condition.is_missing and (value := words.space.fill[feature]) is not None:
+        raise words.source.error(
+            f"a missing {shown(words.space.names[feature])} counts as {shown(value)} here, so that it never is "
+            "missing; leave out this rule, or the 'fill' in the declaration",
+            condition.start,
+            condition.end,
+        )
+
+
+def _check_missing(
+    said: dict[int, Missing],
+    found: Sequence[Limits | Row],
+    sets: dict[int, set[int]],
+    words: Vocabulary,
+) -> None:
+    """A value that is missing meets no other condition."""
+    needed = set(sets)
+    for item in found:
+        needed |= {item.feature} if isinstance(item, Limits) else set(item.weights)
+    for feature, condition in said.items():
+        if condition.is_missing and feature in needed:
+            raise _contradiction(feature, condition, words)
+
+
+def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> RuleSyntaxError:
+    return words.source.error(
+        f"no value of {shown(words.space.names[feature])} is left: the conditions contradict each other",
+        condition.start,
+        condition.end,
+    )
+
+
+def _listed(said: dict[int, Missing], is_missing: bool) -> list[int]:
+    return [feature for feature, node in said.items() if node.is_missing is is_missing]
+
+
+def _limits(bound: Bound, words: Vocabulary) -> Limits:
+    return Limits(
+        words.numeric_feature(bound.feature),
+        bound.low,
+        bound.high,
+        bound.low_is_open,
+        bound.high_is_open,
+        bound,
+    )
+
+
+def _narrow_set(
+    sets: dict[int, set[int]],
+    choice: tuple[int, list[int]],
+    condition: Condition,
+    words: Vocabulary,
+) -> None:
+    feature, codes = choice
+    sets[feature] = sets[feature] & set(codes) if feature in sets else set(codes)
+    if not sets[feature]:
+        raise words.source.error(
+            f"no category of {shown(words.space.names[feature])} is left: "
+            "this contradicts an earlier condition",
+            condition.start,
+            condition.end,
+        )
+
+
+def _compare(chain: Chain, words: Vocabulary) -> Iterator[Limits | Row]:
+    """Read the comparisons of a chain one by one; ``=`` says >= and <=, in this order."""
+    for k, sign in enumerate(chain.signs):
+        weights, limit = _move_left(chain.sums[k], chain.sums[k + 1], words)
+        if len(weights) == 1 and abs(next(iter(weights.values()))) == 1:
+            yield _as_limits(weights, limit, sign, chain)
+            continue
+        if sign == "=":
+            yield Row({j: -weight for j, weight in weights.items()}, -limit, False)
+        yield Row(weights, limit, sign == "<")
+
+
+def _as_limits(weights: dict[int, float], limit: float, sign: str, chain: Chain) -> Limits:
+    ((feature, weight),) = weights.items()
+    value = weight * limit
+    low = value if weight < 0 or sign == "=" else -math.inf
+    high = value if weight > 0 or sign == "=" else math.inf
+    is_open = sign == "<"
+    return Limits(feature, low, high, is_open and weight < 0, is_open and weight > 0, chain)
+
+
+def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, float], float]:
+    """Bring all features to the left and all numbers to the right."""
+    weights: dict[int, float] = {}
+    for side, sign in ((left, 1.0), (right, -1.0)):
+        for weight, name in side.terms:
+            j = words.numeric_feature(name)
+            weights[j] = weights.get(j, 0.0) + sign * weight
+    limit = right.constant - left.constant
+    if not all(map(math.isfinite, (limit, *weights.values()))):
+        raise words.source.error(
+            "the numbers of this comparison are too large", left.start, right.end
+        )
+    kept = {j: w for j, w in weights.items() if w}
+    if not kept:
+        raise words.source.error(
+            "no feature is left in this comparison: the weights cancel out", left.start, right.end
+        )
+    return kept, limit
+
+
+def _make_box(
+    found: Sequence[Limits],
+    sets: dict[int, set[int]],
+    said: dict[int, Missing],
+    words: Vocabulary,
+) -> Box:
+    narrowed: dict[int, Limits] = {}
+    for item in found:
+        j = item.feature
+        limits = _both(narrowed[j], item) if j in narrowed else item
+        narrowed[j] = limits
+        if limits.low >= limits.high and (
+            limits.low > limits.high or limits.low_is_open or limits.high_is_open
+        ):
+            raise _contradiction(j, limits.written, words)
+    features = sorted(narrowed)
+    ordered = [narrowed[j] for j in features]
+    # No bound is NaN, none is open at infinity, and a feature with categories is not compared with numbers.
+    entries = make_entries(
+        features,
+        [[item.low + 0.0 for item in ordered], [item.high + 0.0 for item in ordered]],  # no -0.0
+        [[not item.low_is_open for item in ordered], [not item.high_is_open for item in ordered]],
+    )
+    return Box._trusted(
+        len(words.space),
+        entries,
+        None,
+        CategorySets(sets) if sets else _NO_SETS,
+        _listed(said, True) if said else (),
+        _listed(said, False) if said else (),
+    )
+
+
+def _both(a: Limits, b: Limits) -> Limits:
+    """What both allow; of two equal bounds the open one is the narrower."""
+    low, low_is_open = max((a.low, a.low_is_open), (b.low, b.low_is_open))
+    high, high_is_closed = min((a.high, not a.high_is_open), (b.high, not b.high_is_open))
+    return Limits(a.feature, low, high, low_is_open, not high_is_closed, b.written)
+
+
+def _make_polyhedron(
+    rule: RuleNode,
+    found: Sequence[Limits | Row],
+    sets: dict[int, set[int]],
+    said: dict[int, Missing],
+    words: Vocabulary,
+) -> Polyhedron:
+    rows = [row for item in found for row in ([item] if isinstance(item, Row) else _as_rows(item))]
+    n = len(words.space)
+    if not words.budget.take(len(rows) * n):
+        raise words.source.error(
+            f"this premise is too large: {len(rows)} linear conditions over {n} features take, with those before "
+            f"them, more than {words.budget.gigabytes} GB; read the rules in parts, each over the features it needs",
+            rule.start,
+            rule.end,
+        )
+    A = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        A[i, list(row.weights)] = list(row.weights.values())
+    limits = [row.limit for row in rows]
+    strict = np.array([row.is_strict for row in rows], dtype=np.bool_)
+    missing, known = _listed(said, True), _listed(said, False)
+    return Polyhedron(A, limits, strict, CategorySets(sets), missing, known)
+
+
+def _as_rows(limits: Limits) -> Iterator[Row]:
+    """Plain bounds as inequalities, the lower one first."""
+    if limits.low > -math.inf:
+        yield Row({limits.feature: -1.0}, -limits.low, limits.low_is_open)
+    if limits.high < math.inf:
+        yield Row({limits.feature: 1.0}, limits.high, limits.high_is_open)

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from clearmargin.language.lexer import NAME, NUMBER, Token, quote, scan_line
+from clearmargin.language.lexer import NAME, NUMBER, Source, Token, quote, scan_line, shown
 from clearmargin.language.printer import format_label
 from clearmargin.language.prose import plain
-from clearmargin.language.source import Source, shown
 from clearmargin.language.syntax import FeatureNode
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace
