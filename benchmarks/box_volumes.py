@@ -17,8 +17,9 @@ import numpy as np
 from clearmargin import LPSVC, RuleExtractor
 from clearmargin.datasets import load_pima
 from clearmargin.plane_rules import coverage_corner, volume_corner
-from clearmargin.plane_rules.side import Corner, FloatArray, Region, Side
+from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.rules import Box, Hyperplane
+from clearmargin.rules.value import FloatArray
 
 PLANES, HALVINGS = 700, 200
 

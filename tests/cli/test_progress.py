@@ -72,7 +72,7 @@ def test_an_interruption_closes_the_line_and_ends_with_130(run, folder, monkeypa
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clearmargin.plane_rules.class_rules.prove", stop)
+    monkeypatch.setattr("clearmargin.plane_rules.extraction.prove", stop)
     said = run(*TRAIN, "--out", "r.rules", "--save-model", "m.json")
     assert said.code == 130
     assert "so far \n" in said.err

@@ -336,7 +336,7 @@ def test_rows_of_any_kind_are_read_alike(wbc, svm, fitted):
 
 def test_of_very_many_points_some_are_searched_and_all_are_counted(wbc, svm, oracle, monkeypatch):
     X, y = wbc
-    monkeypatch.setattr("clearmargin.plane_rules.class_rules._MOST_POINTS", 60)
+    monkeypatch.setattr("clearmargin.plane_rules.extraction._MOST_POINTS", 60)
     extractor = RuleExtractor(svm, criterion="coverage-lp").fit(X, y)
     covered = extractor.rules_.covers(X)
     said = svm.predict(X)

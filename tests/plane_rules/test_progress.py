@@ -107,7 +107,7 @@ def test_an_interruption_closes_the_line(capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clearmargin.plane_rules.class_rules.prove", stop)
+    monkeypatch.setattr("clearmargin.plane_rules.extraction.prove", stop)
     with pytest.raises(KeyboardInterrupt):
         RuleExtractor(RidgeClassifier(), progress=True).fit(*table(1))
     assert capsys.readouterr().err.endswith("rules so far \n")

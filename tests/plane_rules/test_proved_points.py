@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from clearmargin import RuleExtractor
 from clearmargin.models.score_error import Guard, PipelinePlane, direct_error
 from clearmargin.models.surface import read_surface
-from clearmargin.plane_rules.retreat import retreat
+from clearmargin.plane_rules.proof import retreat
 from clearmargin.rules import Box, FeatureSpace, Hyperplane
 
 OFFSETS = (0.0, 1e6, 1e9, 1e12, 1e13, 1e14, 1e15)

@@ -7,7 +7,7 @@ import pytest
 
 from clearmargin import LPSVC, RuleExtractor, format_rules
 from clearmargin.datasets import load_ionosphere, load_pima, load_wbc
-from clearmargin.plane_rules import class_rules, portfolio
+from clearmargin.plane_rules import extraction, search
 from clearmargin.tables.row_order import canonical_order
 
 
@@ -29,7 +29,7 @@ def rules_of(model, X, y, **options):
 )
 def test_rules_of_a_given_plane_are_the_same_for_shuffled_rows(monkeypatch, load, nu, options):
     # All searches together take seconds; each of them looks at the rows in the same way.
-    monkeypatch.setattr(portfolio, "_MOST_SEARCHES", 4)
+    monkeypatch.setattr(search, "_MOST_SEARCHES", 4)
     # Whole numbers tie as often as can be.
     X, y = load(return_X_y=True)
     X, y = X.iloc[:150], np.asarray(y)[:150]
@@ -52,7 +52,7 @@ def test_rules_of_several_planes_are_the_same_for_shuffled_rows():
 
 
 def test_rules_found_on_a_sample_are_the_same_for_shuffled_rows(monkeypatch):
-    monkeypatch.setattr(class_rules, "_MOST_POINTS", 50)
+    monkeypatch.setattr(extraction, "_MOST_POINTS", 50)
     X, y = load_ionosphere(return_X_y=True)
     model = LPSVC(nu=0.05).fit(X, y)
     expected = rules_of(model, X, y, min_coverage=8)

@@ -20,11 +20,16 @@ from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
 from clearmargin.cli.task import Task, read_classes
 from clearmargin.exceptions import DataError
-from clearmargin.plane_rules.class_rules import DEFAULT_CRITERION, ExtractionOptions
-from clearmargin.plane_rules.extraction import Extraction, LabelledPoints, extract_rules
-from clearmargin.plane_rules.options import check_number_of_classes
-from clearmargin.plane_rules.plane_check import check_plane
-from clearmargin.plane_rules.trace import Trace
+from clearmargin.plane_rules.extraction import (
+    DEFAULT_CRITERION,
+    Extraction,
+    ExtractionOptions,
+    LabelledPoints,
+    Trace,
+    check_number_of_classes,
+    check_plane,
+    extract_rules,
+)
 from clearmargin.progress import Progress, share_bar
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label

@@ -11,7 +11,7 @@ from clearmargin.cli.unseen import unseen_text
 if TYPE_CHECKING:
     from clearmargin.cli.task import Task
     from clearmargin.models.planes import Planes
-    from clearmargin.plane_rules.trace import Trace
+    from clearmargin.plane_rules.extraction import Trace
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clearmargin.cli.task import Task
-    from clearmargin.plane_rules.trace import Trace
+    from clearmargin.plane_rules.extraction import Trace
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
 
@@ -126,7 +126,7 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model
     from clearmargin.models.model_files import load_planes
-    from clearmargin.plane_rules.class_rules import DEFAULT_CRITERION
+    from clearmargin.plane_rules.extraction import DEFAULT_CRITERION
 
     model = load_planes(arguments.model)
     task = read_large(arguments, console, model)

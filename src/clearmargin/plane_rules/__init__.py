@@ -1,6 +1,6 @@
 """Rules out of linear classifiers: boxes on one side of a hyperplane, with proof.
 
-Read `extractor.py` first, then `class_rules.py`: read, train, search, prove, translate.
+Read `extractor.py` first, then `extraction.py`: read, train, search, prove, translate.
 """
 
 import lazy_loader

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.plane_rules.clipped_volume import Volume, clipped_volume
-from clearmargin.plane_rules.proof import prove
-from clearmargin.plane_rules.retreat import retreat
-from clearmargin.plane_rules.side import FoundBox, Index, Region, Side
+from clearmargin.plane_rules.proof import prove, retreat
+from clearmargin.plane_rules.side import FoundBox, Region, Side
+from clearmargin.plane_rules.volume import Volume, clipped_volume, volume_curve
 from clearmargin.plane_rules.volume_corner import volume_corner
-from clearmargin.plane_rules.volume_share import volume_curve
 from clearmargin.rule_base.translate import to_user_box
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from clearmargin.plane_rules.extractor import RuleExtractor
@@ -112,7 +110,7 @@ def explore_volume(extractor: RuleExtractor, label: Label, max_rules: int = 100)
 
 def _explore(side: Side, domain: Box, max_rules: int) -> Iterator[Box]:
     whole = side.region(domain)
-    nobody: Index = np.empty(0, dtype=np.intp)
+    nobody: IntArray = np.empty(0, dtype=np.intp)
     # A plane beyond the near corner leaves nothing of the domain on this side.
     agenda = [(-1.0, 0, whole)] if side.slack(whole.near) > 0 else []
     count = found = 0

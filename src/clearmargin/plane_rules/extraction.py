@@ -1,23 +1,171 @@
-"""The rules of a surface, over points that are encoded already: what `RuleExtractor` does after reading its model."""
+"""Extract rules from the planes of a model: for each class search, simplify and prove boxes, then translate them.
+
+It works on points that are encoded already, and knows no scikit-learn; `RuleExtractor` reads the model and calls it.
+
+**Whole numbers between two rules.** 27 belongs to `x <= 26` or to `x >= 28` wherever the proof allows it. Boxes end at
+values that rows have, and bounds are rounded inwards to whole numbers. So a single whole number can be left over
+between two boxes that face each other, although one of them could have it. It is given to the one below, if that one
+is still proved and meets no other box of its class, else to the one above. Larger distances stay: there the data say
+nothing about where the classes part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
+from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.models.score_error import Guard, direct_error
 from clearmargin.models.surface import Surface
-from clearmargin.plane_rules.class_rules import ClassBoxes, ExtractionOptions, boxes_of_class
-from clearmargin.plane_rules.trace import Trace
-from clearmargin.plane_rules.whole_numbers import share_whole_numbers
+from clearmargin.plane_rules.coverage_corner import coverage_corner, short_corner
+from clearmargin.plane_rules.members import members_of
+from clearmargin.plane_rules.polytope import extract_polytope_boxes
+from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
+from clearmargin.plane_rules.search import Criterion, Search, extract_boxes, search_coverage
+from clearmargin.plane_rules.side import Region, Side
+from clearmargin.plane_rules.volume_corner import volume_corner
+from clearmargin.progress import Watch, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
+from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
 from clearmargin.rule_base.translate import to_user_box
-from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
+from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
+from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.row_order import canonical_order
 
-__all__ = ["Extraction", "LabelledPoints", "extract_rules"]
+__all__ = [
+    "CRITERIA",
+    "DEFAULT_CRITERION",
+    "DEFAULT_MIN_COVERAGE",
+    "ClassBoxes",
+    "Extraction",
+    "ExtractionOptions",
+    "LabelledPoints",
+    "Trace",
+    "boxes_of_class",
+    "check_fallback",
+    "check_number_of_classes",
+    "check_plane",
+    "extract_rules",
+    "read_options",
+    "share_whole_numbers",
+]
+
+
+CRITERIA = (
+    "volume",
+    "coverage",
+    "coverage-lp",
+    "coverage-lp-feature",
+    "coverage-lp-separable",
+    "coverage-exact",
+)
+
+
+# What `RuleExtractor` and the command line do where nobody chooses.
+DEFAULT_CRITERION = "volume"
+
+
+DEFAULT_MIN_COVERAGE = 2
+
+
+# With more points than this, boxes are searched for on a sample of them, and then counted on all.
+_MOST_POINTS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionOptions:
+    """How rules are to be found; see `RuleExtractor`.
+
+    A search that is not thorough, for large samples, looks once, and not where too few points are for a rule.
+    """
+
+    criterion: str
+    max_depth: int
+    min_coverage: int
+    max_rules: int | None
+    disjoint: bool
+    max_conditions: int | None
+    tighten: bool
+    watch: Watch | None = None
+    thorough: bool = True
+
+
+def check_number_of_classes(n_classes: int, options: ExtractionOptions) -> None:
+    """Refuse what only a model of two classes can give, instead of passing over it.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes of the model.
+    options : ExtractionOptions
+        The parameters.
+    """
+    if n_classes > 2 and (options.max_conditions is not None or not options.disjoint):
+        raise InvalidValueError(
+            f"max_conditions and disjoint=False are for models of two classes, and this one has {n_classes}; "
+            "leave them at their defaults"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the extraction of one class found and cost.
+
+    Parameters
+    ----------
+    points : int
+        Training points of the class that the model classifies correctly, inside the bounds.
+    problems : int
+        Corners computed.
+    found : int
+        Boxes that cover at least one of the points.
+    kept : int
+        Rules that remain.
+    covered : int
+        Points that the rules cover.
+    seconds : float
+        Time taken.
+    unlimited : int, optional
+        With `max_conditions`: points that rules of any length would cover, estimated where points were sampled, and
+        before whole numbers between two rules are shared out. The difference to `covered` is the price of short rules.
+    members : int, default 0
+        Training points of the class, whether the model classifies them correctly or not.
+    """
+
+    points: int
+    problems: int
+    found: int
+    kept: int
+    covered: int
+    seconds: float
+    unlimited: int | None = None
+    members: int = 0
+
+    @property
+    def coverage(self) -> float:
+        """Share of the points that the rules cover, of those that the model classifies correctly."""
+        return self.covered / self.points if self.points else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """Share of all points of the class that the rules of the class cover.
+
+        Examples
+        --------
+        >>> trace = Trace(points=311, problems=9, found=5, kept=4, covered=305, seconds=0.1, members=559)
+        >>> round(trace.coverage, 3), round(trace.recall, 3)
+        (0.981, 0.546)
+        """
+        return self.covered / self.members if self.members else float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,3 +339,445 @@ def _rules(
             int(np.count_nonzero(data.true == k)),
         )
     return rules, boxes, trace
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBoxes:
+    """The boxes of a class over the encoded columns, with the rows in them, and what finding them cost."""
+
+    boxes: tuple[Box, ...]
+    rows: tuple[IntArray, ...]
+    origins: tuple[tuple[Box, ...], ...]
+    wanted: int
+    problems: int
+    found: int
+    unlimited: int | None
+    seconds: float
+
+
+def boxes_of_class(
+    halfspaces: Sequence[HalfSpace],
+    columns: FeatureSpace,
+    limits: Box,
+    X: FloatArray,
+    held: BoolArray,
+    wanted: BoolArray,
+    options: ExtractionOptions,
+    guards: Sequence[Guard] | None = None,
+) -> ClassBoxes:
+    """Find, simplify and prove the boxes of one class.
+
+    Points are taken in an order of their values, so that rules do not depend on how the table was sorted. With very
+    many points boxes are searched for on some of them; which of all points they cover is counted in the end.
+
+    Parameters
+    ----------
+    halfspaces : sequence of HalfSpace
+        The region of the class.
+    columns : FeatureSpace
+        The encoded columns; their ranges are the domain.
+    limits : Box
+        The ranges that the user declared, so that bounds at their ends need not be said.
+    X : ndarray of shape (m, n)
+        All points, in the domain.
+    held : ndarray of bool of shape (m,)
+        Which points are in all half-spaces. By its proof a box holds no others.
+    wanted : ndarray of bool of shape (m,)
+        Which points are to be covered; those of them that are held can be.
+    options : ExtractionOptions
+        How.
+    guards : sequence of Guard, optional
+        What proves a box; by default planes that are computed as they stand.
+
+    Returns
+    -------
+    ClassBoxes
+        Boxes ordered by the number of wanted points they cover, the fullest first.
+    """
+    start = time.perf_counter()
+    domain = Box(columns.lower, columns.upper)
+    own = np.flatnonzero(held & wanted)
+    step = max(1, -(-len(own) // _MOST_POINTS))
+    some = X[canonical_order(X, own, -(-len(own) // step))]
+    # With short rules there is a second search, for what they cost.
+    searches = 1 if options.max_conditions is None else 2
+    scaled = replace(
+        options,
+        min_coverage=-(-options.min_coverage // step),
+        watch=part(options.watch, 1 / searches),
+    )
+    pairs, problems = _search(halfspaces, domain, some, scaled)
+    found = len(pairs)
+    kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
+    kept.sort(key=lambda pair: -len(pair[1]))
+    kept = kept[: options.max_rules]
+    needed = needed_ends(halfspaces, columns, limits)
+    simple = [simplify_box(box, columns, some[points], needed) for box, points in kept]
+    members = [[k] for k in range(len(simple))]
+    if options.disjoint:
+        merged = merge_neighbours(simple, columns)
+        simple, members = [box for box, _ in merged], [group for _, group in merged]
+    if guards is None:
+        guards = [Guard(h, direct_error(h.hyperplane)) for h in halfspaces]
+    simple, members = _proved(simple, members, guards, limits, columns, some)
+    prove(simple, guards, limits, disjoint=options.disjoint)
+    inside = members_of(simple, X, np.flatnonzero(held))
+    sizes = [int(np.count_nonzero(wanted[group])) for group in inside]
+    order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
+    order.sort(key=lambda k: -sizes[k])
+    return ClassBoxes(
+        tuple(simple[k] for k in order),
+        tuple(inside[k] for k in order),
+        tuple(tuple(kept[j][0] for j in members[k]) for k in order),
+        # Points on the plane, or within rounding of it, are to be covered as well, although no proof can.
+        int(np.count_nonzero(wanted)),
+        problems,
+        found,
+        _covered_without_limit(halfspaces, domain, some, scaled, step),
+        time.perf_counter() - start,
+    )
+
+
+def _proved(
+    boxes: Sequence[Box],
+    members: Sequence[list[int]],
+    guards: Sequence[Guard],
+    limits: Box,
+    columns: FeatureSpace,
+    points: FloatArray,
+) -> tuple[list[Box], list[list[int]]]:
+    """Boxes on which rounding cannot change what the model says, most of them as they are."""
+    kept = []
+    for box, group in zip(boxes, members, strict=True):
+        sound: Box | None = box
+        if not is_inside_all(box, guards, limits):
+            sound = retreat(box, guards, limits, columns, points[box.contains(points)])
+        if sound is not None:
+            kept.append((sound, group))
+    return [box for box, _ in kept], [group for _, group in kept]
+
+
+def _covered_without_limit(
+    halfspaces: Sequence[HalfSpace],
+    domain: Box,
+    X: FloatArray,
+    options: ExtractionOptions,
+    step: int,
+) -> int | None:
+    """How many points rules of any length would cover: what a limit on their length costs."""
+    if options.max_conditions is None:
+        return None
+    watch = part(options.watch, 1.0, counts=False)
+    pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None, watch=watch))
+    sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
+    return step * sum(size for size in sizes if size >= options.min_coverage)
+
+
+def _search(
+    halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
+) -> tuple[list[tuple[Box, IntArray]], int]:
+    if not len(X):
+        if options.watch is not None:
+            options.watch(1.0, 0)
+        return [], 0
+    if len(halfspaces) > 1:
+        return extract_polytope_boxes(
+            halfspaces,
+            domain,
+            X,
+            max_depth=options.max_depth,
+            min_coverage=options.min_coverage,
+            max_rules=options.max_rules,
+            watch=options.watch,
+        )
+    side = Side.of(halfspaces[0])
+    Z = side.orient(X)
+    search = _search_side(side, side.region(domain), Z, options)
+    return [(side.box(box), box.points) for box in search.boxes], search.problems
+
+
+def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionOptions) -> Search:
+    criterion = _criterion(options.criterion)
+    if options.max_conditions is not None:
+        kind = "volume" if options.criterion == "volume" else "coverage"
+        criterion = partial(
+            short_corner, domain=domain, max_conditions=options.max_conditions, criterion=kind
+        )
+    if options.disjoint:
+        return _search_disjoint(side, domain, Z, criterion, options)
+    half = part(options.watch, 0.5)
+    search = _search_disjoint(side, domain, Z, criterion, replace(options, watch=half))
+    from clearmargin.plane_rules.search import cover_with_overlap
+
+    return cover_with_overlap(
+        side,
+        domain,
+        Z,
+        search,
+        min_coverage=options.min_coverage,
+        max_rules=options.max_rules,
+        criterion=criterion,
+        watch=half,
+    )
+
+
+def _criterion(name: str) -> Criterion:
+    if name == "volume":
+        return volume_corner
+    if name == "coverage":
+        return coverage_corner
+    # Solvers are loaded by those who use them.
+    from clearmargin.plane_rules.coverage_programs import (
+        exact_corner,
+        feature_corner,
+        point_corner,
+        separable_corner,
+    )
+
+    return {
+        "coverage-lp": point_corner,
+        "coverage-lp-feature": feature_corner,
+        "coverage-lp-separable": separable_corner,
+        "coverage-exact": exact_corner,
+    }[name]
+
+
+def _search_disjoint(
+    side: Side, domain: Region, Z: FloatArray, criterion: Criterion, options: ExtractionOptions
+) -> Search:
+    find: Callable[..., Search] = partial(
+        extract_boxes,
+        criterion=criterion,
+        min_points=1 if options.thorough else options.min_coverage,
+    )
+    if criterion is coverage_corner:
+        quick = partial(find, criterion=partial(coverage_corner, thorough=False))
+        find = search_coverage if options.thorough else quick
+    return find(
+        side,
+        domain,
+        Z,
+        max_depth=options.max_depth,
+        min_coverage=options.min_coverage,
+        max_rules=options.max_rules,
+        # A face moved in to the points would count as a condition.
+        tighten=options.tighten and options.max_conditions is None,
+        watch=options.watch,
+    )
+
+
+@dataclass(slots=True)
+class _Owned:
+    """A box, its class, and whether it was changed."""
+
+    box: Box
+    owner: int
+    is_changed: bool = False
+
+
+def share_whole_numbers(
+    found: Sequence[ClassBoxes],
+    guards: Sequence[Sequence[Guard]],
+    columns: FeatureSpace,
+    limits: Box,
+    X: FloatArray,
+    wanted: Sequence[BoolArray],
+    *,
+    disjoint: bool,
+) -> list[ClassBoxes]:
+    """Let boxes grow by single whole numbers that lie between two of them.
+
+    Parameters
+    ----------
+    found : sequence of ClassBoxes
+        The proved boxes of all classes.
+    guards : sequence of sequences of Guard
+        What proves a box of each class.
+    columns : FeatureSpace
+        Which columns take whole numbers.
+    limits : Box
+        Where features are declared to live.
+    X : ndarray of shape (m, n)
+        All points.
+    wanted : sequence of ndarray of bool of shape (m,)
+        For each class the points by which its boxes are ordered.
+    disjoint : bool
+        Whether no two boxes of a class may meet.
+
+    Returns
+    -------
+    list of ClassBoxes
+        The same number of boxes, none smaller than before, all proved.
+    """
+    boxes = [_Owned(box, k) for k, result in enumerate(found) for box in result.boxes]
+    for j in np.flatnonzero(columns.integer).tolist():
+        for below, above in _facing(boxes, j):
+            left, right = boxes[below], boxes[above]
+            # One of the two may have grown since.
+            if not _leave_one(left.box, right.box, j):
+                continue
+            wider = _with_bound(left.box, j, upper=float(left.box.upper[j]) + 1.0)
+            if not _take(boxes, below, wider, guards, limits, disjoint=disjoint):
+                wider = _with_bound(right.box, j, lower=float(right.box.lower[j]) - 1.0)
+                _take(boxes, above, wider, guards, limits, disjoint=disjoint)
+    if not any(one.is_changed for one in boxes):
+        return list(found)
+    return [
+        _counted(result, [one for one in boxes if one.owner == k], X, wanted[k])
+        for k, result in enumerate(found)
+    ]
+
+
+def _facing(boxes: Sequence[_Owned], j: int) -> list[tuple[int, int]]:
+    """Pairs of boxes with one whole number of a feature between them, that overlap in all other features."""
+    if not boxes:
+        return []
+    lower = np.array([one.box.lower[j] for one in boxes])
+    upper = np.array([one.box.upper[j] for one in boxes])
+    pairs = np.argwhere(upper[:, None] + 2.0 == lower[None, :]).tolist()
+    return [(a, b) for a, b in pairs if _leave_one(boxes[a].box, boxes[b].box, j)]
+
+
+def _leave_one(below: Box, above: Box, j: int) -> bool:
+    high, low = float(below.upper[j]), float(above.lower[j])
+    whole = below.upper_closed[j] and above.lower_closed[j] and high.is_integer()
+    if not whole or high + 2.0 != low or abs(high) >= 2.0**52:
+        return False
+    free = _with_bound(_with_bound(below, j, lower=-np.inf), j, upper=np.inf)
+    other = _with_bound(_with_bound(above, j, lower=-np.inf), j, upper=np.inf)
+    return not free.intersect(other).is_empty
+
+
+def _with_bound(box: Box, j: int, *, lower: float | None = None, upper: float | None = None) -> Box:
+    """A box with another closed bound of one feature."""
+    lows, highs = box.lower.copy(), box.upper.copy()
+    lows_closed, highs_closed = box.lower_closed.copy(), box.upper_closed.copy()
+    if lower is not None:
+        lows[j], lows_closed[j] = lower, True
+    if upper is not None:
+        highs[j], highs_closed[j] = upper, True
+    return Box(lows, highs, lows_closed, highs_closed, box.sets)
+
+
+def _take(
+    boxes: list[_Owned],
+    place: int,
+    wider: Box,
+    guards: Sequence[Sequence[Guard]],
+    limits: Box,
+    *,
+    disjoint: bool,
+) -> bool:
+    """Let a box grow if it is still proved, and meets no other box of its class."""
+    owner = boxes[place].owner
+    if not is_inside_all(wider, guards[owner], limits):
+        return False
+    others = (one.box for k, one in enumerate(boxes) if k != place and one.owner == owner)
+    if disjoint and any(not wider.intersect(other).is_empty for other in others):
+        return False
+    boxes[place] = _Owned(wider, owner, is_changed=True)
+    return True
+
+
+def _counted(
+    result: ClassBoxes, boxes: Sequence[_Owned], X: FloatArray, wanted: BoolArray
+) -> ClassBoxes:
+    """Count the rows of boxes that grew, and put the box with most wanted rows first again."""
+    grown = [k for k, one in enumerate(boxes) if one.is_changed]
+    rows: list[IntArray] = list(result.rows)
+    for k, inside in zip(grown, members_of([boxes[k].box for k in grown], X), strict=True):
+        rows[k] = inside
+    sizes = [int(np.count_nonzero(wanted[inside])) for inside in rows]
+    order = sorted(range(len(boxes)), key=lambda k: -sizes[k])
+    return replace(
+        result,
+        boxes=tuple(boxes[k].box for k in order),
+        rows=tuple(rows[k] for k in order),
+        origins=tuple(result.origins[k] for k in order),
+    )
+
+
+# In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.04 % at 10.
+_MANY_FEATURES = 8
+
+
+def check_plane(surface: Surface) -> None:
+    """Refuse planes without weights, and warn of those with too many."""
+    weights = np.array([duel.plane.coef for duel in surface.planes])
+    if not weights.any():
+        raise InvalidValueError(
+            "the model's plane is constant: all weights are zero, so it says the same everywhere and there are no "
+            "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
+            "features with a linear relation to the classes"
+        )
+    # A category is one 0/1 column for each of its values, and one condition of a rule.
+    sources = np.array([source.feature for source in surface.sources])
+    most = max(len(np.unique(sources[row != 0])) for row in weights)
+    if most > _MANY_FEATURES:
+        warnings.warn(
+            f"the plane has {most} features with a weight; boxes cover little of what lies below such a plane. A "
+            "sparser one gives fewer and better rules: LPSVCCV(max_features=8), which estimator=None trains",
+            ClearmarginWarning,
+            stacklevel=3,
+        )
+
+
+def read_options(extractor: Any) -> ExtractionOptions:
+    """Read and check the parameters of a `RuleExtractor`.
+
+    Parameters
+    ----------
+    extractor : RuleExtractor
+        The estimator.
+
+    Returns
+    -------
+    ExtractionOptions
+        Its parameters.
+    """
+    if extractor.criterion not in CRITERIA:
+        hint = nearest_name(str(extractor.criterion), CRITERIA)
+        raise InvalidValueError(f"unknown criterion {extractor.criterion!r}{hint}")
+    for name, optional in (
+        ("max_depth", False),
+        ("min_coverage", False),
+        ("max_rules", True),
+        ("max_conditions", True),
+    ):
+        _check_count(name, getattr(extractor, name), optional=optional)
+    return ExtractionOptions(
+        extractor.criterion,
+        extractor.max_depth,
+        extractor.min_coverage,
+        extractor.max_rules,
+        bool(extractor.disjoint),
+        extractor.max_conditions,
+        bool(extractor.tighten),
+    )
+
+
+def check_fallback(fallback: Any, classes: Any) -> None:
+    """Insist that there is something to say where no rule fires.
+
+    Parameters
+    ----------
+    fallback : Any
+        The parameter of `RuleExtractor`.
+    classes : ndarray
+        The classes of the model.
+    """
+    known = ["estimator", "abstain", *classes.tolist()]
+    if fallback not in known:
+        hint = nearest_name(str(fallback), map(str, known))
+        raise InvalidValueError(
+            f"fallback must be 'estimator', 'abstain' or a class, not {fallback!r}{hint}"
+        )
+
+
+def _check_count(name: str, value: Any, *, optional: bool) -> None:
+    if value is None and optional:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        none = " or None" if optional else ""
+        why = "; with no cut there is no rule" if name == "max_depth" and value == 0 else ""
+        raise InvalidValueError(f"{name} must be a whole number from 1{none}, not {value!r}{why}")

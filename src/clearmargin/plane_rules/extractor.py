@@ -13,18 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.models.surface import read_surface
-from clearmargin.plane_rules.class_rules import DEFAULT_CRITERION, DEFAULT_MIN_COVERAGE
-from clearmargin.plane_rules.clipped_volume import Volume
 from clearmargin.plane_rules.explain import Explainer, Explanations, Reference
-from clearmargin.plane_rules.extraction import Extraction, LabelledPoints, extract_rules
-from clearmargin.plane_rules.options import (
+from clearmargin.plane_rules.extraction import (
+    DEFAULT_CRITERION,
+    DEFAULT_MIN_COVERAGE,
+    Extraction,
+    LabelledPoints,
+    Trace,
     check_fallback,
     check_number_of_classes,
+    check_plane,
+    extract_rules,
     read_options,
 )
-from clearmargin.plane_rules.plane_check import check_plane
-from clearmargin.plane_rules.trace import Trace
-from clearmargin.plane_rules.volume_share import volume_curve
+from clearmargin.plane_rules.volume import Volume, volume_curve
 from clearmargin.progress import Progress, share_bar
 from clearmargin.rule_base.cases import check_cases, check_table, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation

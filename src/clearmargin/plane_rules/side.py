@@ -14,16 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.rules import Box, HalfSpace
 from clearmargin.rules.sign import exact_score, exact_sign
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Corner", "FoundBox", "Region", "Side"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class FoundBox:
     far: FloatArray
     near_closed: BoolArray
     far_closed: BoolArray
-    points: Index
+    points: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,7 @@ class Side:
     halfspace: HalfSpace
     a: FloatArray
     g: float
-    features: Index
+    features: IntArray
     signs: FloatArray
 
     @classmethod

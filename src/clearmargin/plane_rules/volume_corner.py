@@ -23,8 +23,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from clearmargin.plane_rules.side import BoolArray, Corner, FloatArray, Region, Side
+from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.rules.hyperplane import linear_scores
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
 

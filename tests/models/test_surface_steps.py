@@ -32,10 +32,12 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.svm import LinearSVC
 
+from clearmargin.models.affine import AffineMap
 from clearmargin.models.surface import read_surface
 
 # Rounding inside scikit-learn and inside the planes, against the sum of the magnitudes of their terms.
 CLOSE = 1e-9
+
 
 NUMBERS = ["age", "bmi", "dose", "visits"]
 
@@ -414,3 +416,17 @@ def test_a_union_may_have_a_part_that_drops_everything():
     union = FeatureUnion([("nothing", nothing), ("scaled", StandardScaler())])
     model = make_pipeline(union, RidgeClassifier()).fit(X, y)
     assert_same_function(read_surface(model, X), model, X)
+
+
+def test_an_affine_map_of_maps_is_the_map_of_the_mapped():
+    rng = np.random.default_rng(1)
+    first = AffineMap.linear(rng.normal(size=(3, 4)), rng.normal(size=3))
+    second = AffineMap.stack([AffineMap.diagonal([1.0, 2.0], 1.0), AffineMap.selection([2, 0], 3)])
+    X = rng.normal(size=(5, 4))
+    both = second.after(first)
+    assert (both.n_in, both.n_out) == (4, 4)
+    np.testing.assert_allclose(both.apply(X), second.apply(first.apply(X)), rtol=1e-12)
+    weights = rng.normal(size=4)
+    np.testing.assert_allclose(
+        both.pull_back(weights, 0.5).decision(X), both.apply(X) @ weights + 0.5, rtol=1e-12
+    )

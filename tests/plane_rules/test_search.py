@@ -13,16 +13,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from clearmargin import LPSVC, RuleExtractor
-from clearmargin.plane_rules.clipped_volume import clipped_volume
-from clearmargin.plane_rules.consolidate import consolidate
+from clearmargin.datasets import load_wbc
+from clearmargin.plane_rules import search as module
 from clearmargin.plane_rules.coverage_corner import coverage_corner
-from clearmargin.plane_rules.covering import cover_with_overlap
 from clearmargin.plane_rules.polytope import extract_polytope_boxes
-from clearmargin.plane_rules.portfolio import RULE_PRICE, search_coverage
-from clearmargin.plane_rules.recursion import Search, extract_boxes, tightened
+from clearmargin.plane_rules.search import (
+    RULE_PRICE,
+    Search,
+    consolidate,
+    cover_with_overlap,
+    extract_boxes,
+    search_coverage,
+    tightened,
+)
 from clearmargin.plane_rules.side import Region, Side
+from clearmargin.plane_rules.volume import clipped_volume
 from clearmargin.plane_rules.volume_corner import volume_corner
-from clearmargin.rules import Box, Hyperplane
+from clearmargin.rules import Box, HalfSpace, Hyperplane
 
 
 def problem(seed, n=None, m=60):
@@ -182,7 +189,7 @@ def test_consolidation_keeps_boxes_sound_and_disjoint_and_never_covers_less(
 def test_consolidation_leaves_large_problems_alone(monkeypatch):
     side, domain, Z = problem(1)
     search = extract_boxes(side, domain, Z, volume_corner)
-    monkeypatch.setattr("clearmargin.plane_rules.consolidate._MOST_COMPARISONS", 0)
+    monkeypatch.setattr("clearmargin.plane_rules.search._MOST_COMPARISONS", 0)
     kept = consolidate(side, Z, search.boxes, 2)
     before = [box for box in search.boxes if len(box.points) >= 2]
     assert [box.points.tolist() for box in kept] == [box.points.tolist() for box in before]
@@ -236,9 +243,9 @@ def test_the_choice_of_overlapping_boxes_is_greedy_where_it_is_large_or_slow(mon
         raise TimeLimitError("too late")
 
     with monkeypatch.context() as patch:
-        patch.setattr("clearmargin.plane_rules.covering.solve", late)
+        patch.setattr("clearmargin.solvers.solve", late)
         slow = run()
-    monkeypatch.setattr("clearmargin.plane_rules.covering._EXACT_CELLS", 0)
+    monkeypatch.setattr("clearmargin.plane_rules.search._EXACT_CELLS", 0)
     large = run()
     assert len(slow.uncovered) == len(large.uncovered) >= len(exact.uncovered)
 
@@ -248,7 +255,7 @@ def test_the_greedy_choice_stops_when_everything_is_covered(monkeypatch):
     Z = np.repeat(domain.near[None], 3, axis=0)
     apart = extract_boxes(side, domain, Z, coverage_corner)
     twice = Search(apart.boxes * 2, apart.problems)
-    monkeypatch.setattr("clearmargin.plane_rules.covering._EXACT_CELLS", 0)
+    monkeypatch.setattr("clearmargin.plane_rules.search._EXACT_CELLS", 0)
     found = cover_with_overlap(side, domain, Z, twice, min_coverage=1, max_rules=None)
     assert len(found.boxes) == 1
     assert not len(found.uncovered)
@@ -306,3 +313,67 @@ def test_weights_that_cancel_cost_no_rule():
     for rule, rows in zip(extractor.rules_, covers.T, strict=True):
         assert rule.proof == "proved"
         assert (model.predict(X[rows]) == rule.label).all()
+
+
+def searched(seed, m, min_coverage=2):
+    """Points below a plane, and boxes found for them."""
+    rng = np.random.default_rng(seed)
+    side = Side.of(Hyperplane(rng.uniform(0.5, 2.0, size=3), -2.0).side(-1))
+    X = rng.random((m, 3))
+    X = X[np.asarray(HalfSpace.contains(Hyperplane(side.a, -2.0).side(-1), X))]
+    Z = side.orient(X)
+    region = side.region(Box([0.0] * 3, [1.0] * 3))
+    found = extract_boxes(side, region, Z, coverage_corner, min_coverage=min_coverage)
+    return side, Z, found.boxes
+
+
+def held(boxes, m):
+    covered = np.zeros(m, dtype=int)
+    for box in boxes:
+        covered[box.points] += 1
+    return covered
+
+
+@pytest.mark.parametrize("most", [0, 1_000, 100_000, 5_000_000])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_amount_of_work_keeps_boxes_disjoint_and_covers_no_fewer_points(
+    seed, most, monkeypatch
+):
+    monkeypatch.setattr(module, "_MOST_COMPARISONS", most)
+    side, Z, boxes = searched(seed, 150)
+    before = held([box for box in boxes if len(box.points) >= 3], len(Z))
+    after = held(consolidate(side, Z, boxes, 3), len(Z))
+    assert after.max() == 1
+    assert (after >= (before > 0)).all()
+
+
+def test_work_that_is_not_paid_for_is_not_done(monkeypatch):
+    side, Z, boxes = searched(0, 150)
+    kept = [box for box in boxes if len(box.points) >= 3]
+    compared = []
+    best_hull = module._best_hull
+
+    def count(side, Z, table, points, p):
+        compared.append(len(table) * len(points))
+        return best_hull(side, Z, table, points, p)
+
+    monkeypatch.setattr(module, "_best_hull", count)
+    monkeypatch.setattr(module, "_MOST_COMPARISONS", 0)
+    assert len(consolidate(side, Z, boxes, 3)) == len(kept)
+    assert not compared
+    monkeypatch.setattr(module, "_MOST_COMPARISONS", 50_000)
+    consolidate(side, Z, boxes, 3)
+    assert 0 < sum(compared) <= 50_000
+
+
+def test_the_price_of_short_rules_is_reported():
+    X, y = load_wbc(return_X_y=True)
+    svm = LPSVC(nu=0.0025).fit(X, y)
+    short = RuleExtractor(svm, max_conditions=2, bounds=(1, 10)).fit(X, y)
+    free = RuleExtractor(svm, bounds=(1, 10)).fit(X, y)
+    assert max(rule.n_conditions for rule in short.rules_) <= 2
+    for label, trace in short.trace_.items():
+        # Whole numbers between two rules are shared out in the end, which may bring in a row more.
+        assert 0 <= free.trace_[label].covered - trace.unlimited <= 2
+        assert trace.unlimited > trace.covered
+        assert free.trace_[label].unlimited is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.plane_rules.peeled_box import peeled_box
+from clearmargin.plane_rules.polytope import peeled_box
 from clearmargin.rules import Box, Hyperplane
 
 
