@@ -5,7 +5,7 @@ draws it again. matplotlib is imported when something is drawn.
 """
 
 from clearmargin.advice.plot import AdviceDisplay, plot_advice
-from clearmargin.advice.rule_trees import RuleTreesDisplay, plot_rule_trees
+from clearmargin.advice.tree_plot import RuleTreesDisplay, plot_rule_trees
 from clearmargin.compare.plot import ExtractorsDisplay, plot_extractors
 from clearmargin.drawing.coverage import CoverageDisplay, plot_coverage
 from clearmargin.drawing.regions import RegionsDisplay, plot_regions

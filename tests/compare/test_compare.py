@@ -31,7 +31,7 @@ from clearmargin.models import PlaneModel
 from clearmargin.rules import Box, Rule
 from clearmargin.tables.splitting import Splitting
 
-from .conftest import ring
+from ..conftest import ring
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 from clearmargin.kernel_rules.surrogate_samples import mean_distance
 from clearmargin.kernel_rules.tree_boxes import tree_boxes
 
-from .conftest import ring
+from ..conftest import ring
 
 
 @parametrize_with_checks(

@@ -107,9 +107,9 @@ def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
 
 @singledispatch
 def _as_plane_model(model: Any) -> PlaneModel:
-    if hasattr(
-        model, "surface_"
-    ):  # an extractor of rules, which keeps the surface that it read from its model
+    _check_fitted(model)
+    # An extractor of rules keeps the surface that it read from its model.
+    if hasattr(model, "surface_"):
         return _with_rules(model)
     raise InvalidValueError(
         f"{type(model).__name__} cannot be saved by itself; pass the table it was trained on: "
