@@ -1,6 +1,6 @@
 """Every error and warning that clearmargin raises.
 
-Each is a `ClearmarginError` (catch everything of ours) and also the built-in error that fits, so that code
+Each error is a `ClearmarginError` (catch everything of ours) and also the built-in error that fits, so that code
 which knows nothing of clearmargin can still catch a `ValueError` or a `TimeoutError`.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "BackendError",
+    "CancelledError",
     "ClearmarginError",
     "ClearmarginWarning",
     "DataError",
@@ -33,6 +34,14 @@ __all__ = [
 
 class ClearmarginError(Exception):
     """Base of all errors of clearmargin."""
+
+
+class CancelledError(Exception):
+    """Work that was stopped between two steps, because an observer said so; see `clearmargin.progress.observe`.
+
+    Nothing is wrong then, so that it is no `ClearmarginError`: code that goes on after an error must not go on after
+    this.
+    """
 
 
 class InvalidValueError(ClearmarginError, ValueError):

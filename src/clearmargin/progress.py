@@ -1,195 +1,356 @@
-"""Progress bars for work that turns out to be slow.
+"""Progress of long work: who is told of it, and how it is cancelled.
 
-Of bars within bars, such as that of an estimator in the folds of another one, only the outer one is shown.
+Work says `task` once and `advance` at each step. Nothing travels through parameters: the task that runs is kept in a
+context variable, and so are its observers, the functions that `observe` was given. A bar on stderr is drawn by tqdm; of
+bars within bars, such as that of an estimator in the folds of another one, only the outer one is.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
 
-__all__ = ["Progress", "Watch", "part", "progress_bar", "share_bar"]
+from clearmargin.exceptions import CancelledError
+
+__all__ = [
+    "Observer",
+    "Progress",
+    "Step",
+    "advance",
+    "all_or_nothing",
+    "collect",
+    "observe",
+    "part",
+    "task",
+]
 
 Progress = bool | Literal["auto"]
-Advance = Callable[[], None]
-Watch = Callable[[float, int], None]
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 # Seconds: work in steps, and work that flows, that is done sooner does not need a bar.
 _PATIENCE, _SHARE_PATIENCE = 2.0, 1.0
 # Seconds between drawings of a bar that is told of many small parts.
 _PAUSE = 0.1
-_WIDTH = 24
+_STEPS = "{desc} [{bar:24}] {n:.0f}/{total:.0f}{postfix} "
+_SHARES = "{desc} [{bar:24}] {percentage:.0f} %{postfix} "
 
-_is_shown = False
+# A terminal has one last line, whichever thread writes to it.
+_last_line = threading.Lock()
 
 
-@contextmanager
-def progress_bar(title: str, total: int, show: Progress = "auto") -> Iterator[Advance]:
-    """Count steps on stderr, once the work has taken two seconds.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a task is.
 
     Parameters
     ----------
     title : str
         What is being done.
-    total : int
-        Number of steps.
-    show : bool or "auto", default "auto"
-        "auto" shows the bar on a terminal only; True shows it anywhere, from the start; False never.
-
-    Yields
-    ------
-    callable
-        Call it after each step.
+    done, total : float
+        The work that is done, and all of it.
+    found : int
+        How many things were found.
+    unit : str
+        What they are, such as "rules"; empty for work that only counts its steps.
+    within : Step, optional
+        How far the task is that this one is a step of.
 
     Examples
     --------
-    >>> with progress_bar("folds", 3, show=False) as advance:
-    ...     advance()
+    >>> print(Step("folds", 2, 5)), print(Step("extraction", 0.5, 2.0, 3, "rules"))
+    folds 2/5
+    extraction 25 %, 3 rules so far
+    (None, None)
     """
-    if not _is_wanted(show):
-        yield lambda: None
-        return
-    bar = _Bar(title, total, patience=0.0 if show is True else _PATIENCE)
-    with _alone(bar):
-        yield bar.advance
+
+    title: str
+    done: float
+    total: float
+    found: int = 0
+    unit: str = ""
+    within: Step | None = None
+
+    def __str__(self) -> str:
+        if not self.unit:
+            return f"{self.title} {self.done:.0f}/{self.total:.0f}"
+        return f"{self.title} {100 * self.done / self.total:.0f} %, {self.found} {self.unit} so far"
+
+
+class Observer:
+    """Somebody who is told of steps and may cancel the work, from any thread.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Called with each `Step`. What it raises ends the work; `CancelledError` is meant for that.
+    """
+
+    def __init__(self, callback: Callable[[Step], object] | None = None):
+        self._callback = callback
+        self._is_cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Stop the work at its next step, with `CancelledError`."""
+        self._is_cancelled.set()
+
+    def check(self) -> None:
+        """Raise `CancelledError` if the work is to stop."""
+        if self._is_cancelled.is_set():
+            raise CancelledError("the work was cancelled")
+
+    def tell(self, step: Step) -> None:
+        """Tell of a step."""
+        if self._callback is not None:
+            self._callback(step)
+        self.check()
+
+
+class _Task:
+    """Work that is under way: what is done of it, and its bar where one is drawn."""
+
+    def __init__(self, title: str, total: float, unit: str, around: _Task | None):
+        self.title, self.total, self.unit, self.around = title, total, unit, around
+        self.done, self.found = 0.0, 0
+        self.bar: Any = None
+
+    def step(self) -> Step:
+        around = None if self.around is None else self.around.step()
+        # Sums of many parts are whole up to rounding.
+        done = self.total if self.done > self.total * (1 - 1e-9) else self.done
+        return Step(self.title, done, self.total, self.found, self.unit, around)
+
+    def draw(self) -> None:
+        step = self.step()
+        self.bar.n = step.done
+        if step.unit:
+            self.bar.postfix = f"{step.found} {step.unit} so far"
+        elif step.done:
+            left = self.bar.format_dict["elapsed"] / step.done * (step.total - step.done)
+            self.bar.postfix = f"{left:.0f} s left"
+        self.bar.update(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The share of a task that the work counts for that runs now."""
+
+    task: _Task
+    share: float = 1.0
+    counts: bool = True
+
+
+_running: ContextVar[_Part | None] = ContextVar("running", default=None)
+_observers: ContextVar[tuple[Observer, ...]] = ContextVar("observers", default=())
+_always_drawn: ContextVar[bool] = ContextVar("always_drawn", default=False)
 
 
 @contextmanager
-def share_bar(
-    title: str, total: float, things: str, show: Progress = "auto"
-) -> Iterator[Watch | None]:
-    """Show on stderr which share of the work is done, once it has taken a second.
+def observe(by: Callable[[Step], object] | Literal["bar"] | None = None) -> Iterator[Observer]:
+    """Observe all work inside the block.
+
+    Parameters
+    ----------
+    by : callable or "bar", optional
+        Called with a `Step` whenever something is done; "bar" draws bars on stderr, also where that is no terminal.
+        With a callable, or None, bars are drawn only by estimators with `progress=True`.
+
+    Yields
+    ------
+    Observer
+        Its method `cancel`, called from this or any other thread, stops the work at its next step. An estimator whose
+        `fit` is cancelled is left as it was before.
+
+    Examples
+    --------
+    >>> from clearmargin import LPSVCCV, progress
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> with progress.observe(lambda step: print(step)):
+    ...     svm = LPSVCCV(cv=2).fit(X, y)
+    cross-validation 1/2
+    cross-validation 2/2
+    """
+    observer = Observer(None if by == "bar" else by)
+    told = _observers.set((*_observers.get(), observer))
+    drawn = _always_drawn.set(_always_drawn.get() or by == "bar")
+    try:
+        yield observer
+    finally:
+        _always_drawn.reset(drawn)
+        _observers.reset(told)
+
+
+@contextmanager
+def task(title: str, total: float, unit: str = "", *, show: Progress = "auto") -> Iterator[None]:
+    """Announce work, of which `advance` says how much is done.
 
     Parameters
     ----------
     title : str
         What is being done.
     total : float
-        The sum of all parts.
-    things : str
-        What is being found.
+        Number of steps, or the sum of all shares.
+    unit : str, default ""
+        What is being found. Work that finds something is shown in percent, other work in steps.
     show : bool or "auto", default "auto"
-        "auto" shows the bar on a terminal only; True shows it anywhere, from the start; False never.
-
-    Yields
-    ------
-    callable or None
-        Call it with each part that is done and the number of things found in it; None where nobody looks.
+        "auto" draws a bar on a terminal only, once the work has taken a second or two, and if nobody observes it; True
+        draws it anywhere, from the start; False never.
 
     Examples
     --------
-    >>> with share_bar("search", 1.0, "rules", show=False) as watch:
-    ...     watch is None
-    True
+    >>> with task("folds", 3, show=False):
+    ...     advance()
     """
-    if not _is_wanted(show):
-        yield None
-        return
-    bar = _ShareBar(title, total, things, patience=0.0 if show is True else _SHARE_PATIENCE)
-    with _alone(bar):
-        yield bar.advance
+    around = _running.get()
+    work = _Task(title, total, unit, None if around is None else around.task)
+    token = _running.set(_Part(work))
+    try:
+        with _bar(work, show):
+            yield
+    finally:
+        _running.reset(token)
 
 
-def part(watch: Watch | None, share: float, *, counts: bool = True) -> Watch | None:
-    """Watch work that is a part of some larger work.
+@contextmanager
+def part(share: float, *, counts: bool = True) -> Iterator[None]:
+    """Let the work inside the block count for a share of what it would count for alone.
 
     Parameters
     ----------
-    watch : callable or None
-        What `share_bar` gave.
     share : float
         How much of the larger work it is.
     counts : bool, default True
         Whether what is found in it counts.
-
-    Returns
-    -------
-    callable or None
-        As `watch`, for the part alone.
-
-    Examples
-    --------
-    >>> part(None, 0.5) is None
-    True
     """
-    if watch is None:
-        return None
-    return lambda done, found: watch(share * done, found if counts else 0)
-
-
-def _is_wanted(show: Progress) -> bool:
-    return show is not False and not _is_shown and (show is True or sys.stderr.isatty())
-
-
-@contextmanager
-def _alone(bar: _Bar | _ShareBar) -> Iterator[None]:
-    """Keep other bars away, and end the line however the work ends."""
-    global _is_shown  # noqa: PLW0603 - a terminal has one last line, whoever writes to it
-    _is_shown = True
+    whole = _running.get()
+    if whole is None:
+        yield
+        return
+    token = _running.set(_Part(whole.task, whole.share * share, whole.counts and counts))
     try:
         yield
     finally:
-        _is_shown = False
-        bar.close()
+        _running.reset(token)
 
 
-class _Bar:
-    """One line, rewritten at each step."""
+def advance(done: float = 1.0, found: int = 0) -> None:
+    """Say that a step of the running task is done; raise `CancelledError` if the work is to stop.
 
-    def __init__(self, title: str, total: int, patience: float):
-        self._title, self._total, self._patience = title, total, patience
-        self._start, self._done, self._drawn = time.monotonic(), 0, False
+    Parameters
+    ----------
+    done : float, default 1.0
+        How much, in the unit of the task's total.
+    found : int, default 0
+        How many things were found in it.
+    """
+    observers, running = _observers.get(), _running.get()
+    if running is None:
+        for observer in observers:
+            observer.check()
+        return
+    running.task.done += running.share * done
+    running.task.found += found if running.counts else 0
+    if running.task.bar is not None:
+        running.task.draw()
+    if observers:
+        step = running.task.step()
+        for observer in observers:
+            observer.tell(step)
 
-    def advance(self) -> None:
-        self._done += 1
-        elapsed = time.monotonic() - self._start
-        if elapsed < self._patience:
-            return
-        self._drawn = True
-        filled = _WIDTH * self._done // self._total
-        left = elapsed / self._done * (self._total - self._done)
-        sys.stderr.write(
-            f"\r{self._title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {self._done}/{self._total}, {left:.0f} s left "
-        )
-        sys.stderr.flush()
 
-    def close(self) -> None:
-        if self._drawn:
-            sys.stderr.write("\n")
+def collect(results: Iterator[T], title: str, total: int, *, show: Progress = "auto") -> list[T]:
+    """Take the results of workers as they come, a step of a task each; when cancelled, stop the workers.
+
+    Parameters
+    ----------
+    results : iterator
+        What joblib's `Parallel` gives with ``return_as="generator"``.
+    title, total, show
+        As for `task`.
+
+    Returns
+    -------
+    list
+        All results, in order.
+
+    Examples
+    --------
+    >>> collect(iter("ab"), "folds", 2)
+    ['a', 'b']
+    """
+    taken: list[T] = []
+    try:
+        with task(title, total, show=show):
+            for result in results:
+                taken.append(result)
+                advance()
+    except CancelledError:
+        with warnings.catch_warnings():
+            # joblib warns of results that nobody takes.
+            warnings.simplefilter("ignore")
+            if isinstance(results, Generator):
+                results.close()
+        raise
+    return taken
 
 
-class _ShareBar:
-    """One line, rewritten now and then."""
+def all_or_nothing(fit: F) -> F:
+    """Decorate a `fit` so that, cancelled, it leaves the estimator as it was before."""
 
-    def __init__(self, title: str, total: float, things: str, patience: float):
-        self._title, self._total, self._things = title, total, things
-        self._next = time.monotonic() + patience
-        self._done, self._found, self._drawn = 0.0, 0, False
+    @functools.wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except CancelledError:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
 
-    def advance(self, share: float, found: int) -> None:
-        self._done += share
-        self._found += found
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + _PAUSE
-        self._draw()
+    return cast("F", fit_or_restore)
 
-    def _draw(self) -> None:
-        self._drawn = True
-        # Sums of many parts are whole up to rounding.
-        done = min(1.0, self._done / self._total + 1e-9)
-        filled = int(_WIDTH * done)
-        sys.stderr.write(
-            f"\r{self._title} [{'#' * filled}{'.' * (_WIDTH - filled)}] {int(100 * done)} %, "
-            f"{self._found} {self._things} so far "
-        )
-        sys.stderr.flush()
 
-    def close(self) -> None:
-        if self._drawn:
-            self._draw()
-            sys.stderr.write("\n")
+@contextmanager
+def _bar(work: _Task, show: Progress) -> Iterator[None]:
+    """Draw a bar where somebody looks and no other one is drawn; end its line however the work ends."""
+    always = show is True or (show == "auto" and _always_drawn.get())
+    wanted = always or (show == "auto" and not _observers.get() and sys.stderr.isatty())
+    if not wanted or not _last_line.acquire(blocking=False):
+        yield
+        return
+    try:
+        work.bar = _tqdm(work, 0.0 if always else _SHARE_PATIENCE if work.unit else _PATIENCE)
+        try:
+            yield
+        finally:
+            work.draw()
+            work.bar.close()
+    finally:
+        _last_line.release()
+
+
+def _tqdm(work: _Task, delay: float) -> Any:
+    from tqdm import tqdm
+
+    class Bar(tqdm):  # type: ignore[type-arg]
+        # No thread that looks after bars: ours are closed however the work ends.
+        monitor_interval = 0
+
+    return Bar(
+        desc=work.title,
+        total=work.total,
+        file=sys.stderr,
+        ascii=".#",
+        delay=delay,
+        mininterval=_PAUSE,
+        miniters=0,
+        bar_format=_SHARES if work.unit else _STEPS,
+    )

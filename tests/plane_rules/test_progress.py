@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from sklearn.linear_model import RidgeClassifier
 
 from clearmargin import LPSVC, RuleExtractor, progress
 from clearmargin.datasets import load_wbc
-from clearmargin.plane_rules import extractor as module
 
 WAYS = {
     "volume": {},
@@ -33,47 +32,40 @@ def table(seed, m=60, n=3, classes=2):
     return X, y
 
 
-@pytest.fixture
-def told(monkeypatch):
-    """What the extraction tells a bar."""
-    parts = []
-
-    class Bar(progress._ShareBar):
-        def advance(self, share, found):
-            parts.append((share, found))
-
-    monkeypatch.setattr(progress, "_ShareBar", Bar)
-    return parts
+def steps_of(extractor, X, y):
+    """Fit, and return each step: the share that was done in it, and how many rules were found."""
+    steps = [progress.Step("extraction", 0.0, 1.0)]
+    with progress.observe(steps.append):
+        extractor.fit(X, y)
+    return [(b.done - a.done, b.found - a.found) for a, b in pairwise(steps)], steps[-1]
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_all_parts_add_up_to_the_classes(way, classes, told):
+def test_all_parts_add_up_to_the_classes(way, classes):
     if classes == 3 and {"max_conditions", "disjoint"} & set(WAYS[way]):
         return
-    X, y = table(0, classes=classes)
-    fitted = RuleExtractor(RidgeClassifier(), progress=True, **WAYS[way]).fit(X, y)
-    shares, found = zip(*told, strict=True)
-    assert sum(shares) == pytest.approx(classes)
+    extractor = RuleExtractor(RidgeClassifier(), **WAYS[way])
+    parts, last = steps_of(extractor, *table(0, classes=classes))
+    shares, found = zip(*parts, strict=True)
+    assert (last.done, last.total) == (classes, classes)
     assert min(shares) >= -1e-12
     assert min(found) >= 0
-    assert sum(found) >= len(fitted.rules_) or "overlapping" in way or way == "coverage"
+    assert sum(found) >= len(extractor.rules_) or "overlapping" in way or way == "coverage"
 
 
 @given(seed=st.integers(0, 1000), way=st.sampled_from(sorted(WAYS)))
 @settings(max_examples=12, deadline=None)
-def test_a_bar_does_not_change_the_rules(seed, way):
+def test_an_observer_does_not_change_the_rules(seed, way):
     X, y = table(seed, m=30)
     if len(set(y.tolist())) < 2:
         return
     model = RuleExtractor(RidgeClassifier(), progress=False, **WAYS[way])
     silent = model.fit(X, y).rules_
-    seen = []
-    watch = nullcontext(lambda share, found: seen.append(share))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "share_bar", lambda *_: watch)
-        assert clone(model).fit(X, y).rules_ == silent
-    assert sum(seen) == pytest.approx(2)
+    observed = clone(model)
+    _, last = steps_of(observed, X, y)
+    assert observed.rules_ == silent
+    assert last.done == 2
 
 
 def test_the_bar_is_drawn_when_asked_for_and_reaches_the_end(capsys):

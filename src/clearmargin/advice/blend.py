@@ -20,7 +20,7 @@ from clearmargin.advice.train import judge_plane
 from clearmargin.advice.verdict import judge
 from clearmargin.advice.vote import Standard, rule_votes, vote_plane
 from clearmargin.models.plane import PlaneClassifier
-from clearmargin.progress import Progress, progress_bar
+from clearmargin.progress import Progress, advance, all_or_nothing, task
 from clearmargin.rules import RuleSet
 from clearmargin.tables.validation import check_positive, check_whole
 
@@ -143,6 +143,7 @@ class AdviceBlendSVC(PlaneClassifier):
         self.random_state = random_state
         self.progress = progress
 
+    @all_or_nothing
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the plane; with no data at all, that of the rules' vote.
 
@@ -241,7 +242,7 @@ class AdviceBlendSVC(PlaneClassifier):
         rounds = self._rounds(Z, y, np.random.default_rng(seed))
         total = np.zeros(len(_kinds(votes)[0]))
         splits = [split for one in rounds for split in one]
-        with progress_bar("cross-validation", len(splits), self.progress) as advance:
+        with task("cross-validation", len(splits), show=self.progress):
             for train, test in splits:
                 planes = _planes(Z[train], y[train], weight[train], votes)
                 score = y[test][:, None] * (Z[test] @ planes[:, :-1].T + planes[:, -1])

@@ -19,7 +19,7 @@ from clearmargin.advice.svc import AdviceSVC
 from clearmargin.advice.train import plane_for, pose
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
-from clearmargin.progress import Progress, progress_bar
+from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.rules import RuleSet
 from clearmargin.tables.splitting import Folds, Splitting
 
@@ -116,6 +116,7 @@ class AdviceSVCCV(PlaneClassifier):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
     ) -> Self:
@@ -198,11 +199,7 @@ class AdviceSVCCV(PlaneClassifier):
         settings = self._model(grid[0])
         jobs = (delayed(_score_fold)(case, grid, settings, *split) for split in splits)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        with progress_bar("cross-validation", len(splits), self.progress) as advance:
-            scores = []
-            for fold in parallel(jobs):
-                scores.append(fold)
-                advance()
+        scores = collect(parallel(jobs), "cross-validation", len(splits), show=self.progress)
         return np.array(scores).T
 
     outcome_: AdviceOutcome

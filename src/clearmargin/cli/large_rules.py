@@ -30,7 +30,8 @@ from clearmargin.plane_rules.extraction import (
     check_plane,
     extract_rules,
 )
-from clearmargin.progress import Progress, share_bar
+from clearmargin.progress import Progress
+from clearmargin.progress import task as progress_task
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import seen_ranges
@@ -249,8 +250,8 @@ def _extract_on_sample(
     declared = np.full((2, len(space)), bool(arguments.assume_ranges))
     data = LabelledPoints(X, true, model.predict_codes(X))
     show: Progress = False if arguments.quiet else "auto"
-    with share_bar("extraction", len(code), "rules", show) as watch:
-        return extract_rules(surface, space, declared, data, replace(options, watch=watch))
+    with progress_task("extraction", len(code), "rules", show=show):
+        return extract_rules(surface, space, declared, data, options)
 
 
 def _count_on_all(

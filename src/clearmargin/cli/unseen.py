@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from clearmargin.cli.console import Console
 from clearmargin.exceptions import ClearmarginError, DataError
-from clearmargin.progress import Progress, progress_bar
+from clearmargin.progress import Progress, advance
+from clearmargin.progress import task as progress_task
 from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ class Recipe:
         try:
             folds = self.splitting.folds(self.X, self.y)
             right = []
-            with progress_bar("folds", len(folds), progress) as advance:
+            with progress_task("folds", len(folds), show=progress):
                 for number, (train, test) in enumerate(folds.pairs, start=1):
                     # What is wrong with the rows of a fold may be false of all rows.
                     place = (

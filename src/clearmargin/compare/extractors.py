@@ -24,7 +24,7 @@ from clearmargin.models.fitted import is_fitted
 from clearmargin.models.machine import read_machine
 from clearmargin.models.surface import read_surface
 from clearmargin.plane_rules.extractor import RuleExtractor
-from clearmargin.progress import Progress, progress_bar
+from clearmargin.progress import Progress, collect
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.retraining import find_trained_part
 from clearmargin.rule_base.training import read_labels
@@ -116,12 +116,10 @@ def compare_extractors(
     accuracies: list[float] = []
     measured: dict[str, list[Measured]] = {name: [] for name in prepared}
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    with progress_bar("comparison", len(splits), progress) as advance:
-        for accuracy, figures in parallel(jobs):
-            accuracies.append(accuracy)
-            for name, result in figures.items():
-                measured[name].append(result)
-            advance()
+    for accuracy, figures in collect(parallel(jobs), "comparison", len(splits), show=progress):
+        accuracies.append(accuracy)
+        for name, result in figures.items():
+            measured[name].append(result)
     return ExtractorComparison(
         tuple(
             ExtractorFigures(

@@ -42,7 +42,7 @@ from clearmargin.lp_svm.path_scores import (
     score_fold,
 )
 from clearmargin.models.plane import PlaneClassifier
-from clearmargin.progress import Progress, progress_bar
+from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.tables.splitting import Folds, Splitting
 from clearmargin.tables.validation import (
     TwoClasses,
@@ -193,6 +193,7 @@ class LPSVCCV(PlaneClassifier):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -381,12 +382,7 @@ class LPSVCCV(PlaneClassifier):
             for split, columns in zip(task.splits, in_folds, strict=True)
         )
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        scored = []
-        with progress_bar("cross-validation", len(task.splits), self.progress) as advance:
-            for one in parallel(jobs):
-                scored.append(one)
-                advance()
-        return scored
+        return collect(parallel(jobs), "cross-validation", len(task.splits), show=self.progress)
 
     def _choose(self, looks: Sequence[Tried]) -> None:
         """Choose a plane within the cap among all that were tried."""

@@ -28,10 +28,16 @@ from clearmargin.plane_rules.coverage_corner import coverage_corner, short_corne
 from clearmargin.plane_rules.members import members_of
 from clearmargin.plane_rules.polytope import extract_polytope_boxes
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
-from clearmargin.plane_rules.search import Criterion, Search, extract_boxes, search_coverage
+from clearmargin.plane_rules.search import (
+    Criterion,
+    Search,
+    cover_with_overlap,
+    extract_boxes,
+    search_coverage,
+)
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import volume_corner
-from clearmargin.progress import Watch, part
+from clearmargin.progress import advance, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
 from clearmargin.rule_base.translate import to_user_box
@@ -95,7 +101,6 @@ class ExtractionOptions:
     disjoint: bool
     max_conditions: int | None
     tighten: bool
-    watch: Watch | None = None
     thorough: bool = True
 
 
@@ -401,12 +406,9 @@ def boxes_of_class(
     some = X[canonical_order(X, own, -(-len(own) // step))]
     # With short rules there is a second search, for what they cost.
     searches = 1 if options.max_conditions is None else 2
-    scaled = replace(
-        options,
-        min_coverage=-(-options.min_coverage // step),
-        watch=part(options.watch, 1 / searches),
-    )
-    pairs, problems = _search(halfspaces, domain, some, scaled)
+    scaled = replace(options, min_coverage=-(-options.min_coverage // step))
+    with part(1 / searches):
+        pairs, problems = _search(halfspaces, domain, some, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
     kept.sort(key=lambda pair: -len(pair[1]))
@@ -467,8 +469,8 @@ def _covered_without_limit(
     """How many points rules of any length would cover: what a limit on their length costs."""
     if options.max_conditions is None:
         return None
-    watch = part(options.watch, 1.0, counts=False)
-    pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None, watch=watch))
+    with part(0.5, counts=False):
+        pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
     sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
     return step * sum(size for size in sizes if size >= options.min_coverage)
 
@@ -477,8 +479,7 @@ def _search(
     halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
 ) -> tuple[list[tuple[Box, IntArray]], int]:
     if not len(X):
-        if options.watch is not None:
-            options.watch(1.0, 0)
+        advance()
         return [], 0
     if len(halfspaces) > 1:
         return extract_polytope_boxes(
@@ -488,7 +489,6 @@ def _search(
             max_depth=options.max_depth,
             min_coverage=options.min_coverage,
             max_rules=options.max_rules,
-            watch=options.watch,
         )
     side = Side.of(halfspaces[0])
     Z = side.orient(X)
@@ -505,20 +505,17 @@ def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionO
         )
     if options.disjoint:
         return _search_disjoint(side, domain, Z, criterion, options)
-    half = part(options.watch, 0.5)
-    search = _search_disjoint(side, domain, Z, criterion, replace(options, watch=half))
-    from clearmargin.plane_rules.search import cover_with_overlap
-
-    return cover_with_overlap(
-        side,
-        domain,
-        Z,
-        search,
-        min_coverage=options.min_coverage,
-        max_rules=options.max_rules,
-        criterion=criterion,
-        watch=half,
-    )
+    with part(0.5):
+        search = _search_disjoint(side, domain, Z, criterion, options)
+        return cover_with_overlap(
+            side,
+            domain,
+            Z,
+            search,
+            min_coverage=options.min_coverage,
+            max_rules=options.max_rules,
+            criterion=criterion,
+        )
 
 
 def _criterion(name: str) -> Criterion:
@@ -562,7 +559,6 @@ def _search_disjoint(
         max_rules=options.max_rules,
         # A face moved in to the points would count as a condition.
         tighten=options.tighten and options.max_conditions is None,
-        watch=options.watch,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from clearmargin.plane_rules.extraction import (
     read_options,
 )
 from clearmargin.plane_rules.volume import Volume, volume_curve
-from clearmargin.progress import Progress, share_bar
+from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.cases import check_cases, check_table, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds
@@ -153,6 +152,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         self.fallback = fallback
         self.progress = progress
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Train the model if need be, and extract its rules.
 
@@ -189,9 +189,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         if not known.all():
             points, true, said = points[known], true[known], said[known]
         data = LabelledPoints(points, true, said)
-        with share_bar("extraction", len(surface.classes), "rules", self.progress) as watch:
-            watched = replace(options, watch=watch)
-            found = extract_rules(surface, self.space_, self._declared, data, watched)
+        with task("extraction", len(surface.classes), "rules", show=self.progress):
+            found = extract_rules(surface, self.space_, self._declared, data, options)
         self.trace_: dict[Label, Trace] = found.trace
         self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
         self.recall_ = {label: trace.recall for label, trace in found.trace.items()}

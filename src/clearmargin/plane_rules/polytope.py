@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clearmargin.progress import Watch
+from clearmargin.progress import advance
 from clearmargin.rules import Box, HalfSpace
 from clearmargin.rules.sign import exact_score
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -32,7 +32,6 @@ def extract_polytope_boxes(
     max_depth: int,
     min_coverage: int,
     max_rules: int | None,
-    watch: Watch | None = None,
 ) -> tuple[list[Found], int]:
     """Cover points in an intersection of half-spaces by disjoint boxes.
 
@@ -44,7 +43,7 @@ def extract_polytope_boxes(
         Where all boxes have to lie.
     X : ndarray of shape (m, n)
         The points to cover.
-    max_depth, min_coverage, max_rules, watch
+    max_depth, min_coverage, max_rules
         As for `extract_boxes`.
 
     Returns
@@ -71,12 +70,10 @@ def extract_polytope_boxes(
         found.append((box, points[covered]))
         size = int(covered.sum())
         counted += size >= min_coverage
-        if watch is not None:
-            watch(size / len(X), int(size >= min_coverage))
+        advance(size / len(X), int(size >= min_coverage))
         if depth + 1 < max_depth:
             agenda += _leftover(region, box, X, points[~covered], depth + 1)
-    if watch is not None:
-        watch(1.0 - sum(len(points) for _, points in found) / len(X), 0)
+    advance(1.0 - sum(len(points) for _, points in found) / len(X))
     return found, problems
 
 

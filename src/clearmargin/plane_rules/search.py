@@ -38,7 +38,7 @@ import numpy as np
 from clearmargin.exceptions import SolverError
 from clearmargin.plane_rules.coverage_corner import coverage_corner
 from clearmargin.plane_rules.side import Corner, FoundBox, Region, Side
-from clearmargin.progress import Watch, part
+from clearmargin.progress import advance, part
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -89,7 +89,6 @@ def extract_boxes(
     max_rules: int | None = None,
     tighten: bool = True,
     rng: np.random.Generator | None = None,
-    watch: Watch | None = None,
     min_points: int = 1,
 ) -> Search:
     """Cover points on one side of a plane by disjoint boxes.
@@ -115,8 +114,6 @@ def extract_boxes(
         Whether the far faces of a region are moved in to its outermost points before it is searched.
     rng : Generator, optional
         With it the faces cut in random order, else the dearest first.
-    watch : callable, optional
-        Told of each share of the points that is done with, and of boxes.
     min_points : int, default 1
         Regions with fewer points are not searched.
 
@@ -133,17 +130,13 @@ def extract_boxes(
     left_over: list[IntArray] = []
     counted = 0
 
-    def settle(count: int, found: int = 0) -> None:
-        if watch is not None:
-            watch(count / len(Z), found)
-
     while agenda:
         region, points, depth = agenda.pop()
         enough = max_rules is not None and counted >= max_rules
         poor = len(points) < min_points
         if poor or depth >= max_depth or enough or search.problems >= most_problems:
             left_over.append(points)
-            settle(len(points))
+            advance(len(points) / len(Z))
             continue
         inside = by_feature.take(points, axis=1).T
         if tighten:
@@ -152,7 +145,7 @@ def extract_boxes(
         search.problems += 1
         if corner is None:
             left_over.append(points)
-            settle(len(points))
+            advance(len(points) / len(Z))
             continue
         order = _cutting_order(side, region, rng)
         holds = corner.holds(inside)[:, order]
@@ -167,7 +160,7 @@ def extract_boxes(
             )
             size = int(covered.sum())
             counted += size >= min_coverage
-            settle(size, int(size >= min_coverage))
+            advance(size / len(Z), int(size >= min_coverage))
         _open_regions(agenda, region, corner, order, points[~covered], first[~covered], depth + 1)
     search.uncovered = np.sort(np.concatenate([*left_over, np.empty(0, dtype=np.intp)]))
     return search
@@ -253,7 +246,6 @@ def search_coverage(
     min_coverage: int,
     max_rules: int | None,
     tighten: bool,
-    watch: Watch | None = None,
 ) -> Search:
     """Run the recursion for point coverage several times and keep the best set of boxes.
 
@@ -261,7 +253,7 @@ def search_coverage(
     ----------
     side, domain, Z
         The half-space, its domain and the points, as for `extract_boxes`.
-    max_depth, min_coverage, max_rules, tighten, watch
+    max_depth, min_coverage, max_rules, tighten
         As for `extract_boxes`.
 
     Returns
@@ -282,12 +274,13 @@ def search_coverage(
     pairs = len(side.a) * (len(side.a) - 1) // 2
     affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))
     more = min(_MOST_SEARCHES, affordable)
-    found = [run(coverage_corner, watch=part(watch, 1 / (1 + more)))]
+    with part(1 / (1 + more)):
+        found = [run(coverage_corner)]
     # The first search shows about how many rules there will be; the others look for better ones.
-    again = part(watch, 1 / (1 + more), counts=False)
-    for seed in range(more):
-        rng = np.random.default_rng(seed)
-        found.append(run(partial(coverage_corner, rng=rng), rng=rng, watch=again))
+    with part(1 / (1 + more), counts=False):
+        for seed in range(more):
+            rng = np.random.default_rng(seed)
+            found.append(run(partial(coverage_corner, rng=rng), rng=rng))
     problems = sum(search.problems for search in found)
     found.sort(key=lambda search: -_worth(search.boxes, Z, min_coverage, max_rules))
     sets = [consolidate(side, Z, s.boxes, min_coverage) for s in found[:_CONSOLIDATED]]
@@ -505,7 +498,6 @@ def cover_with_overlap(
     min_coverage: int,
     max_rules: int | None,
     criterion: Criterion = coverage_corner,
-    watch: Watch | None = None,
 ) -> Search:
     """Cover points by boxes that may overlap.
 
@@ -521,8 +513,6 @@ def cover_with_overlap(
         Most boxes.
     criterion : callable
         Gives the corner of the best box for the points that are left.
-    watch : callable, optional
-        Told of each share of the points that is done with.
 
     Returns
     -------
@@ -531,7 +521,7 @@ def cover_with_overlap(
     """
     kept = [box for box in disjoint.boxes if len(box.points) >= min_coverage][:max_rules]
     pool = [Corner(box.far, box.far_closed) for box in kept]
-    greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion, watch)
+    greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion)
     pool += greedy
     problems += disjoint.problems
     if not pool:
@@ -557,7 +547,6 @@ def _greedy_corners(
     Z: FloatArray,
     min_coverage: int,
     criterion: Criterion,
-    watch: Watch | None,
 ) -> tuple[list[Corner], int]:
     """Corners one after the other, each for the points that are left."""
     left = np.arange(len(Z))
@@ -570,11 +559,10 @@ def _greedy_corners(
         if corner is None or holds is None or holds.sum() < min_coverage:
             break
         corners.append(corner)
-        if watch is not None:
-            watch(int(holds.sum()) / len(Z), 0)
+        advance(int(holds.sum()) / len(Z))
         left = left[~holds]
-    if watch is not None and len(left):
-        watch(len(left) / len(Z), 0)
+    if len(left):
+        advance(len(left) / len(Z))
     return corners, problems
 
 
