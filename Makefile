@@ -116,5 +116,5 @@ docs: $(VENV)/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .venv-peers build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .venv-peers build dist docs/_build docs/reference/generated docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

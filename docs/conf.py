@@ -11,7 +11,13 @@ project = "clearmargin"
 author = "The clearmargin developers"
 version = release = clearmargin.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -27,6 +33,22 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 # Members come from the template for classes.
 numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "",  # all of them are run
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("clearmargin",),
+    "backreferences_dir": "gallery/backreferences",
+    "capture_repr": (),  # what an example has to say it prints or draws
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "min_reported_time": 3600,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"clearmargin {release}"
@@ -44,7 +66,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"start": [], "gallery": [], "decisions": []}
+html_sidebars = {"start": [], "gallery/**": [], "decisions": []}
 project_copyright = "The clearmargin developers, BSD 3-clause licence"
 
 

@@ -3,16 +3,14 @@
 Site A extracts rules from its own patients and saves them as text. Site B trains on the text alone, on a few patients
 of its own alone, and on both. All are tested on the other patients of site B. Run it from a clone:
 
-    python examples/two_sites.py                     both sites are random halves of the Cleveland data
-    python examples/two_sites.py statlog_heart.csv   site B is a random half of that table
+    python benchmarks/two_sites.py                     both sites are random halves of the Cleveland data
+    python benchmarks/two_sites.py statlog_heart.csv   site B is a random half of that table
 
 A table has the 13 columns of the Cleveland data and a column `target` of disease and no_disease, or presence and
 absence. Rows of it that are also rows of the Cleveland data are counted, and site A does without those that site B has.
 
 Rules of one plane cannot contradict each other, so that site B may ask for all of them to hold (`--mu inf`).
 """
-
-# ruff: noqa: T201 - it prints what it finds
 
 from __future__ import annotations
 
