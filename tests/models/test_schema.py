@@ -17,7 +17,8 @@ from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import FileDamagedError, FileTooNewError
 from clearmargin.models import PlaneModel, load_model, model_schema, save_model
 from clearmargin.models.model_document import read_model, write_model
-from clearmargin.rules.document import rules_schema
+from clearmargin.rules.json_schema import ANNOTATIONS, KEYWORDS
+from clearmargin.rules.rules_document import rules_schema
 
 VALIDATOR = jsonschema.Draft202012Validator(model_schema())
 TEXT = "feature age: integer in [0, 120]\nfeature smoker: in {no, ex, yes}\n"
@@ -57,6 +58,20 @@ def test_the_schema_describes_every_object_and_closes_it():
     for name, part in {"document": schema, **schema["$defs"]}.items():
         assert part["description"], name
         assert part["additionalProperties"] is False, name
+
+
+def keywords(schema):
+    """The words of a schema, without the names of properties and definitions."""
+    for word, part in schema.items():
+        yield word
+        named = list(part.values()) if word in {"properties", "$defs"} else part
+        for inner in named if isinstance(named, list) else [named]:
+            if isinstance(inner, dict):
+                yield from keywords(inner)
+
+
+def test_the_reader_understands_every_word_of_the_schemas():
+    assert set(keywords(model_schema())) <= KEYWORDS.keys() | ANNOTATIONS
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -100,7 +115,7 @@ WEIGHT = ("planes", 0, "weights", 0)
 # A change to the good document, what the message says, and whether the schema can tell.
 DAMAGE = {
     "no planes": (drop("planes"), "'planes' is missing", True),
-    "planes of none": (put("planes", to=[]), "the planes are damaged", True),
+    "planes of none": (put("planes", to=[]), "'planes' must not be empty", True),
     "planes of two": (
         lambda d: d["planes"].append(d["planes"][0]),
         "need weights of shape",
@@ -108,7 +123,11 @@ DAMAGE = {
     ),
     "unknown key": (put("novelty", to=1), "unknown key 'novelty'", True),
     "old version": (put("version", to=0), "must be a whole number from 1, not 0", True),
-    "weight of text": (put(*WEIGHT, "weight", to="1"), "'age' must be a number", True),
+    "weight of text": (
+        put(*WEIGHT, "weight", to="1"),
+        "plane 1: weight 1: 'weight' must be a number, not '1'",
+        True,
+    ),
     "weight NaN": (put(*WEIGHT, "weight", to=float("nan")), "must be a number, not nan", False),
     "weight infinite": (put(*WEIGHT, "weight", to=-np.inf), "must be a number, not -inf", False),
     "weight beyond floats": (put(*WEIGHT, "weight", to=10**400), "must be a number", False),
@@ -116,7 +135,11 @@ DAMAGE = {
     "intercept NaN": (put("planes", 0, "intercept", to=float("nan")), "not nan", False),
     "feature a list": (put(*WEIGHT, "feature", to=["age"]), "must be a text, not", True),
     "feature unknown": (put(*WEIGHT, "feature", to="agee"), "did you mean 'age'", False),
-    "category null": (put(*WEIGHT, "category", to=None), "category of a weight must be", True),
+    "category null": (
+        put(*WEIGHT, "category", to=None),
+        "weight 1: 'category' must not be null",
+        True,
+    ),
     "category of a number": (put(*WEIGHT, "category", to="ex"), "which is no column", False),
     "weight twice": (
         lambda d: d["planes"][0]["weights"].append({"feature": "age", "weight": 7.0}),
@@ -128,14 +151,26 @@ DAMAGE = {
         "plane 1: a second weight for 'age'",
         True,
     ),
-    "fact a list": (put("facts", "rows", to=[1]), "the fact 'rows' must be a text or", True),
-    "fact NaN": (put("facts", "rows", to=float("nan")), "the fact 'rows' must be", False),
-    "fill null": (put("fill", "age", to=None), "'fill' cannot give None to 'age'", True),
+    "fact a list": (
+        put("facts", "rows", to=[1]),
+        "'facts': 'rows' must be a text, a number, true or false",
+        True,
+    ),
+    "fact NaN": (put("facts", "rows", to=float("nan")), "'rows' must be a text, .* not nan", False),
+    "fill null": (put("fill", "age", to=None), "'fill': 'age' must not be null", True),
     "fill unknown": (put("fill", "agee", to=1), "which is no feature; did you mean", False),
     "fill no category": (put("fill", "smoker", to="never"), "cannot give 'never'", False),
     "advice half": (drop("advice", "given"), "'given' is missing", True),
-    "advice of a model": (put("advice", "given", "format", to="x"), "'given' is damaged", True),
-    "one class": (put("rules", "classes", to=["ill"]), "is damaged", True),
+    "advice of a model": (
+        put("advice", "given", "format", to="x"),
+        "'given': these are no clearmargin rules",
+        True,
+    ),
+    "one class": (
+        put("rules", "classes", to=["ill"]),
+        "'classes' must have at least 2 entries",
+        True,
+    ),
     "feature twice": (put("rules", "features", 1, "name", to="age"), "'age'", False),
 }
 

@@ -7,7 +7,7 @@ import math
 import jsonschema
 
 from clearmargin.exceptions import FileDamagedError, FileTooNewError
-from clearmargin.rules.document import rules_schema
+from clearmargin.rules.rules_document import rules_schema
 
 INF = math.inf
 VALIDATOR = jsonschema.Draft202012Validator(rules_schema())

@@ -37,7 +37,7 @@ BAD_FILES = {
     "too deep": (lambda good: b"[" * 100_000, "is not valid JSON"),
     "deep label": (
         lambda good: good.replace(b'"old"', b"[" * 900 + b"]" * 900),
-        "the name must be a text",
+        "'name' must be a text",
     ),
     "gzip": (gzip.compress, r"is compressed \(gzip\); unpack it first"),
     "a key twice": (

@@ -13,7 +13,7 @@ from clearmargin.language import parse_rules
 from clearmargin.language.lexer import Source
 from clearmargin.language.sentences import is_sentence
 from clearmargin.rules import FeatureSpace, RuleSet
-from clearmargin.rules.reading import read_text
+from clearmargin.rules.files import read_text
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
 

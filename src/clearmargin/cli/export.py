@@ -84,9 +84,9 @@ def run(arguments: argparse.Namespace) -> None:
 def load_rules(path: str) -> RuleSet:
     """Read rules from a file of rules, or from a model that has some."""
     from clearmargin.models.model_document import is_model_document
-    from clearmargin.models.model_files import read_json
     from clearmargin.models.saving import load_model
     from clearmargin.rules import RuleSet
+    from clearmargin.rules.files import read_json
 
     file = Path(path)
     if file.suffix.lower() == ".json" and is_model_document(read_json(file)):

@@ -125,7 +125,7 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import model_dict, print_model
-    from clearmargin.models.model_files import load_planes
+    from clearmargin.models.model_document import load_planes
     from clearmargin.plane_rules.extraction import DEFAULT_CRITERION
 
     model = load_planes(arguments.model)

@@ -12,8 +12,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.fitted import is_fitted
-from clearmargin.models.model_document import write_model
-from clearmargin.models.model_files import check_model_name, load_planes
+from clearmargin.models.model_document import check_model_name, load_planes, write_model
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.models.plane_model import PlaneModel
 from clearmargin.models.planes import Planes

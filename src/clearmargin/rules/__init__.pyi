@@ -4,9 +4,6 @@ from .box import (
 from .categories import (
     CategorySets as CategorySets,
 )
-from .document import (
-    rules_schema as rules_schema,
-)
 from .domain import (
     Domain as Domain,
 )
@@ -33,6 +30,9 @@ from .rounding import (
 )
 from .rule import (
     Rule as Rule,
+)
+from .rules_document import (
+    rules_schema as rules_schema,
 )
 from .ruleset import (
     RuleSet as RuleSet,
