@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.solvers.matrix import Matrix
-from clearmargin.solvers.reading import (
+from clearmargin.solvers.large_value import (
+    FloatArray,
+    LargeValue,
     first_index,
     read_interval,
     read_name,
     read_size,
     read_vector,
 )
-from clearmargin.solvers.value import FloatArray, Value
+from clearmargin.solvers.matrix import Matrix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ _LARGEST_CONVEXITY_CHECK = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Variables(Value):
+class Variables(LargeValue):
     """A vector of unknowns with bounds and a linear cost.
 
     Parameters
@@ -86,7 +87,7 @@ class Variables(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Linear(Value):
+class Linear(LargeValue):
     """Rows ``lower <= sum_k M_k x_k <= upper``; equal limits make an equation.
 
     Parameters
@@ -132,7 +133,7 @@ class Linear(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Cone(Value):
+class Cone(LargeValue):
     """Second-order cones: in ``v = offset + sum_k M_k x_k``, ``v[0] >= ||v[1:]||``.
 
     Parameters
@@ -191,7 +192,7 @@ class Cone(Value):
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class Quadratic(Value):
+class Quadratic(LargeValue):
     """A convex part ``x' P x / 2`` of the objective, over one variable block.
 
     Parameters

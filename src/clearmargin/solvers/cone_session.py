@@ -16,7 +16,7 @@ from clearmargin.solvers.options import Options
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from clearmargin.solvers.value import FloatArray
+    from clearmargin.solvers.large_value import FloatArray
 
 __all__ = ["ConePoint", "ConeSession", "Pattern"]
 

@@ -24,9 +24,9 @@ from clearmargin.solvers.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.matrix import MatrixLike
     from clearmargin.solvers.solution import Solution
-    from clearmargin.solvers.value import FloatArray
 
 __all__ = ["Conflict", "Demand", "find_conflict"]
 

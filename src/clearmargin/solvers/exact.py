@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clearmargin.solvers.large_value import FloatArray
 from clearmargin.solvers.rational import (
     Integers,
     Rationals,
@@ -37,7 +38,6 @@ from clearmargin.solvers.rational import (
     exact_dot,
     scaled_integers,
 )
-from clearmargin.solvers.value import FloatArray
 
 __all__ = ["ExactProgram", "ExactVertex", "exact_optimum"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.solvers.reading import read_numbers
-from clearmargin.solvers.value import FloatArray
+from clearmargin.solvers.large_value import FloatArray, read_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

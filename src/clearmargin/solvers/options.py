@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.solvers.reading import suggest
+from clearmargin.solvers.large_value import suggest
 
 __all__ = ["Method", "Options"]
 

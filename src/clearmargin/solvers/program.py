@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.solvers.block import Block, Cone, Linear, Quadratic, Variables, fit_terms
+from clearmargin.solvers.large_value import LargeValue, suggest
 from clearmargin.solvers.matrix import Matrix
-from clearmargin.solvers.reading import suggest
-from clearmargin.solvers.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +32,7 @@ _Kind = TypeVar("_Kind", Variables, Linear, Cone, Quadratic)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
-class Program(Value):
+class Program(LargeValue):
     """A convex (or mixed-integer linear) program made of named blocks.
 
     A program never changes. The methods `with_...` return another program that shares all unchanged

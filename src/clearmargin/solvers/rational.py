@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.solvers.value import FloatArray
+from clearmargin.solvers.large_value import FloatArray
 
 __all__ = [
     "Integers",

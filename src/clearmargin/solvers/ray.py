@@ -13,7 +13,7 @@ from clearmargin.solvers.options import Options
 from clearmargin.solvers.program import Program
 
 if TYPE_CHECKING:
-    from clearmargin.solvers.value import FloatArray
+    from clearmargin.solvers.large_value import FloatArray
 
 __all__ = ["find_ray"]
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from clearmargin.solvers.block import Cone, Linear
+    from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.matrix import Matrix
     from clearmargin.solvers.program import Program
-    from clearmargin.solvers.value import FloatArray
 
 __all__ = [
     "Residual",

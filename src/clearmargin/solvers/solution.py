@@ -10,7 +10,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, NumericalError
 from clearmargin.solvers.compiled import column_slices, row_slices
-from clearmargin.solvers.reading import suggest
+from clearmargin.solvers.large_value import FloatArray, LargeValue, suggest
 from clearmargin.solvers.residual import (
     Residual,
     Residuals,
@@ -20,7 +20,6 @@ from clearmargin.solvers.residual import (
     price,
     primal_residual,
 )
-from clearmargin.solvers.value import FloatArray, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +61,7 @@ class NamedArrays(Mapping[str, FloatArray]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
-class Solution(Value):
+class Solution(LargeValue):
     """An optimal point of a program with its multipliers.
 
     There is no status: backends return a solution for an optimum only and raise otherwise. Residuals are

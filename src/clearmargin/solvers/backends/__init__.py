@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, cast
 
 from clearmargin.exceptions import BackendError, MissingDependencyError
-from clearmargin.solvers.reading import suggest
+from clearmargin.solvers.large_value import suggest
 
 if TYPE_CHECKING:
     from clearmargin.solvers.options import Options

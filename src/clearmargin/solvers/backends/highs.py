@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from clearmargin.solvers.block import Linear, Variables
     from clearmargin.solvers.compiled import Compiled
+    from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.options import Options
     from clearmargin.solvers.program import Program
-    from clearmargin.solvers.value import FloatArray
 
 __all__ = ["Engine", "solve"]
 
