@@ -32,7 +32,7 @@ from benchmarks.reproduce.which_method import PAGE, fill
 from benchmarks.strangers import JUDGING, Stranger
 from clearmargin.exceptions import ClearmarginWarning
 from clearmargin.lp_svm import LPSVCCV
-from clearmargin.lp_svm.default_machine import default_machine
+from clearmargin.lp_svm.lpsvccv import default_machine
 
 __all__ = ["MACHINES", "difference", "main", "measure", "passage", "put"]
 

@@ -18,7 +18,7 @@ from benchmarks.reproduce.strangers import (
 )
 from benchmarks.strangers import JUDGING, MOST_ROWS, TUNING, Stranger, clean
 
-from clearmargin.lp_svm import default_machine
+from clearmargin.lp_svm import lpsvccv as default_machine
 
 
 def test_no_table_is_in_both_lists():

@@ -14,7 +14,7 @@ from clearmargin import LPSVCCV, RuleExtractor
 from clearmargin.cli.train import add_extraction_arguments, add_model_arguments
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning, DataError
-from clearmargin.lp_svm.default_machine import MAX_FEATURES, default_machine
+from clearmargin.lp_svm.lpsvccv import MAX_FEATURES, default_machine
 from clearmargin.models import load_model
 from clearmargin.models.planes import column_encoding
 

@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin import RuleExtractor
-from clearmargin.lp_svm import default_machine
+from clearmargin.lp_svm import lpsvccv as default_machine
 
 
 @pytest.fixture(autouse=True)

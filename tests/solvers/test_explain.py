@@ -5,7 +5,7 @@ import pytest
 
 from clearmargin.exceptions import InfeasibleError, UnboundedError
 from clearmargin.solvers import Cone, Linear, Program, Variables, solve
-from clearmargin.solvers.explain import explain_failure
+from clearmargin.solvers.conflict import explain_failure
 
 X = Variables("x", 2, cost=-1.0)
 SPREAD = Cone("spread", {"x": [1.0, 1.0]}, offset=[0.0, 0.0, 0.0])

@@ -35,7 +35,7 @@ from scipy import sparse
 from clearmargin.advice.advice_svm import AdviceProblem, FloatArray, IntArray
 from clearmargin.exceptions import SolverError
 from clearmargin.solvers import Linear, Program, Session, Solution, Variables
-from clearmargin.solvers.block import Block
+from clearmargin.solvers.program import Block
 
 __all__ = ["PointWindow", "WindowedLP", "read_weights"]
 

@@ -257,7 +257,7 @@ def _model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> Pla
 def _machine(task: Task, arguments: argparse.Namespace, *, quiet: bool) -> Any:
     """Make the machine, not yet trained: that of `RuleExtractor` unless the user gives a cost."""
     from clearmargin.lp_svm import LPSVC
-    from clearmargin.lp_svm.default_machine import FOLDS, default_machine
+    from clearmargin.lp_svm.lpsvccv import FOLDS, default_machine
 
     weight = "balanced" if arguments.balanced else None
     # Every fold needs a member of every class.

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution, balanced
-from clearmargin.lp_svm.lpsvm_master import Master
-from clearmargin.lp_svm.lpsvm_sifting import grow, sift_lpsvm, steepest_features
+from clearmargin.lp_svm.lpsvm_sifting import Master, grow, sift_lpsvm, steepest_features
 from clearmargin.rules.summation import weighted_sums
 
 __all__ = ["LPSVMPath", "zero_penalty"]

@@ -54,7 +54,7 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
-    from clearmargin.lp_svm.default_machine import default_machine
+    from clearmargin.lp_svm.lpsvccv import default_machine
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
     if not len(counts):

@@ -1,15 +1,3 @@
-from .block import (
-    Cone as Cone,
-)
-from .block import (
-    Linear as Linear,
-)
-from .block import (
-    Quadratic as Quadratic,
-)
-from .block import (
-    Variables as Variables,
-)
 from .conflict import (
     Conflict as Conflict,
 )
@@ -23,7 +11,19 @@ from .matrix import (
     Matrix as Matrix,
 )
 from .program import (
+    Cone as Cone,
+)
+from .program import (
+    Linear as Linear,
+)
+from .program import (
     Program as Program,
+)
+from .program import (
+    Quadratic as Quadratic,
+)
+from .program import (
+    Variables as Variables,
 )
 from .residual import (
     Residual as Residual,

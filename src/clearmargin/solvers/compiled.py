@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clearmargin.solvers.block import Cone, Linear
     from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.matrix import Matrix
-    from clearmargin.solvers.program import Program
+    from clearmargin.solvers.program import Cone, Linear, Program
 
 __all__ = [
     "Compiled",

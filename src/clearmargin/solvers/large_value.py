@@ -1,7 +1,4 @@
-"""What every immutable value of this layer shares: equality by content, pickling, frozen fields.
-
-The reading of what a caller gives: names, numbers, vectors, intervals, with messages that help.
-"""
+"""The base of values that may fill the memory (equality by content, pickling, frozen fields), and checks of their parts."""
 
 from __future__ import annotations
 

@@ -26,10 +26,9 @@ from clearmargin.solvers.compiled import column_slices, row_slices
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from clearmargin.solvers.block import Cone, Linear
     from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.matrix import Matrix
-    from clearmargin.solvers.program import Program
+    from clearmargin.solvers.program import Cone, Linear, Program
 
 __all__ = [
     "Residual",

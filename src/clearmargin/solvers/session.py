@@ -16,7 +16,7 @@ from clearmargin.exceptions import (
 )
 from clearmargin.solvers.backends.highs import Engine
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices, stack_columns
-from clearmargin.solvers.explain import explain_failure
+from clearmargin.solvers.conflict import explain_failure
 from clearmargin.solvers.options import Method, Options
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from clearmargin.solvers.block import Linear, Variables
     from clearmargin.solvers.matrix import Matrix, MatrixLike
-    from clearmargin.solvers.program import Program
+    from clearmargin.solvers.program import Linear, Program, Variables
     from clearmargin.solvers.solution import Solution
 
 __all__ = ["Session"]

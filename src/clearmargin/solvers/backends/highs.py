@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-    from clearmargin.solvers.block import Linear, Variables
     from clearmargin.solvers.compiled import Compiled
     from clearmargin.solvers.large_value import FloatArray
     from clearmargin.solvers.options import Options
-    from clearmargin.solvers.program import Program
+    from clearmargin.solvers.program import Linear, Program, Variables
 
 __all__ = ["Engine", "solve"]
 
