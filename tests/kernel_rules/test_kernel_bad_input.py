@@ -20,7 +20,7 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.kernel_rules.certificate import certify
 from clearmargin.kernel_rules.grown_box import grow_box
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
-from clearmargin.models.machine import read_machine
+from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rules import Box, FeatureSpace
 
 X = np.random.default_rng(0).normal(size=(40, 3))

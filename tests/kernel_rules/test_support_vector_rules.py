@@ -11,7 +11,7 @@ from sklearn.svm import SVC, NuSVC
 
 from clearmargin.kernel_rules.axis_crossings import nearest_crossings
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
-from clearmargin.models.machine import read_machine
+from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rules import RuleSet
 
 from .support_vector_cases import scaled

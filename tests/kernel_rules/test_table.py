@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from clearmargin.models.machine import read_machine
+from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rule_base.table import TableMaker, plain_encoding
 
 

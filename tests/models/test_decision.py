@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from clearmargin import RuleExtractor
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.decision import Decision, read_decision, register_reader
-from clearmargin.models.duel import Duel
 from clearmargin.models.flow import Flow, Sources
+from clearmargin.models.surface import Duel
 
 X = np.arange(40.0).reshape(20, 2)
 Y = np.where(X[:, 0] > 19, "high", "low")

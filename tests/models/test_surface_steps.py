@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.svm import LinearSVC
 
-from clearmargin.models.affine import AffineMap
+from clearmargin.models.flow import AffineMap
 from clearmargin.models.surface import read_surface
 
 # Rounding inside scikit-learn and inside the planes, against the sum of the magnitudes of their terms.

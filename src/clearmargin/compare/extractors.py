@@ -21,7 +21,7 @@ from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 from clearmargin.models.fitted import is_fitted
-from clearmargin.models.machine import read_machine
+from clearmargin.models.kernel_machine import read_machine
 from clearmargin.models.surface import read_surface
 from clearmargin.plane_rules.extractor import RuleExtractor
 from clearmargin.progress import Progress, collect

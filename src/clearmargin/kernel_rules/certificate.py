@@ -11,7 +11,7 @@ import numpy as np
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.box_search import decide
-from clearmargin.models.machine import KernelMachine, read_machine
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name

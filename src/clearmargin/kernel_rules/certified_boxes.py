@@ -7,7 +7,7 @@ import numpy as np
 from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.growth import ProvedBox
 from clearmargin.models.kernel_function import KernelFunction
-from clearmargin.models.machine import KernelMachine
+from clearmargin.models.kernel_machine import KernelMachine
 from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules.value import BoolArray, FloatArray

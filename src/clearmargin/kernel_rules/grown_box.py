@@ -8,7 +8,7 @@ import numpy as np
 
 from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.growth import ProvedBox
-from clearmargin.models.machine import KernelMachine, read_machine
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.rule_base.simplify import shorten_bounds
 from clearmargin.rule_base.translate import to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace

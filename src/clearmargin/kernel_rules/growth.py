@@ -6,7 +6,7 @@ import numpy as np
 
 from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_function import KernelFunction
-from clearmargin.models.machine import KernelMachine
+from clearmargin.models.kernel_machine import KernelMachine
 from clearmargin.rules.value import FloatArray
 
 __all__ = ["ProvedBox"]

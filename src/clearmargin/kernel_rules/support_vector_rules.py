@@ -13,8 +13,7 @@ from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.axis_crossings import nearest_crossings
 from clearmargin.kernel_rules.certified_boxes import prove_boxes
 from clearmargin.models.fitted import is_fitted
-from clearmargin.models.fitted_svm import innermost
-from clearmargin.models.machine import KernelMachine, read_machine
+from clearmargin.models.kernel_machine import KernelMachine, innermost, read_machine
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.box_cover import greedy_cover
 from clearmargin.rule_base.box_pruning import prune_subsets

@@ -27,9 +27,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import NotLinearError
-from clearmargin.models.affine import AffineMap
-from clearmargin.models.centred import CentredMap
-from clearmargin.models.flow import Flow
+from clearmargin.models.flow import AffineMap, CentredMap, Flow
 from clearmargin.tables.columns import Column, category_name
 
 __all__ = ["pass_step", "pass_steps"]

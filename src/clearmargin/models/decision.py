@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.affine_steps import pass_steps
-from clearmargin.models.duel import Duel, highest_wins
 from clearmargin.models.flow import Flow
 from clearmargin.models.score_error import PipelinePlane, direct_error
+from clearmargin.models.surface import Duel, highest_wins
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.value import FloatArray
 

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.decision import Decision, register_reader
-from clearmargin.models.duel import Duel, highest_wins
 from clearmargin.models.flow import Flow
 from clearmargin.models.planes import Planes, column_encoding
-from clearmargin.models.surface import Surface, read_surface
+from clearmargin.models.surface import Duel, Surface, highest_wins, read_surface
 from clearmargin.rules import Hyperplane, RuleSet
 from clearmargin.rules.rule import Label
 

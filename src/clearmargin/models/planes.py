@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.models.duel import Duel, highest_wins
-from clearmargin.models.surface import Surface
+from clearmargin.models.surface import Duel, Surface, highest_wins
 from clearmargin.rules import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label

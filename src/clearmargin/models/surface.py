@@ -1,19 +1,32 @@
-"""The surface on which a linear classifier changes its mind, in the user's units."""
+"""The surface on which a linear classifier changes its prediction, in the user's units.
+
+A `Duel` is a plane between two classes; several of them decide among more. `check_agreement` tests that the model
+predicts what its planes say. scikit-learn is imported when a model is read, so that a saved model predicts without it.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.models.agreement import check_agreement
-from clearmargin.models.duel import Duel
-from clearmargin.models.score_error import DOUBLE, SINGLE, Guard, ScoreError, direct_error
+from clearmargin.models.score_error import (
+    DOUBLE,
+    SINGLE,
+    Guard,
+    PipelinePlane,
+    ScoreError,
+    direct_error,
+)
 from clearmargin.rules import HalfSpace, Hyperplane
+from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.columns import Column
 from clearmargin.tables.encoding import Encoding, Source, build_encoding
 from clearmargin.tables.model_table import ModelTable
@@ -22,7 +35,128 @@ if TYPE_CHECKING:
     from clearmargin.models.decision import Decision
     from clearmargin.models.flow import Sources
 
-__all__ = ["Source", "Surface", "read_surface"]
+__all__ = ["Duel", "Source", "Surface", "check_agreement", "highest_wins", "read_surface"]
+
+
+class Duel(NamedTuple):
+    """A plane between two classes: f > 0 speaks for the one, f <= 0 for the other, which also wins ties.
+
+    Parameters
+    ----------
+    positive, negative : int
+        Positions of the two classes among all classes.
+    plane : Hyperplane
+        The plane f = 0.
+
+    Examples
+    --------
+    >>> Duel(1, 0, Hyperplane([2.0], -1.0)).plane.side(1).contains([[0.5], [0.75]])
+    array([False,  True])
+    """
+
+    positive: int
+    negative: int
+    plane: Hyperplane
+
+
+def highest_wins(scores: tuple[Hyperplane, ...]) -> tuple[Duel, ...]:
+    """Give the duels that come to the same as the highest of several scores.
+
+    Parameters
+    ----------
+    scores : tuple of Hyperplane
+        The score of each class.
+
+    Returns
+    -------
+    tuple of Duel
+        One for each pair. Of equal scores the first wins, as in `numpy.argmax`: the later class must be strictly
+        better.
+
+    Examples
+    --------
+    >>> highest_wins((Hyperplane([2.0], 0.0), Hyperplane([3.0], -1.0)))
+    (Duel(positive=1, negative=0, plane=Hyperplane([1.0], -1.0)),)
+    """
+    return tuple(
+        Duel(later, first, _difference(scores[later], scores[first]))
+        for first, later in combinations(range(len(scores)), 2)
+    )
+
+
+def _difference(f: Hyperplane, g: Hyperplane) -> Hyperplane:
+    # Parts with encoders of their own may know different numbers of sources.
+    return PipelinePlane(direct_error(f).minus(direct_error(g)))
+
+
+# Single precision inside a pipeline costs about 1e-7 of the terms of a sum, a few steps several times that.
+_CLEAR = 1e-5
+
+
+def check_agreement(
+    estimator: Any,
+    X: Any,
+    points: FloatArray,
+    regions: Sequence[Sequence[HalfSpace]],
+    classes: Sequence[object],
+) -> None:
+    """Refuse a model that says something else than its planes on rows that are clearly in a region.
+
+    A subclass may transform otherwise than its class promises, and a classifier with weights need not
+    decide by them alone. No list of classes protects against that, a trial does.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        The model.
+    X : data frame or ndarray of shape (m, n)
+        Rows as the model takes them.
+    points : ndarray of shape (m, n_encoded)
+        The same rows as the planes take them.
+    regions : sequence of sequences of HalfSpace
+        For each class the half-spaces whose intersection should get it.
+    classes : sequence
+        The classes as the model predicts them.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from clearmargin.rules import Hyperplane
+    >>> X, plane = np.array([[-1.0], [2.0]]), Hyperplane([1.0], 0.0)
+    >>> never = DummyClassifier(strategy="constant", constant="no").fit(X, ["no", "yes"])
+    >>> check_agreement(never, X, X, [[plane.side(-1)], [plane.side(1)]], ["no", "yes"])
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: DummyClassifier does not decide as its planes do: on row 2 ...
+    """
+    if not len(points):
+        return
+    with warnings.catch_warnings():
+        # Names that only the table or only the model has change nothing here.
+        warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+        predicted = np.asarray(estimator.predict(X))
+    kind = type(estimator).__name__
+    if predicted.ndim != 1:
+        raise InvalidValueError(
+            f"{kind} predicts several labels at once; rules need one class a row"
+        )
+    for label, sides in zip(classes, regions, strict=True):
+        wrong = np.flatnonzero(_clearly_inside(points, sides) & (predicted != label))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InvalidValueError(
+                f"{kind} does not decide as its planes do: on row {row + 1} of the rows tried they say {label!s}, the "
+                f"model {predicted[row]!s}. Some part of it is not what its class promises; a linear classifier "
+                "after affine steps is what can be read"
+            )
+
+
+def _clearly_inside(points: FloatArray, sides: Sequence[HalfSpace]) -> BoolArray:
+    inside = np.ones(len(points), dtype=np.bool_)
+    for side in sides:
+        plane = side.hyperplane
+        size = linear_scores(np.abs(points), np.abs(plane.coef), abs(plane.intercept))
+        inside &= side.sign * plane.decision(points) > _CLEAR * size
+    return inside
 
 
 @dataclass(frozen=True, slots=True, eq=False)

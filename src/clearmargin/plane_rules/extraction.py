@@ -252,7 +252,7 @@ def extract_rules(
     Examples
     --------
     >>> from clearmargin.rules import Hyperplane
-    >>> from clearmargin.models.duel import Duel
+    >>> from clearmargin.models.surface import Duel
     >>> from clearmargin.tables.encoding import Source
     >>> space, age = FeatureSpace(["age"], [20.0], [80.0]), np.array([[20.0], [30.0], [70.0], [80.0]])
     >>> plane = (Duel(1, 0, Hyperplane([1.0], -50.0)),)

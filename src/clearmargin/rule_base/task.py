@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.models.fitted_svm import innermost
-from clearmargin.models.machine import read_machine
+from clearmargin.models.kernel_machine import innermost, read_machine
 from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.table import TableMaker
 from clearmargin.rule_base.training import class_codes

@@ -1,4 +1,4 @@
-"""The base of values that may fill the memory (equality by content, pickling, frozen fields), and checks of their parts."""
+"""The base of values that may fill the memory, and checks of their parts."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
-from clearmargin.models.machine import KernelMachine, read_machine
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
 
 KERNELS = {
     "linear": {"kernel": "linear"},

@@ -18,9 +18,9 @@ from clearmargin.lp_svm.lpsvm import (
     primal_program,
 )
 from clearmargin.lp_svm.lpsvm_path import LPSVMPath, zero_penalty
+from clearmargin.lp_svm.lpsvm_polish import polish, sweep
 from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
 from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
-from clearmargin.lp_svm.lpsvm_polish import polish, sweep
 from clearmargin.solvers import solve
 
 # The relative gap promised by default.
