@@ -83,12 +83,12 @@ def read_decision(estimator: Any, flow: Flow) -> Decision:
 Reader = Callable[[Any, Flow], Decision]
 
 
-def register_reader(*kinds: type[Any]) -> Callable[[Reader], Reader]:
-    """Teach `read_decision`, and with it `RuleExtractor`, to read further kinds of classifiers.
+def register_reader(*types: type[Any]) -> Callable[[Reader], Reader]:
+    """Teach `read_decision`, and with it `RuleExtractor`, to read further classes of classifiers.
 
     Parameters
     ----------
-    *kinds : type
+    *types : type
         Classes of classifiers; their subclasses are read alike, unless they have a reader of their own.
 
     Returns
@@ -108,8 +108,8 @@ def register_reader(*kinds: type[Any]) -> Callable[[Reader], Reader]:
     """
 
     def register(reader: Reader) -> Reader:
-        for kind in kinds:
-            _read.register(kind, reader)
+        for type_ in types:
+            _read.register(type_, reader)
         return reader
 
     return register

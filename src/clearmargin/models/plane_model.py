@@ -171,11 +171,11 @@ def _(estimator: Any, flow: Flow) -> Decision:
             raise InvalidValueError(
                 "a loaded model takes the table as it is; leave out the steps of the pipeline before it"
             )
-        kinds = estimator.space.categories[feature]
-        if code is None or kinds is None:
+        categories = estimator.space.categories[feature]
+        if code is None or categories is None:
             places.append(origin)
         else:
-            places.append(sources.indicator(origin, kinds[code]))
+            places.append(sources.indicator(origin, categories[code]))
     scores = []
     for coef, intercept in zip(estimator.coef_, estimator.intercept_, strict=True):
         weights = np.zeros(len(sources))

@@ -172,7 +172,9 @@ class Planes:
 
     def lacks_category(self, table: FloatArray) -> BoolArray:
         """Tell for each value of a table whether the model needs it and it is no category that the model knows."""
-        named = np.array([kinds is not None for kinds in self.space.categories], dtype=np.bool_)
+        named = np.array(
+            [categories is not None for categories in self.space.categories], dtype=np.bool_
+        )
         return np.asarray((table < 0) & named & self._has_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -220,9 +222,11 @@ def column_encoding(space: FeatureSpace) -> Encoding:
     ('age', 'smoker=no', 'smoker=yes')
     """
     sources, names = [], []
-    for j, (name, kinds) in enumerate(zip(space.names, space.categories, strict=True)):
-        sources += [Source(j, code) for code in ([None] if kinds is None else range(len(kinds)))]
-        names += [name] if kinds is None else [f"{name}={kind}" for kind in kinds]
+    for j, (name, categories) in enumerate(zip(space.names, space.categories, strict=True)):
+        sources += [
+            Source(j, code) for code in ([None] if categories is None else range(len(categories)))
+        ]
+        names += [name] if categories is None else [f"{name}={category}" for category in categories]
     feature = [source.feature for source in sources]
     named = np.array([source.code is not None for source in sources], dtype=np.bool_)
     columns = FeatureSpace(

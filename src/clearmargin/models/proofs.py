@@ -101,9 +101,9 @@ def _domain(model: Planes) -> Domain:
     )
     groups: dict[str, dict[str, int]] = {}
     for column, (feature, code) in enumerate(encoding.sources):
-        kinds = space.categories[feature]
-        if code is not None and kinds is not None:
-            groups.setdefault(space.names[feature], {})[kinds[code]] = column
+        categories = space.categories[feature]
+        if code is not None and categories is not None:
+            groups.setdefault(space.names[feature], {})[categories[code]] = column
     return Domain(encoding.columns, lower, upper, groups)
 
 

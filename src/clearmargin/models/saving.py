@@ -143,14 +143,14 @@ def _with_rules(model: Any) -> PlaneModel:
         end: [model.space_.names[j] for j in np.flatnonzero(is_declared)]
         for end, is_declared in zip(("lower", "upper"), model._declared, strict=True)
     }
-    own = {
+    extraction = {
         "criterion": str(model.criterion),
         DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),
     }
-    facts.update(own)
+    facts.update(extraction)
     more: dict[str, Any] = {"facts": facts}
     if isinstance(inner, PlaneModel):
-        facts.update({**(inner.facts or {}), **own})
+        facts.update({**(inner.facts or {}), **extraction})
         more.update(advice=inner.advice, fill=inner.fill)
     return PlaneModel._of_surface(model.surface_, model.rules_, None, more)
 

@@ -288,21 +288,21 @@ def _all_demands(program: Program) -> list[Demand]:
 
 def _restrict(program: Program, demands: Iterable[Demand], *, integrality: bool = True) -> Program:
     """Return the program with these demands only and without an objective."""
-    wanted = {(demand.kind, demand.block) for demand in demands}
+    requested = {(demand.kind, demand.block) for demand in demands}
     blocks: list[Block] = []
     for block in program.without_objective().blocks:
         if isinstance(block, Variables):
-            is_bounded = ("bounds", block.name) in wanted
+            is_bounded = ("bounds", block.name) in requested
             blocks.append(
                 Variables(
                     block.name,
                     block.size,
                     block.lower if is_bounded else -np.inf,
                     block.upper if is_bounded else np.inf,
-                    integer=integrality and ("integrality", block.name) in wanted,
+                    integer=integrality and ("integrality", block.name) in requested,
                 )
             )
-        elif ("constraint", block.name) in wanted:
+        elif ("constraint", block.name) in requested:
             blocks.append(block)
     return Program(blocks)
 
