@@ -11,7 +11,7 @@ from clearmargin import Box, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rule
 from clearmargin.advice import check_advice
 from clearmargin.advice.clash import PremiseGeometry, has_no_point, intersection, is_inside
 from clearmargin.advice.premise_margin import inner_radius
-from clearmargin.rules.feasibility import is_infeasible
+from clearmargin.rules.polyhedron import is_infeasible
 
 
 def kinds(report):

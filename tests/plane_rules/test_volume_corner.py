@@ -23,7 +23,7 @@ from clearmargin.plane_rules.volume_corner import (
     water_fill,
 )
 from clearmargin.rules import Box, Hyperplane
-from clearmargin.rules.sign import exact_score
+from clearmargin.rules.arithmetic import exact_score
 
 
 def side_of(a, g, *, closed=True):

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from clearmargin.rules.feasibility import is_infeasible
+from clearmargin.rules.polyhedron import is_infeasible
 
 entries = st.sampled_from([-3.0, -1.0, -0.1, 0.0, 0.0, 0.1, 0.5, 1.0, 2.0, 1e-300, 1e300])
 limits = st.sampled_from([-1.0, -0.1, 0.0, 0.0, 0.1, 1.0, 3.0, 5e-324])

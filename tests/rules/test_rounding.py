@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules import Interval, round_inwards
-from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.interval import round_down, round_up
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 decimals = st.builds(lambda m, e: float(f"{m}e{e}"), st.integers(-999, 999), st.integers(-30, 30))

@@ -151,10 +151,16 @@ def test_conditions_are_counted_by_feature_or_by_row():
     assert Rule(wedge, "a").n_features == 3
 
 
-def test_a_rule_shows_what_is_not_the_default():
-    assert repr(Rule(BOX, "a")) == "Rule(Box({0: [0, 1]}, n_features=1), 'a')"
+def test_a_rule_shows_its_text_and_its_proof():
+    assert repr(Rule(BOX, "a")) == "<0 <= x0 <= 1 => a>"
     full = Rule(BOX, 1, name="n", weight=2, proof="proved")
-    assert repr(full).endswith("1, name='n', weight=2, proof='proved')")
+    assert repr(full) == "<n: 0 <= x0 <= 1 => 1 [weight 2] (proved)>"
+
+
+def test_a_notebook_shows_a_rule_as_its_text_and_names_cannot_become_markup():
+    rules = parse_rules("`<b>` >= 3 => a")
+    assert rules[0]._repr_html_() == "<code>`&lt;b&gt;` &gt;= 3 =&gt; a</code>"
+    assert Rule(BOX, 1, proof="proved")._repr_html_().endswith("</code> (proved)")
 
 
 def test_a_rule_prints_itself_in_the_rule_language():

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clearmargin.rules.summation import linear_scores
+from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.solvers import Linear, Program, Solution, Variables
 
 __all__ = [

@@ -17,7 +17,7 @@ from clearmargin.advice.frame import Frame
 from clearmargin.advice.possible import Possible
 from clearmargin.advice.premise_margin import is_void, worst_case, worst_margin
 from clearmargin.rules import Box, Domain, Polyhedron
-from clearmargin.rules.sign import exact_sign
+from clearmargin.rules.arithmetic import exact_sign
 
 __all__ = ["Assessment", "assess", "tight_intervals"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from clearmargin.advice.premise_margin import inner_radius
 from clearmargin.rules import Box, Polyhedron, RuleSet
-from clearmargin.rules.feasibility import is_infeasible
+from clearmargin.rules.polyhedron import is_infeasible
 from clearmargin.rules.rule import Region
 
 __all__ = [

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from clearmargin.advice.encoding import Columns, Premise
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.summation import linear_scores
+from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.solvers.rational import exact_dot
 
 __all__ = ["Frame", "declared_ranges"]

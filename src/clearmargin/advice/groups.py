@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from clearmargin.advice.reading import one_hot_columns
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import FeatureSpace, OneHot
-from clearmargin.rules.one_hot import check_members
-from clearmargin.rules.one_hot import read_groups as read_mapping
+from clearmargin.rules.domain import check_members
+from clearmargin.rules.domain import read_groups as read_mapping
 from clearmargin.rules.space import nearest_name
 
 __all__ = ["check_groups", "read_groups"]

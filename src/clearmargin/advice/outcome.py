@@ -19,7 +19,7 @@ from clearmargin.language import format_rules
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import format_label, format_number
 from clearmargin.rules import FeatureSpace, Rule, RuleSet
-from clearmargin.rules.rounding import round_down
+from clearmargin.rules.interval import round_down
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from clearmargin.advice.encoding import Columns, Premise
 from clearmargin.advice.frame import Frame
 from clearmargin.advice.reading import column_of
 from clearmargin.rules import Box, CategorySets, FeatureSpace, Polyhedron, Rule
-from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Region
 
 __all__ = ["ReadRows", "extended_space", "is_changed", "over_features", "read_rows", "refined_rule"]

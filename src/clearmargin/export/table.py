@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import format_label, format_number
 from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
+from clearmargin.rules.rule import RuleStats
 from clearmargin.rules.ruleset import RuleSet
-from clearmargin.rules.stats import RuleStats
 
 __all__ = ["to_latex", "to_markdown"]
 

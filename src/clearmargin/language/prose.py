@@ -12,12 +12,10 @@ from clearmargin.exceptions import InvalidValueError, MissingDependencyError
 from clearmargin.language.lexer import escape
 from clearmargin.language.printer import Phrases, check_rules, format_number
 from clearmargin.rules.box import Box
-from clearmargin.rules.interval import Interval
-from clearmargin.rules.rounding import round_inwards
-from clearmargin.rules.rule import Label, Rule
+from clearmargin.rules.interval import Interval, round_inwards
+from clearmargin.rules.rule import Label, Rule, RuleStats
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
-from clearmargin.rules.stats import RuleStats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clearmargin.rules.summation import linear_scores, weighted_sums
+from clearmargin.rules.arithmetic import linear_scores, weighted_sums
 from clearmargin.solvers import Linear, Program, Variables
 
 __all__ = [

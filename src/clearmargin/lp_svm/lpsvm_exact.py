@@ -35,7 +35,7 @@ from clearmargin.lp_svm.lpsvm import (
     LPSVMSolution,
     signed_bounds,
 )
-from clearmargin.rules.summation import linear_scores, weighted_sums
+from clearmargin.rules.arithmetic import linear_scores, weighted_sums
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
 from clearmargin.solvers.rational import (
     Rationals,

@@ -8,7 +8,7 @@ import numpy as np
 
 from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution, balanced
 from clearmargin.lp_svm.lpsvm_sifting import Master, grow, sift_lpsvm, steepest_features
-from clearmargin.rules.summation import weighted_sums
+from clearmargin.rules.arithmetic import weighted_sums
 
 __all__ = ["LPSVMPath", "zero_penalty"]
 

@@ -28,7 +28,7 @@ from clearmargin.lp_svm.lpsvm import (
     dual_bound,
     objective,
 )
-from clearmargin.rules.summation import linear_scores
+from clearmargin.rules.arithmetic import linear_scores
 
 __all__ = ["polish", "sweep"]
 

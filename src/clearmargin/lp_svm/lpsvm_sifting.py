@@ -39,7 +39,7 @@ from clearmargin.lp_svm.lpsvm import (
     signed_bounds,
 )
 from clearmargin.lp_svm.lpsvm_polish import polish, sweep
-from clearmargin.rules.summation import linear_scores, weighted_sums
+from clearmargin.rules.arithmetic import linear_scores, weighted_sums
 from clearmargin.solvers import Linear, Program, Session, Variables
 
 __all__ = ["Master", "grow", "sift_lpsvm", "steepest_features"]

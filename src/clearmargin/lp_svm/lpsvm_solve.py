@@ -17,7 +17,7 @@ from clearmargin.lp_svm.lpsvm import (
 from clearmargin.lp_svm.lpsvm_exact import Centred, certified, exact_lpsvm
 from clearmargin.lp_svm.lpsvm_polish import polish, sweep
 from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
-from clearmargin.rules.summation import linear_scores
+from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.solvers import Session
 from clearmargin.solvers.options import Method
 

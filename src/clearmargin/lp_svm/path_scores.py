@@ -18,7 +18,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.lp_svm.lpsvc import LPSVC
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_path import LPSVMPath
-from clearmargin.rules.summation import linear_scores
+from clearmargin.rules.arithmetic import linear_scores
 
 __all__ = [
     "Doubt",

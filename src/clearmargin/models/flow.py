@@ -21,7 +21,7 @@ from scipy import sparse
 
 from clearmargin.models.score_error import DOUBLE, PipelinePlane, ScoreError
 from clearmargin.rules import Hyperplane
-from clearmargin.rules.sign import exact_score
+from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:

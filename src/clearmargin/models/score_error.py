@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearmargin.rules import Box, HalfSpace, Hyperplane
+from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.hyperplane import linear_scores
-from clearmargin.rules.sign import exact_score
 from clearmargin.rules.value import BoolArray, FloatArray, Value
 
 __all__ = ["DOUBLE", "SINGLE", "Guard", "PipelinePlane", "ScoreError", "direct_error"]

@@ -32,9 +32,8 @@ from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules import Box, Hyperplane
-from clearmargin.rules.points import is_point
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.columns import case_table
 
 __all__ = ["RuleExtractor"]

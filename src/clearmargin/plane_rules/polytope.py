@@ -15,7 +15,7 @@ import numpy as np
 
 from clearmargin.progress import advance
 from clearmargin.rules import Box, HalfSpace
-from clearmargin.rules.sign import exact_score
+from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["extract_polytope_boxes", "peeled_box"]

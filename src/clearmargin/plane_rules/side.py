@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearmargin.rules import Box, HalfSpace
-from clearmargin.rules.sign import exact_score, exact_sign
+from clearmargin.rules.arithmetic import exact_score, exact_sign
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Corner", "FoundBox", "Region", "Side"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = ["entropy_cuts", "quantile_cuts", "round_cut", "width_cuts"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import format_number
-from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label
 
 __all__ = ["FeatureChange", "Rank", "Recourse"]

@@ -23,10 +23,9 @@ from clearmargin.rule_base.table import TableMaker, plain_encoding
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules import RuleSet
-from clearmargin.rules.points import is_point
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.tables.columns import name_row
 from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.validation import check_choice, check_whole, naming_columns

@@ -16,8 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules.packing import Words, pack_bits, unpack_bits
-from clearmargin.rules.points import as_points, is_point
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, float_array
+from clearmargin.rules.value import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Value,
+    as_points,
+    float_array,
+    is_point,
+)
 
 __all__ = [
     "BoolArray",

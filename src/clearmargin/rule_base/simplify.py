@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from clearmargin.rules import Box, Interval
-from clearmargin.rules.rounding import round_down, round_up
+from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
 

@@ -7,8 +7,11 @@ from .categories import (
 from .domain import (
     Domain as Domain,
 )
-from .extreme import (
+from .domain import (
     Extreme as Extreme,
+)
+from .domain import (
+    OneHot as OneHot,
 )
 from .hyperplane import (
     HalfSpace as HalfSpace,
@@ -19,17 +22,20 @@ from .hyperplane import (
 from .interval import (
     Interval as Interval,
 )
-from .one_hot import (
-    OneHot as OneHot,
+from .interval import (
+    round_inwards as round_inwards,
 )
 from .polyhedron import (
     Polyhedron as Polyhedron,
 )
-from .rounding import (
-    round_inwards as round_inwards,
-)
 from .rule import (
     Rule as Rule,
+)
+from .rule import (
+    RuleScores as RuleScores,
+)
+from .rule import (
+    RuleStats as RuleStats,
 )
 from .rules_document import (
     rules_schema as rules_schema,
@@ -39,12 +45,6 @@ from .ruleset import (
 )
 from .space import (
     FeatureSpace as FeatureSpace,
-)
-from .stats import (
-    RuleScores as RuleScores,
-)
-from .stats import (
-    RuleStats as RuleStats,
 )
 
 __all__ = [

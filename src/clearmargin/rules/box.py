@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.arithmetic import exact_sign
 from clearmargin.rules.categories import CategorySets, feature_tuple
 from clearmargin.rules.hyperplane import HalfSpace
 from clearmargin.rules.interval import Interval
-from clearmargin.rules.points import as_points
-from clearmargin.rules.sign import exact_sign
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
+from clearmargin.rules.value import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Value,
+    as_points,
+    bool_array,
+    float_array,
+)
 
 __all__ = ["Box", "Entries"]
 

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.points import as_points
-from clearmargin.rules.sign import exact_score, exact_sign
-from clearmargin.rules.summation import linear_scores
-from clearmargin.rules.value import BoolArray, FloatArray, Value, float_array, number
+from clearmargin.rules.arithmetic import exact_score, exact_sign, linear_scores
+from clearmargin.rules.value import BoolArray, FloatArray, Value, as_points, float_array, number
 
 __all__ = ["HalfSpace", "Hyperplane", "linear_scores"]
 

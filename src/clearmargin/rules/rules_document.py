@@ -22,9 +22,8 @@ from clearmargin.rules.box import Box
 from clearmargin.rules.interval import Interval
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.polyhedron import MatrixBudget, Polyhedron
-from clearmargin.rules.rule import Label, Region, Rule, as_label
+from clearmargin.rules.rule import Label, Region, Rule, RuleStats, as_label
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.rules.stats import RuleStats
 from clearmargin.rules.value import FloatArray
 
 __all__ = ["FORMAT", "read_document", "rules_schema", "write_document"]

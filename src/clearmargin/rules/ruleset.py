@@ -22,10 +22,9 @@ from clearmargin.exceptions import (
 from clearmargin.rules.box import Box
 from clearmargin.rules.files import read_json, read_text, write_text_atomically
 from clearmargin.rules.packing import PackedRules
-from clearmargin.rules.rule import Label, Region, Rule, as_label
+from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.rules.stats import RuleScores, RuleStats
 from clearmargin.rules.value import BoolArray, IntArray, Value
 
 if TYPE_CHECKING:

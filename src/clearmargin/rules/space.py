@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rules.points import as_points
 from clearmargin.rules.value import (
     BoolArray,
     FloatArray,
     Value,
+    as_points,
     bool_array,
     float_array,
     holds_numbers,

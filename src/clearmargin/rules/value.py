@@ -1,4 +1,7 @@
-"""What all values of clearmargin have in common: they never change, and they are equal when they say the same."""
+"""What all values of clearmargin have in common: they never change, and they are equal when they say the same.
+
+Also how numbers become canonical arrays, and rows of numbers points of the space.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,21 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError
 
 __all__ = [
     "BoolArray",
     "FloatArray",
     "IntArray",
     "Value",
+    "as_points",
     "bool_array",
     "float_array",
     "holds_numbers",
+    "is_point",
     "number",
 ]
+
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -166,3 +172,38 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def _place(where: tuple[int, ...]) -> str:
     return str(where[0]) if len(where) == 1 else str(where)
+
+
+def as_points(X: ArrayLike, n_features: int) -> FloatArray:
+    """Read X as an array of n_features columns of floats, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> as_points([[1, 2]], 2)
+    array([[1., 2.]])
+    """
+    try:
+        table = np.asarray(X)
+        points = np.asarray(table, dtype=np.float64) if holds_numbers(table) else None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"X must hold numbers: {error}") from None
+    if points is None:
+        raise DataError(f"X must hold numbers, not {table.dtype} values")
+    if points.ndim != 2:
+        raise DataError(
+            f"X must be a table (two dimensions), not of shape {points.shape}; "
+            "for a single row use [row]"
+        )
+    if points.shape[1] != n_features:
+        raise DataError(f"X has {points.shape[1]} columns, but {n_features} features are expected")
+    return points
+
+
+def is_point(points: FloatArray) -> BoolArray:
+    """Tell for each row whether all its values are known, so that a plane or a kernel machine has a score for it."""
+    # A sum is NaN when a term is (or when infinities cancel): mostly one number tells that nothing is missing.
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not np.isnan(points.sum()):
+            return np.ones(len(points), dtype=np.bool_)
+    known: BoolArray = np.logical_not(np.isnan(points).any(axis=1))
+    return known

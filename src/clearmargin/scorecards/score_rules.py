@@ -18,9 +18,8 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.cases import check_table
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules import FeatureSpace
-from clearmargin.rules.points import is_point
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 from clearmargin.scorecards.stump_selection import select_stumps
 from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearmargin.rules.rounding import round_up
+from clearmargin.rules.interval import round_up
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Stumps", "candidate_cuts", "round_points"]

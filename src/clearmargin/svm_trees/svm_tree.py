@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.points import as_points
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.value import FloatArray, IntArray, Value, float_array
+from clearmargin.rules.value import FloatArray, IntArray, Value, as_points, float_array
 from clearmargin.svm_trees.cells import Frame, left_sides, nearest_cells
 
 __all__ = ["Layer", "Leaf", "SVMTree"]

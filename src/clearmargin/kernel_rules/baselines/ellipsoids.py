@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.points import as_points
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import BoolArray, FloatArray, Value, float_array
+from clearmargin.rules.value import BoolArray, FloatArray, Value, as_points, float_array
 
 __all__ = ["Ellipsoid", "axes_to_vectors"]
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.points import as_points
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, float_array
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
 
 __all__ = ["SET_NAMES", "FuzzyCondition", "FuzzyPartition", "FuzzyRule"]
 

@@ -27,8 +27,7 @@ from scipy.spatial.distance import pdist
 from sklearn.svm import OneClassSVM
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rules.points import as_points
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points
 from clearmargin.tables.validation import check_positive, check_whole
 
 __all__ = ["SupportClusters", "support_clusters"]

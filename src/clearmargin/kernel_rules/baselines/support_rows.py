@@ -9,8 +9,7 @@ import numpy as np
 
 from clearmargin.exceptions import DataError
 from clearmargin.rule_base.task import ExtractionTask, SupportVectors, read_support
-from clearmargin.rules.points import is_point
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import FloatArray, is_point
 
 __all__ = ["RangeScale", "usable_support"]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.rules.sign import exact_sign
+from clearmargin.rules.arithmetic import exact_sign
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
