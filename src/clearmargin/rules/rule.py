@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -243,6 +244,10 @@ class Rule(Value):
         rule._set(_space=space)
         return rule
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, arguments = Value.__reduce__(self)
+        return _rebuilt_with_names, (make, arguments, self._space)
+
     @property
     def n_features(self) -> int:
         """Dimension of the space."""
@@ -274,6 +279,13 @@ def _rebuilt(rule: Rule) -> Rule:
     copy = object.__new__(Rule)
     copy._set(**{f.name: getattr(rule, f.name) for f in fields(rule)})
     return copy
+
+
+def _rebuilt_with_names(
+    make: Callable[..., Rule], arguments: tuple[Any, ...], space: FeatureSpace | None
+) -> Rule:
+    rule = make(*arguments)
+    return rule if space is None else rule._named_by(space)
 
 
 def as_label(label: object) -> Label:
