@@ -1,5 +1,8 @@
 """How the documentation is built: `make docs`. Nothing is fetched from elsewhere."""
 
+import ast
+import re
+from pathlib import Path
 from typing import Any
 
 from pygments.lexer import RegexLexer
@@ -98,7 +101,30 @@ def escape_bars(
         lines[:] = [line if line.startswith(" ") else line.replace("|", r"\|") for line in lines]
 
 
+def write_programs(app: Any) -> None:
+    """Collect the modules that state an algorithm at their head and are on no other page, for `programs.md`."""
+    docs = Path(__file__).parent
+    pages = [path.read_text(encoding="utf-8") for path in docs.glob("*/*.md")]
+    shown = set(re.findall(r"automodule:: ([\w.]+)", "\n".join(pages)))
+    package = Path(clearmargin.__file__).parent
+    lines = []
+    for room in sorted(path.parent for path in package.glob("*/__init__.py")):
+        described = []
+        for path in sorted(room.rglob("*.py")):
+            module = ".".join(["clearmargin", *path.relative_to(package).with_suffix("").parts])
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            # A sentence or two say what a module is for, more than that how it works.
+            if path.stem != "__init__" and text.count("\n") >= 4 and module not in shown:
+                described += [f"### {module.partition('.')[2]}", ""]
+                described += ["```{eval-rst}", f".. automodule:: {module}", "```", ""]
+        lines += [f"## {room.name}", "", *described] if described else []
+    target = docs / "_build" / "programs.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text("\n".join(lines), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
-    """Make the language of ```rules blocks known, and read bars as bars."""
+    """Make the language of ```rules blocks known, read bars as bars, and list the programs."""
+    app.connect("builder-inited", write_programs)
     app.add_lexer("rules", RuleLexer)
     app.connect("autodoc-process-docstring", escape_bars)
