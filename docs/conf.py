@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
 from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
@@ -37,7 +38,15 @@ autodoc_typehints = "none"
 # Members come from the template for classes.
 numpydoc_show_class_members = False
 
+# An example without a figure is shown by what it prints: rules.
+built = Path(__file__).parent / "_build"
+built.mkdir(exist_ok=True)
+cover = Figure(figsize=(4, 2.8), facecolor="#f3f4f5")
+cover.text(0.5, 0.5, "if … then", ha="center", va="center", fontsize=34, color="#0a7d91")
+cover.savefig(built / "cover.png")
+
 sphinx_gallery_conf = {
+    "default_thumb_file": str(built / "cover.png"),
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "",  # all of them are run
@@ -101,10 +110,17 @@ def escape_bars(
         lines[:] = [line if line.startswith(" ") else line.replace("|", r"\|") for line in lines]
 
 
+def as_markdown(paragraph: str) -> str:
+    """Keep the lines of mathematics, which are indented, as they are; lists are indented, too."""
+    is_list = paragraph.lstrip().startswith(("- ", "* "))
+    is_literal = "\n " in f"\n{paragraph}" and not is_list
+    return f"```text\n{paragraph}\n```" if is_literal else re.sub("::$", ":", paragraph)
+
+
 def write_programs(app: Any) -> None:
     """Collect the modules that state an algorithm at their head and are on no other page, for `programs.md`."""
-    docs = Path(__file__).parent
-    pages = [path.read_text(encoding="utf-8") for path in docs.glob("*/*.md")]
+    docs = built.parent
+    pages = [path.read_text(encoding="utf-8") for path in docs.glob("[!_]*/*.md")]
     shown = set(re.findall(r"automodule:: ([\w.]+)", "\n".join(pages)))
     package = Path(clearmargin.__file__).parent
     lines = []
@@ -115,12 +131,12 @@ def write_programs(app: Any) -> None:
             text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
             # A sentence or two say what a module is for, more than that how it works.
             if path.stem != "__init__" and text.count("\n") >= 4 and module not in shown:
-                described += [f"### {module.partition('.')[2]}", ""]
-                described += ["```{eval-rst}", f".. automodule:: {module}", "```", ""]
-        lines += [f"## {room.name}", "", *described] if described else []
-    target = docs / "_build" / "programs.md"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text("\n".join(lines), encoding="utf-8")
+                described += [
+                    f"### {module.partition('.')[2]}",
+                    *map(as_markdown, text.split("\n\n")),
+                ]
+        lines += [f"## {room.name}", *described] if described else []
+    (built / "programs.md").write_text("\n\n".join(lines), encoding="utf-8")
 
 
 def setup(app: Any) -> None:
