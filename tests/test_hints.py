@@ -405,7 +405,7 @@ HINTS: dict[str, Hint] = {
 TYPES = re.compile(
     r"must be|is needed, not|is a RuleSet, a text|is a Box or a Polyhedron|are RuleStats or None|is a FeatureSpace, not"
     r"|is not a Rule but|is made by a|is a OneHot or|requires y to be passed|was fitted to several labels"
-    r"|takes a fitted|NaN|at least one PackedBoxes|refused \{|needs XlsxWriter|is trained already and cannot be cloned"
+    r"|takes a fitted|NaN|at least one Boxes|refused \{|needs XlsxWriter|is trained already and cannot be cloned"
     r"|already; leave contrast out|exactly one column of"
 )
 

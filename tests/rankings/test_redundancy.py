@@ -21,7 +21,7 @@ from clearmargin.rankings.redundancy import (
     strict_improvement,
 )
 from clearmargin.rankings.significance import fisher
-from clearmargin.rules.packing import pack_bits
+from clearmargin.rules.boxes import pack_bits
 
 seeds = st.integers(0, 10**6)
 

@@ -12,7 +12,6 @@ import pytest
 from clearmargin import parse_rules
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError, RuleSyntaxError
 from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
-from clearmargin.rules.packing import PackedRules
 from clearmargin.rules.polyhedron import MatrixBudget
 
 from .document_cases import VALIDATOR
@@ -136,7 +135,7 @@ def test_blocks_of_rules_answer_as_rules_one_by_one():
     X[rng.random(X.shape) < 0.3] = NAN
     X[0], X[1] = 500.0, 600.0
     expected = np.array([rule.region.contains(X) for rule in rules]).T
-    packed = PackedRules(rules)
+    packed = RuleSet(rules, FeatureSpace([f"x{j}" for j in range(n)]))
     np.testing.assert_array_equal(packed.covers(X), expected)
     first = np.where(expected.any(axis=1), expected.argmax(axis=1), -1)
     np.testing.assert_array_equal(packed.which(X), first)
@@ -164,7 +163,7 @@ def test_memory_grows_with_the_conditions_and_not_with_rules_times_features():
 
 
 def test_answers_that_no_machine_can_hold_are_refused_in_words():
-    rules = PackedRules([Rule(Box([0.0], [1.0]), "a")])
+    rules = RuleSet([Rule(Box([0.0], [1.0]), "a")], FeatureSpace(["x"]))
     with pytest.raises(DataError, match=r"1 rules for 1,000,000,000,000,000 rows do not fit into"):
         rules.covers(np.broadcast_to(0.0, (10**15, 1)))
 

@@ -8,8 +8,9 @@ from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.growth import ProvedBox
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.models.kernel_machine import KernelMachine
-from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rules import Box
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["prove_boxes"]
@@ -49,10 +50,8 @@ def prove_boxes(
     Z = machine.to_machine(task.points)
     depth = np.stack([function.values(Z).min(axis=1) for function in functions], axis=1)
     prover = _Prover(machine, functions, task, depth, budget)
-    boxes = [
-        prover.prove(found.boxes.lower[r], found.boxes.upper[r], int(found.codes[r]))
-        for r in range(len(found.boxes))
-    ]
+    ends = zip(found.boxes.lower, found.boxes.upper, found.codes, strict=True)
+    boxes = [prover.prove(lower, upper, int(k)) for lower, upper, k in ends]
     kept = [(box, int(k)) for box, k in zip(boxes, found.codes, strict=True) if box is not None]
     kept += _more(prover, [box for box, _ in kept], _MORE_STARTS * len(found.boxes))
     if not kept:
@@ -65,7 +64,7 @@ def prove_boxes(
     limits[:, 0, idle], limits[:, 1, idle] = -np.inf, np.inf
     codes = np.array([k for _, k in kept], dtype=np.intp)
     return FoundBoxes(
-        PackedBoxes(limits[:, 0], limits[:, 1]), codes, np.ones(len(codes), dtype=np.bool_)
+        Boxes.from_bounds(limits[:, 0], limits[:, 1]), codes, np.ones(len(codes), dtype=np.bool_)
     )
 
 
@@ -90,7 +89,7 @@ class _Prover:
         """The proved part of a box around its deepest point, as its two ends; None where it holds no point."""
         task = self.task
         low, high = np.maximum(lower, task.lower), np.minimum(upper, task.upper)
-        held = PackedBoxes(low[None], high[None]).contains(task.points)[0]
+        held = Box(low, high).contains(task.points)
         depth = np.where(held, self.depth[:, k], -np.inf)
         row = int(np.argmax(depth))
         return self.grow(row, k, low, high) if depth[row] > 0 else None
@@ -100,7 +99,7 @@ class _Prover:
         task = self.task
         start = task.points[row]
         box = ProvedBox(self.machine, self.functions[k], start, self.budget)
-        near = task.points[(self.depth[:, k] > 0) & _held(np.stack([low, high]), task.points)]
+        near = task.points[(self.depth[:, k] > 0) & Box(low, high).contains(task.points)]
         reach = np.where(task.upper > task.lower, task.upper - task.lower, 1.0)
         box.grow_over(near[np.argsort(np.abs((near - start) / reach).max(axis=1), kind="stable")])
         # To the end or not at all: a bound at the end of the data is one that a rule need not think about.
@@ -113,7 +112,7 @@ def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[Fl
     task = prover.task
     bare: BoolArray = np.ones(len(task.points), dtype=np.bool_)
     for box in proved:
-        bare &= ~_held(box, task.points)
+        bare &= ~Box(*box).contains(task.points)
     found: list[tuple[FloatArray, int]] = []
     idle = 0
     for _ in range(most):
@@ -126,13 +125,9 @@ def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[Fl
             bare[row] = False
             idle += 1
             continue
-        held = _held(grown, task.points)
+        held = Box(*grown).contains(task.points)
         idle = 0 if np.count_nonzero(held & bare) >= _FEW else idle + 1
         bare &= ~held
         bare[row] = False
         found.append((grown, int(k)))
     return found
-
-
-def _held(box: FloatArray, points: FloatArray) -> BoolArray:
-    return np.asarray(((points >= box[0]) & (points <= box[1])).all(axis=1))

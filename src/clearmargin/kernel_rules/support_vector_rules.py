@@ -15,12 +15,10 @@ from clearmargin.kernel_rules.certified_boxes import prove_boxes
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.kernel_machine import KernelMachine, innermost, read_machine
 from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.box_cover import greedy_cover
-from clearmargin.rule_base.box_pruning import prune_subsets
-from clearmargin.rule_base.box_shortening import shorten
-from clearmargin.rule_base.box_tuning import tune
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.shaping import shorten, tune
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.validation import check_choice, check_whole, naming_columns
@@ -167,7 +165,7 @@ class SupportVectorRules(KernelRules):
             more = self._shape(task, _initial_boxes(machine, task, task.points[bare]))
             found = self._select(
                 task,
-                PackedBoxes.concatenate([found.boxes, more.boxes]),
+                Boxes.concatenate([found.boxes, more.boxes]),
                 np.concatenate([found.codes, more.codes]),
             )
         if not len(found.boxes):
@@ -180,9 +178,7 @@ class SupportVectorRules(KernelRules):
         kept = self._select(task, proved.boxes, proved.codes)
         return FoundBoxes(kept.boxes, kept.codes, np.ones(len(kept.codes), dtype=np.bool_))
 
-    def _shape(
-        self, task: ExtractionTask, start: tuple[PackedBoxes, IntArray, FloatArray]
-    ) -> FoundBoxes:
+    def _shape(self, task: ExtractionTask, start: tuple[Boxes, IntArray, FloatArray]) -> FoundBoxes:
         boxes, codes, anchors = start
         if self.tune and len(boxes):
             boxes, kept = tune(boxes, anchors, task.points, task.codes, codes)
@@ -191,11 +187,11 @@ class SupportVectorRules(KernelRules):
             boxes = shorten(boxes, task.points, task.codes, codes, task.lower, task.upper)
         return self._select(task, boxes, codes)
 
-    def _select(self, task: ExtractionTask, boxes: PackedBoxes, codes: IntArray) -> FoundBoxes:
+    def _select(self, task: ExtractionTask, boxes: Boxes, codes: IntArray) -> FoundBoxes:
         """Leave out boxes that add nothing."""
         if not len(boxes) or not (self.prune or self.cover):
             return FoundBoxes.observed(boxes, codes)
-        covers = boxes.contains(task.points)
+        covers = boxes.masks(task.points)
         if self.prune:
             kept = prune_subsets(covers, codes, boxes.n_conditions)
             boxes, codes, covers = boxes.take(kept), codes[kept], covers[kept]
@@ -207,7 +203,7 @@ class SupportVectorRules(KernelRules):
 
 def _initial_boxes(
     machine: KernelMachine, task: ExtractionTask, starts: FloatArray
-) -> tuple[PackedBoxes, IntArray, FloatArray]:
+) -> tuple[Boxes, IntArray, FloatArray]:
     """The boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with its class and its anchor.
 
     A start is of the class on whose side it lies, whatever its label: a support vector beyond the surface is no
@@ -241,9 +237,9 @@ def _initial_boxes(
         codes.append(np.full(len(inside), k, dtype=np.intp))
         rows.append(inside)
     if not limits:
-        return PackedBoxes.everywhere(0, n), np.empty(0, dtype=np.intp), np.empty((0, n))
+        return Boxes.unbounded(0, n), np.empty(0, dtype=np.intp), np.empty((0, n))
     lower, upper = np.concatenate(limits, axis=1)
-    return PackedBoxes(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]
+    return Boxes.from_bounds(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]
 
 
 def _to_encoded(
@@ -255,7 +251,7 @@ def _to_encoded(
 
 
 def _covered_rightly(
-    boxes: PackedBoxes, codes: IntArray, task: ExtractionTask
+    boxes: Boxes, codes: IntArray, task: ExtractionTask
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    covers = boxes.contains(task.points) & (codes[:, None] == task.codes)
+    covers = boxes.masks(task.points) & (codes[:, None] == task.codes)
     return np.asarray(covers.any(axis=0))

@@ -12,12 +12,10 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel_rules.surrogate_samples import near_support, near_training, seen_columns
 from clearmargin.kernel_rules.tree_boxes import close_gaps, tree_boxes
 from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.box_cover import greedy_cover
-from clearmargin.rule_base.box_pruning import prune_subsets
-from clearmargin.rule_base.box_shortening import shorten
-from clearmargin.rule_base.box_tuning import tune
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.shaping import shorten, tune
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, read_support
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.validation import check_choice, check_whole
 
@@ -198,13 +196,13 @@ def _cover_with_boxes(
         # Heavy rows, those of the training table, come first.
         shuffled = own[task.random.permutation(len(own))]
         start = rows[shuffled[np.argsort(-weights[shuffled], kind="stable")][:_MOST_ANCHORS]]
-        everywhere = PackedBoxes.everywhere(len(start), rows.shape[1])
+        everywhere = Boxes.unbounded(len(start), rows.shape[1])
         boxes, _ = tune(everywhere, start, rows, codes, np.full(len(start), k, dtype=np.intp))
         found.append(boxes)
         labels.append(np.full(len(boxes), k, dtype=np.intp))
-    boxes, box_codes = PackedBoxes.concatenate(found), np.concatenate(labels)
+    boxes, box_codes = Boxes.concatenate(found), np.concatenate(labels)
     boxes = shorten(boxes, rows, codes, box_codes, task.lower, task.upper)
-    covers = boxes.contains(rows)
+    covers = boxes.masks(rows)
     kept = prune_subsets(covers, box_codes, boxes.n_conditions)
     boxes, box_codes, covers = boxes.take(kept), box_codes[kept], covers[kept]
     chosen = greedy_cover(covers, box_codes, codes, weights, sizes=boxes.n_conditions)

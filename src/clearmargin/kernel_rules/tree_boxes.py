@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.translate import to_user_box
 from clearmargin.rules import Box, Rule, RuleSet
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
 
@@ -21,7 +21,7 @@ _MOST_DECIMALS = 17
 
 def tree_boxes(
     tree: Any, most: int | None = None, *, points: FloatArray | None = None
-) -> tuple[PackedBoxes, IntArray]:
+) -> tuple[Boxes, IntArray]:
     """Read the leaves of a fitted decision tree of scikit-learn as boxes.
 
     Brothers of one class are one leaf. Then, if there are more leaves than wanted, brothers are joined where that costs
@@ -38,7 +38,7 @@ def tree_boxes(
 
     Returns
     -------
-    boxes : PackedBoxes
+    boxes : Boxes
         They do not meet and cover everything.
     codes : ndarray of int of shape (r,)
         Their classes.
@@ -76,7 +76,7 @@ def tree_boxes(
         if low[j] <= below[j]:
             stack.append((int(left[node]), low, below))
     classes = tree.classes_[np.array(codes, dtype=np.intp)]
-    return PackedBoxes(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
+    return Boxes.from_bounds(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
 
 
 def _join_brothers(left: IntArray, right: IntArray, weights: FloatArray, most: int | None) -> None:
@@ -121,8 +121,8 @@ def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
 
 
 def close_gaps(
-    rules: RuleSet, boxes: PackedBoxes, leaves: PackedBoxes, encoding: Encoding
-) -> tuple[RuleSet, PackedBoxes]:
+    rules: RuleSet, boxes: Boxes, leaves: Boxes, encoding: Encoding
+) -> tuple[RuleSet, Boxes]:
     """Let rules that were made of leaves end where their leaves end.
 
     Bounds of rules are rounded inwards. Between boxes by themselves that costs nothing, but between two leaves it opens
@@ -132,9 +132,9 @@ def close_gaps(
     ----------
     rules : RuleSet
         Rules, each inside of a leaf.
-    boxes : PackedBoxes
+    boxes : Boxes
         Their boxes over the encoded columns.
-    leaves : PackedBoxes
+    leaves : Boxes
         The leaves, which do not meet.
     encoding : Encoding
         The table as columns of numbers.
@@ -143,15 +143,16 @@ def close_gaps(
     -------
     rules : RuleSet
         The same rules with the bounds of the leaves; columns of whole numbers keep their whole bounds.
-    boxes : PackedBoxes
+    boxes : Boxes
         Their boxes.
     """
-    inside = (leaves.lower[None] <= boxes.lower[:, None]).all(axis=2)
-    inside &= (boxes.upper[:, None] <= leaves.upper[None]).all(axis=2)
+    low, high = leaves.lower, leaves.upper
+    inside = (low[None] <= boxes.lower[:, None]).all(axis=2)
+    inside &= (boxes.upper[:, None] <= high[None]).all(axis=2)
     home = inside.argmax(axis=1)
     whole = encoding.columns.integer
-    lower = np.where(whole, boxes.lower, leaves.lower[home])
-    upper = np.where(whole, boxes.upper, leaves.upper[home])
+    lower = np.where(whole, boxes.lower, low[home])
+    upper = np.where(whole, boxes.upper, high[home])
     after_cut = np.isfinite(lower) & ~whole
     starts = np.where(after_cut, np.nextafter(lower, -np.inf), lower)
     closed = []
@@ -161,4 +162,4 @@ def close_gaps(
         closed.append(
             Rule(region, rule.label, origin=rule.origin, proof=rule.proof, stats=rule.stats)
         )
-    return RuleSet(closed, rules.space, rules.classes), PackedBoxes(lower, upper)
+    return RuleSet(closed, rules.space, rules.classes), Boxes.from_bounds(lower, upper)

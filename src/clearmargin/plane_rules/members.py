@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clearmargin.rules import Box
-from clearmargin.rules.packing import half_open, pack_bits, unpack_bits
+from clearmargin.rules.boxes import half_open, pack_bits, unpack_bits
 from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = ["members_of"]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rankings.significance import Counts, fisher
-from clearmargin.rules.packing import Words, pack_bits
+from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = [

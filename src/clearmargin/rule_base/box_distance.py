@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rule_base.packed_boxes import FloatArray, IntArray, PackedBoxes, as_finite_points
-from clearmargin.rules.value import float_array
+from clearmargin.rule_base.shaping import as_finite_points
+from clearmargin.rules.boxes import Boxes
+from clearmargin.rules.value import FloatArray, IntArray, float_array
 
 __all__ = ["distance_to_boxes", "nearest_box"]
 
@@ -24,14 +25,14 @@ _CHUNK = 1 << 18
 _TINY, _HUGE = 1e-280, 1e300
 
 
-def distance_to_boxes(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -> FloatArray:
+def distance_to_boxes(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> FloatArray:
     """Euclidean distance of each point to each box, every axis in units of its scale.
 
     Parameters
     ----------
     points : array-like of shape (m, n)
         Finite points.
-    boxes : PackedBoxes
+    boxes : Boxes
         The boxes, r of them.
     scale : array-like of shape (n,)
         The unit of each feature, not negative; features with scale 0 are left out.
@@ -43,7 +44,7 @@ def distance_to_boxes(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -
 
     Examples
     --------
-    >>> boxes = PackedBoxes([[0.0, 0.0], [5.0, -np.inf]], [[1.0, 1.0], [6.0, np.inf]])
+    >>> boxes = Boxes.from_bounds([[0.0, 0.0], [5.0, -np.inf]], [[1.0, 1.0], [6.0, np.inf]])
     >>> distance_to_boxes([[4.0, 5.0], [5.5, 9.0]], boxes, [1.0, 1.0])[0].tolist()
     [5.0, 1.0]
     """
@@ -54,14 +55,14 @@ def distance_to_boxes(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -
     return out
 
 
-def nearest_box(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -> IntArray:
+def nearest_box(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> IntArray:
     """The nearest box of each point, the first of several that are equally near.
 
     Parameters
     ----------
     points : array-like of shape (m, n)
         Finite points.
-    boxes : PackedBoxes
+    boxes : Boxes
         The boxes, at least one.
     scale : array-like of shape (n,)
         The unit of each feature, not negative; features with scale 0 are left out.
@@ -73,7 +74,7 @@ def nearest_box(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -> IntA
 
     Examples
     --------
-    >>> nearest_box([[0.0], [4.0]], PackedBoxes([[1.0], [3.0]], [[2.0], [3.5]]), [1.0]).tolist()
+    >>> nearest_box([[0.0], [4.0]], Boxes.from_bounds([[1.0], [3.0]], [[2.0], [3.5]]), [1.0]).tolist()
     [0, 1]
     """
     P, units = _checked(points, boxes, scale)
@@ -85,9 +86,7 @@ def nearest_box(points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike) -> IntA
     return nearest
 
 
-def _checked(
-    points: ArrayLike, boxes: PackedBoxes, scale: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
+def _checked(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> tuple[FloatArray, FloatArray]:
     P = as_finite_points(points, boxes.n_features)
     units = float_array(scale, "scale", shape=(boxes.n_features,))
     if not (np.isfinite(units) & (units >= 0)).all():
@@ -100,24 +99,25 @@ def _chunks(m: int, r: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, m, step))
 
 
-def _distances(P: FloatArray, boxes: PackedBoxes, units: FloatArray) -> FloatArray:
-    bounded = np.isfinite(boxes.lower) | np.isfinite(boxes.upper)
+def _distances(P: FloatArray, boxes: Boxes, units: FloatArray) -> FloatArray:
+    lower, upper = boxes.lower, boxes.upper
+    bounded = np.isfinite(lower) | np.isfinite(upper)
     squares = np.zeros((len(P), len(boxes)))
     with np.errstate(over="ignore", under="ignore"):
         for j in np.flatnonzero(bounded.any(axis=0) & (units > 0)):
             # Short rules leave most features free.
             some = slice(None) if bounded[:, j].all() else np.flatnonzero(bounded[:, j])
             x = P[:, j, None]
-            excess = np.maximum(boxes.lower[some, j] - x, x - boxes.upper[some, j])
+            excess = np.maximum(lower[some, j] - x, x - upper[some, j])
             np.maximum(excess, 0.0, out=excess)
             excess /= units[j]
             excess *= excess
             squares[:, some] += excess
         distances = np.sqrt(squares)
-        doubtful = (squares > _HUGE) | ((squares < _TINY) & ~boxes.contains(P).T)
+        doubtful = (squares > _HUGE) | ((squares < _TINY) & ~boxes.contains(P))
         i, b = np.nonzero(doubtful)
         if len(i):
-            distances[i, b] = _careful(P[i], boxes.lower[b], boxes.upper[b], units)
+            distances[i, b] = _careful(P[i], lower[b], upper[b], units)
     return distances
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from clearmargin.exceptions import DataError
-from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.simplify import shorten_bounds
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.translate import to_user_box
-from clearmargin.rules import Box, Rule, RuleSet, RuleStats
+from clearmargin.rules import Rule, RuleSet, RuleStats
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["RuleBoxes", "make_rules"]
@@ -24,7 +24,7 @@ class RuleBoxes(NamedTuple):
     ----------
     rules : RuleSet
         The rules.
-    boxes : PackedBoxes
+    boxes : Boxes
         Their boxes over the encoded columns, in the same order.
     codes : ndarray of int of shape (r,)
         Positions of their classes.
@@ -33,7 +33,7 @@ class RuleBoxes(NamedTuple):
     """
 
     rules: RuleSet
-    boxes: PackedBoxes
+    boxes: Boxes
     codes: IntArray
     places: IntArray
 
@@ -70,7 +70,7 @@ def make_rules(
     RuleBoxes
         Rules and boxes.
     """
-    covers = found.boxes.contains(task.points)
+    covers = found.boxes.masks(task.points)
     rightly = covers & (task.codes == found.codes[:, None])
     right, covered = rightly.sum(axis=1), covers.sum(axis=1)
     stay = _fullest(found.codes, right, covered >= min_coverage, max_rules)
@@ -82,10 +82,9 @@ def make_rules(
     order = _surest(right, covered, len(task.classes))
     if weights is not None:
         order = _surest(rightly @ weights, covers @ weights, len(task.classes))
-    rules, lower, upper, codes, places = [], [], [], [], []
+    rules, boxes, codes, places = [], [], [], []
     for r in order[stay[order]]:
-        box = Box(found.boxes.lower[r], found.boxes.upper[r])
-        box = shorten_bounds(box, task.encoding.columns, task.points[covers[r]])
+        box = shorten_bounds(found.boxes[r], task.encoding.columns, task.points[covers[r]])
         region = to_user_box(box, task.encoding)
         if region is None:
             continue
@@ -101,14 +100,12 @@ def make_rules(
         rules.append(
             Rule(region, task.classes[code], origin="extracted", proof=proof, stats=stats)  # type: ignore[arg-type]
         )
-        lower.append(box.lower)
-        upper.append(box.upper)
+        boxes.append(box)
         codes.append(code)
         places.append(r)
-    boxes = PackedBoxes(np.array(lower), np.array(upper))
     return RuleBoxes(
         RuleSet(rules, task.encoding.space, task.classes),
-        boxes,
+        Boxes.of(boxes, len(task.encoding.columns)),
         np.array(codes, dtype=np.intp),
         np.array(places, dtype=np.intp),
     )

@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.kernel_machine import innermost, read_machine
-from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.table import TableMaker
 from clearmargin.rule_base.training import class_codes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
@@ -109,7 +109,7 @@ class FoundBoxes:
 
     Parameters
     ----------
-    boxes : PackedBoxes
+    boxes : Boxes
         The boxes.
     codes : ndarray of int of shape (r,)
         Positions of their classes.
@@ -117,12 +117,12 @@ class FoundBoxes:
         Whether the model was proved to give this class everywhere in the box.
     """
 
-    boxes: PackedBoxes
+    boxes: Boxes
     codes: IntArray
     proved: BoolArray
 
     @classmethod
-    def observed(cls, boxes: PackedBoxes, codes: IntArray) -> FoundBoxes:
+    def observed(cls, boxes: Boxes, codes: IntArray) -> FoundBoxes:
         """Boxes without proof."""
         return cls(boxes, codes, np.zeros(len(codes), dtype=np.bool_))
 

@@ -25,7 +25,7 @@ from clearmargin.rules.value import (
     float_array,
 )
 
-__all__ = ["Box", "Entries"]
+__all__ = ["Box", "Entries", "closed_ends"]
 
 # Up to here the arrays of all features are kept once they were asked for: at most 2.3 kB a box.
 _MOST_KEPT = 128
@@ -54,6 +54,33 @@ class Entries(NamedTuple):
         places = np.searchsorted(features, self.features)
         bounds[:, places], closed[:, places] = self.bounds, self.closed
         return bounds, closed
+
+
+def closed_ends(bounds: FloatArray, closed: BoolArray) -> FloatArray:
+    """Write intervals as low <= x <= high: over floats, x > a is x >= the next float after a.
+
+    Parameters
+    ----------
+    bounds : ndarray of shape (2, ...)
+        Lower and upper ends.
+    closed : ndarray of bool of the same shape
+        Whether each belongs to its interval.
+
+    Returns
+    -------
+    ndarray of the same shape
+        Ends that belong to it. The same floats are between them, and NaN never is.
+
+    Examples
+    --------
+    >>> closed_ends(np.array([[1.0], [2.0]]), np.array([[True], [False]])).tolist()
+    [[1.0], [1.9999999999999998]]
+    """
+    if closed.all():
+        return bounds
+    inwards = np.array([math.inf, -math.inf]).reshape(2, *[1] * (bounds.ndim - 1))
+    with np.errstate(over="ignore"):  # after the largest float comes inf
+        return np.where(closed, bounds, np.nextafter(bounds, inwards))
 
 
 def _free(n: int) -> tuple[FloatArray, BoolArray]:
@@ -298,11 +325,11 @@ class Box(Value):
         """Tell for each row of X whether it is in the box; a condition on a missing value is false."""
         points = as_points(X, self.n_features)
         inside = np.ones(len(points), dtype=np.bool_)
-        features, (lower, upper), (low_closed, high_closed) = self.entries
-        for k, j in enumerate(features.tolist()):
-            column = points[:, j]
-            inside &= column >= lower[k] if low_closed[k] else column > lower[k]
-            inside &= column <= upper[k] if high_closed[k] else column < upper[k]
+        features, bounds, closed = self.entries
+        ends = closed_ends(bounds, closed)
+        for j, low, high in zip(features.tolist(), *ends.tolist(), strict=True):
+            inside &= points[:, j] >= low
+            inside &= points[:, j] <= high
         for j in self.missing:
             inside &= np.isnan(points[:, j])
         for j in self.known:

@@ -20,17 +20,21 @@ from clearmargin.exceptions import (
     RuleSyntaxError,
 )
 from clearmargin.rules.box import Box
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.files import read_json, read_text, write_text_atomically
-from clearmargin.rules.packing import PackedRules
+from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.rules.value import BoolArray, IntArray, Value
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["RuleSet"]
+
+# Answers of rules for rows held at a time where only the first rule of each row is asked for: 64 MB.
+_MAX_ANSWERS = 2**26
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -59,7 +63,7 @@ class RuleSet(Value, Sequence[Rule]):
     rules: tuple[Rule, ...]
     space: FeatureSpace
     classes: tuple[Label, ...]
-    _packed: PackedRules | None = field(init=False, compare=False)
+    _boxes: Boxes | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -93,7 +97,7 @@ class RuleSet(Value, Sequence[Rule]):
                     f"rule {k + 1} says {rule.label!r}, which is no class{hint}"
                 )
         members = tuple(rule._named_by(space) for rule in members)
-        self._set(rules=members, space=space, classes=labels, _packed=None)
+        self._set(rules=members, space=space, classes=labels, _boxes=None)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -118,11 +122,27 @@ class RuleSet(Value, Sequence[Rule]):
 
     # Applying the rules
 
-    def _pack(self) -> PackedRules:
-        if self._packed is None:
-            self._set(_packed=PackedRules(self.rules))
-        assert self._packed is not None
-        return self._packed
+    def _as_boxes(self) -> Boxes:
+        """The regions as boxes; a polyhedron, which is looked at by itself, stands for the whole space."""
+        if self._boxes is None:
+            free = Box.unbounded(len(self.space))
+            regions = [r.region if isinstance(r.region, Box) else free for r in self.rules]
+            self._set(_boxes=Boxes.of(regions, len(self.space)))
+        assert self._boxes is not None
+        return self._boxes
+
+    def _covers(self, points: FloatArray) -> BoolArray:
+        try:
+            covered = self._as_boxes().contains(points)
+        except MemoryError:
+            raise DataError(
+                f"the answers of {len(self):,} rules for {len(points):,} rows do not fit into memory; "
+                "ask for fewer rows at a time, or for the first rule that covers each row (which, predict)"
+            ) from None
+        for r, rule in enumerate(self.rules):
+            if isinstance(rule.region, Polyhedron):
+                covered[:, r] &= rule.region.contains(points)
+        return covered
 
     def covers(self, X: Any) -> BoolArray:
         """Tell for each row and each rule whether the rule covers the row.
@@ -138,11 +158,20 @@ class RuleSet(Value, Sequence[Rule]):
         ndarray of bool of shape (m, r)
             One column a rule.
         """
-        return self._pack().covers(self.space.read(X))
+        return self._covers(self.space.read(X))
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index of the first rule that covers it, -1 where none does."""
-        return self._pack().which(self.space.read(X))
+        points = self.space.read(X)
+        if all(isinstance(rule.region, Box) for rule in self.rules):
+            return self._as_boxes().first(points)
+        first = np.empty(len(points), dtype=np.intp)
+        step = max(1, _MAX_ANSWERS // len(self))
+        for start in range(0, len(points), step):
+            covered = self._covers(points[start : start + step])
+            found = np.where(covered.any(axis=1), covered.argmax(axis=1), -1)
+            first[start : start + step] = found
+        return first
 
     def predict(self, X: Any, default: Label | None = None) -> NDArray[Any]:
         """Give for each row the class of the first rule that covers it.

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.svm_trees.cells import Frame, left_sides
 from clearmargin.svm_trees.local_svm import fit_pair
@@ -34,7 +34,7 @@ class NodeBoxes:
 
     Parameters
     ----------
-    boxes : PackedBoxes
+    boxes : Boxes
         The boxes, r of them.
     codes : ndarray of int of shape (r,)
         Positions of their classes.
@@ -44,7 +44,7 @@ class NodeBoxes:
         Whether the box belongs to a support vector; the others hold all points of a leaf.
     """
 
-    boxes: PackedBoxes
+    boxes: Boxes
     codes: IntArray
     leaves: IntArray
     from_machine: BoolArray
@@ -55,7 +55,7 @@ class NodeBoxes:
             self.boxes.take(index), self.codes[index], self.leaves[index], self.from_machine[index]
         )
 
-    def with_boxes(self, boxes: PackedBoxes) -> NodeBoxes:
+    def with_boxes(self, boxes: Boxes) -> NodeBoxes:
         """Other boxes in the same places."""
         return NodeBoxes(boxes, self.codes, self.leaves, self.from_machine)
 
@@ -114,7 +114,7 @@ def node_boxes(
         leaves.append(np.full(len(table), number, dtype=np.intp))
         from_machine.append(np.full(len(table), bool(leaf.pairs)))
     return NodeBoxes(
-        PackedBoxes(np.vstack(lower), np.vstack(upper)),
+        Boxes.from_bounds(np.vstack(lower), np.vstack(upper)),
         np.concatenate(said),
         np.concatenate(leaves),
         np.concatenate(from_machine),

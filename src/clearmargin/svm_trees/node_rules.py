@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.box_distance import nearest_box
-from clearmargin.rule_base.box_pruning import prune_subsets
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import prune_subsets
 from clearmargin.rule_base.rulemaking import make_rules
 from clearmargin.rule_base.table import TableMaker
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules import Box, RuleSet
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
 from clearmargin.svm_trees.node_boxes import node_boxes
 from clearmargin.svm_trees.simplified_boxes import SourcedBoxes, simplified_boxes
@@ -125,7 +125,9 @@ class IntervalRules(Value):
         bare = found < 0
         if bare.any():
             regions = [rule.region for rule in self.rules if isinstance(rule.region, Box)]
-            boxes = PackedBoxes([box.lower for box in regions], [box.upper for box in regions])
+            boxes = Boxes.from_bounds(
+                [box.lower for box in regions], [box.upper for box in regions]
+            )
             found = found.copy()
             found[bare] = nearest_box(points[bare], boxes, self.reach)
         return found
@@ -206,7 +208,7 @@ def interval_rules(
                 "every training point coincides with one of another class, so that no rule is right; take by='tree'"
             )
     else:
-        covers = start.boxes.contains(points)
+        covers = start.boxes.masks(points)
         kept = prune_subsets(covers, start.codes, start.boxes.n_conditions)
         found = SourcedBoxes.of(start.take(kept))
     weights = None

@@ -18,11 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearmargin.rule_base.box_cover import greedy_cover
-from clearmargin.rule_base.box_pruning import merge_boxes, prune_subsets
-from clearmargin.rule_base.box_shortening import shorten
-from clearmargin.rule_base.box_tuning import tune
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.shaping import limits_of, merge_boxes, shorten, tune
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.svm_trees.node_boxes import NodeBoxes
 
@@ -35,7 +33,7 @@ class SourcedBoxes:
 
     Parameters
     ----------
-    boxes : PackedBoxes
+    boxes : Boxes
         The boxes, r of them.
     codes : ndarray of int of shape (r,)
         Positions of their classes.
@@ -45,7 +43,7 @@ class SourcedBoxes:
         Whether the box comes from support vectors alone.
     """
 
-    boxes: PackedBoxes
+    boxes: Boxes
     codes: IntArray
     leaves: list[tuple[int, ...]]
     from_machine: BoolArray
@@ -87,7 +85,7 @@ def simplified_boxes(
 
     Examples
     --------
-    >>> boxes = PackedBoxes([[0.0], [3.0]], [[1.0], [5.0]])
+    >>> boxes = Boxes.from_bounds([[0.0], [3.0]], [[1.0], [5.0]])
     >>> start = NodeBoxes(boxes, np.array([0, 1]), np.array([0, 1]), np.zeros(2, dtype=bool))
     >>> X, codes = np.array([[0.0], [1.0], [3.0], [5.0]]), np.array([0, 0, 1, 1])
     >>> simplified_boxes(start, X, codes, codes).boxes.upper.tolist()
@@ -97,7 +95,7 @@ def simplified_boxes(
     boxes, box_codes = merge_boxes(clean.boxes, clean.codes, points, codes)
     merged = _sourced(clean, boxes, box_codes.astype(np.intp))
     boxes = shorten(merged.boxes, points, codes, merged.codes)
-    covers, sizes = boxes.contains(points), boxes.n_conditions
+    covers, sizes = boxes.masks(points), boxes.n_conditions
     kept = prune_subsets(covers, merged.codes, sizes)
     kept = kept[greedy_cover(covers[kept], merged.codes[kept], codes, sizes=sizes[kept])]
     return SourcedBoxes(boxes, merged.codes, merged.leaves, merged.from_machine).take(kept)
@@ -120,7 +118,7 @@ def clean_boxes(
 
     Examples
     --------
-    >>> start = NodeBoxes(PackedBoxes([[0.0]], [[6.0]]), np.array([0]), np.array([0]), np.zeros(1, bool))
+    >>> start = NodeBoxes(Boxes.from_bounds([[0.0]], [[6.0]]), np.array([0]), np.array([0]), np.zeros(1, bool))
     >>> X, codes = np.array([[0.0], [1.0], [4.0], [6.0]]), np.array([0, 0, 1, 0])
     >>> clean = clean_boxes(start, X, codes, np.array([0, 0, 1, 0]))
     >>> clean.codes.tolist(), clean.boxes.lower.ravel().tolist()
@@ -136,14 +134,14 @@ def clean_boxes(
         boxes, kept = tune(pending.boxes, anchors, points, codes, pending.codes)
         part = pending.take(kept).with_boxes(boxes)
         parts.append(part)
-        bare &= ~(boxes.contains(points) & (part.codes[:, None] == codes)).any(axis=0)
+        bare &= ~(boxes.masks(points) & (part.codes[:, None] == codes)).any(axis=0)
         if not bare.any():
             return _joined(parts)
         # The anchors stay in their boxes, so that each turn covers more points.
         groups = np.column_stack([membership[bare], codes[bare]])
         lower, upper, anchors, groups = _least_boxes(points[bare], groups)
         pending = NodeBoxes(
-            PackedBoxes(lower, upper), groups[:, 1], groups[:, 0], with_machine[groups[:, 0]]
+            Boxes.from_bounds(lower, upper), groups[:, 1], groups[:, 0], with_machine[groups[:, 0]]
         )
 
 
@@ -178,17 +176,17 @@ def _least_boxes(
 
 def _joined(parts: list[NodeBoxes]) -> NodeBoxes:
     return NodeBoxes(
-        PackedBoxes.concatenate([part.boxes for part in parts]),
+        Boxes.concatenate([part.boxes for part in parts]),
         np.concatenate([part.codes for part in parts]),
         np.concatenate([part.leaves for part in parts]),
         np.concatenate([part.from_machine for part in parts]),
     )
 
 
-def _sourced(parts: NodeBoxes, boxes: PackedBoxes, codes: IntArray) -> SourcedBoxes:
+def _sourced(parts: NodeBoxes, boxes: Boxes, codes: IntArray) -> SourcedBoxes:
     """The leaves of hulls: those of all boxes in them."""
     leaves, from_machine = [], []
-    limits, hulls = parts.boxes.limits, boxes.limits
+    limits, hulls = limits_of(parts.boxes), limits_of(boxes)
     for hull, code in zip(hulls, codes, strict=True):
         inside = (parts.codes == code) & (limits <= hull).all(axis=1)
         leaves.append(tuple(np.unique(parts.leaves[inside]).tolist()))

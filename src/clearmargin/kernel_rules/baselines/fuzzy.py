@@ -22,8 +22,8 @@ from clearmargin.kernel_rules.baselines.fuzzy_sets import (
 from clearmargin.kernel_rules.baselines.support_rows import usable_support
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.box_distance import nearest_box
-from clearmargin.rule_base.packed_boxes import PackedBoxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.validation import check_choice, check_whole
 
@@ -146,7 +146,7 @@ class FuzzyRules(KernelRules):
         accuracy = evidence.accuracy(degrees, codes)
         coverage = evidence.coverage(degrees, codes)
         boxes = self._crisp(antecedents)
-        full = boxes.contains(task.points).sum(axis=1) >= self.min_coverage
+        full = boxes.masks(task.points).sum(axis=1) >= self.min_coverage
         order = self._order(accuracy, coverage, codes, full & (accuracy > 0))
         if self.shorten:
             scores = degrees[order] + np.log(accuracy[order])[:, None]
@@ -176,13 +176,13 @@ class FuzzyRules(KernelRules):
             stay[members[np.argsort(-coverage[members], kind="stable")][: self.max_rules]] = True
         return order[stay[order]]
 
-    def _crisp(self, antecedents: IntArray) -> PackedBoxes:
+    def _crisp(self, antecedents: IntArray) -> Boxes:
         """The boxes on which the sets of the rules have the largest memberships."""
         low, high = self.partition_.cores()
         columns = np.arange(antecedents.shape[1])
         free = antecedents == FREE
         lower = np.where(free, -np.inf, low[columns, antecedents])
-        return PackedBoxes(lower, np.where(free, np.inf, high[columns, antecedents]))
+        return Boxes.from_bounds(lower, np.where(free, np.inf, high[columns, antecedents]))
 
     def _rule(
         self,
@@ -208,7 +208,7 @@ class FuzzyRules(KernelRules):
     def _keep(self, task: ExtractionTask, found: FoundBoxes) -> None:
         super()._keep(task, found)
         fuzzy = self._strongest(task.points)
-        inside = self._boxes.contains(task.points)
+        inside = self._boxes.masks(task.points)
         crisp = np.where(
             inside.any(axis=0),
             inside.argmax(axis=0),

@@ -11,9 +11,9 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_clustering import support_clusters
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
 from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import tidy_boxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors
-from clearmargin.rule_base.tidy_boxes import tidy_boxes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.validation import check_positive, check_whole
 
@@ -120,7 +120,7 @@ class HyperRectangleRules(KernelRules):
             raise DataError(
                 "every point coincides with a point of another class, so no box holds one class alone"
             )
-        packed = PackedBoxes(*(np.array(ends) for ends in zip(*found, strict=True)))
+        packed = Boxes.from_bounds(*(np.array(ends) for ends in zip(*found, strict=True)))
         return tidy_boxes(task, packed, np.array(codes, dtype=np.intp), shorten=self.shorten)
 
     def _class_boxes(

@@ -15,9 +15,9 @@ from clearmargin.kernel_rules.baselines.ellipsoids import Ellipsoid
 from clearmargin.kernel_rules.baselines.prototype_regions import Region, need_partition, span_region
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
 from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import tidy_boxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors
-from clearmargin.rule_base.tidy_boxes import tidy_boxes
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.validation import check_choice, check_whole
 
@@ -119,7 +119,7 @@ class PrototypeRules(KernelRules):
             regions += self._class_regions(task, support, int(code))
         self.ellipsoids_, self._ellipsoid_codes = self._choose_ellipsoids(task, regions)
         codes = np.array([region.code for region in regions], dtype=np.intp)
-        boxes = PackedBoxes([r.lower for r in regions], [r.upper for r in regions])
+        boxes = Boxes.from_bounds([r.lower for r in regions], [r.upper for r in regions])
         return tidy_boxes(task, boxes, codes, shorten=self.shorten)
 
     def _class_regions(

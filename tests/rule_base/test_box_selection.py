@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rule_base.box_cover import greedy_cover
+from clearmargin.rule_base.box_selection import greedy_cover
 
 from .box_cases import SEEDS, covers_of
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 
 from clearmargin.exceptions import DataError
-from clearmargin.rule_base.box_pruning import merge_boxes, prune_subsets
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rule_base.box_selection import prune_subsets
+from clearmargin.rule_base.shaping import merge_boxes
+from clearmargin.rules.boxes import Boxes
 
 from .box_cases import INF, SEEDS, covers_of, foreign_inside, world
 
@@ -81,7 +82,7 @@ def test_no_two_boxes_are_left_that_could_be_merged(seed):
     inside = foreign_inside(merged, merged_codes, points, codes)
     for a, b in combinations(range(len(merged)), 2):
         if merged_codes[a] == merged_codes[b]:
-            hull = PackedBoxes(
+            hull = Boxes.from_bounds(
                 merged.lower[[a, b]].min(axis=0)[None], merged.upper[[a, b]].max(axis=0)[None]
             )
             held = foreign_inside(hull, merged_codes[[a]], points, codes)[0]
@@ -90,7 +91,9 @@ def test_no_two_boxes_are_left_that_could_be_merged(seed):
 
 def test_near_boxes_are_merged_first():
     # The middle box could join either side, not both: a foreign point lies beside it.
-    boxes = PackedBoxes([[0.0, 0.0], [3.0, 0.0], [5.0, 0.0]], [[1.0, 1.0], [4.0, 2.0], [6.0, 1.0]])
+    boxes = Boxes.from_bounds(
+        [[0.0, 0.0], [3.0, 0.0], [5.0, 0.0]], [[1.0, 1.0], [4.0, 2.0], [6.0, 1.0]]
+    )
     points, codes = [[0.5, 1.5], [3.5, 1.5], [6.0, 0.5]], [1, 0, 0]
     merged, _ = merge_boxes(boxes, [0, 0, 0], points, codes)
     assert merged.lower.tolist() == [[0.0, 0.0], [3.0, 0.0]]
@@ -98,9 +101,9 @@ def test_near_boxes_are_merged_first():
 
 
 def test_merging_without_boxes_or_points():
-    empty, codes = merge_boxes(PackedBoxes.everywhere(0, 2), [], [[0.0, 0.0]], [0])
+    empty, codes = merge_boxes(Boxes.unbounded(0, 2), [], [[0.0, 0.0]], [0])
     assert len(empty) == len(codes) == 0
-    boxes = PackedBoxes([[0.0], [-INF], [7.0]], [[1.0], [-3.0], [8.0]])
+    boxes = Boxes.from_bounds([[0.0], [-INF], [7.0]], [[1.0], [-3.0], [8.0]])
     merged, codes = merge_boxes(boxes, [0, 0, 1], np.zeros((0, 1)), [])
-    assert merged == PackedBoxes([[-INF], [7.0]], [[1.0], [8.0]])
+    assert merged == Boxes.from_bounds([[-INF], [7.0]], [[1.0], [8.0]])
     assert codes.tolist() == [0, 1]

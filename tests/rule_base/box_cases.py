@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from clearmargin.rule_base.packed_boxes import PackedBoxes
+from clearmargin.rules.boxes import Boxes
 
 INF = math.inf
 SEEDS = st.integers(0, 10**6)
@@ -28,12 +28,12 @@ def world(seed):
     chosen = rng.integers(0, m, size=r)
     anchors = points[chosen]
     reach = rng.choice([0.0, 0.5, 1.0, 2.0, INF], size=(2, r, n))
-    boxes = PackedBoxes(anchors - reach[0], anchors + reach[1])
+    boxes = Boxes.from_bounds(anchors - reach[0], anchors + reach[1])
     return points, codes, boxes, anchors, codes[chosen]
 
 
 def foreign_inside(boxes, box_codes, points, codes):
-    return boxes.contains(points) & (codes[None] != np.asarray(box_codes)[:, None])
+    return boxes.masks(points) & (codes[None] != np.asarray(box_codes)[:, None])
 
 
 def lies_in(small, large):

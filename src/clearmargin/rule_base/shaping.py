@@ -1,0 +1,617 @@
+"""Shape boxes against points of other classes: cut them, merge them, shorten them.
+
+A box {x : lower <= x <= upper} over n features is also {x : u <= limit in every direction}, where the directions of a
+point x are u = (x, -x) and the limits of a box are (upper, -lower). In that form every bound is an upper one, so that
+cutting, dropping and moving bounds is written once and not twice. Negation is exact, so nothing is lost.
+
+**Cutting** (`tune`), until no point of another class is inside: the tuning phase of support-vector rules.
+Source: Fu, Ong, Keerthi, Hung and Goh, IJCNN 2004 (DOI 10.1109/IJCNN.2004.1379916), for the purpose; the procedure is
+as follows. While a box holds a point p of another class, one of its bounds is moved to between p and the points of its
+own class (or the anchor) that lie further in. In each of the 2n directions and for each foreign point there is one
+such cut; all of them are counted at once. Of F foreign and N own points in the box a cut removes f and loses l, and
+the cut is taken that is best in
+
+* ``"balance"``: f / F - l / N. Few cuts and short rules; slivers that hold by chance are given up.
+* ``"ratio"``: f / (l + 1), the greedy rule of weighted set cover. Most own points stay, behind many bounds.
+* ``"fewest"``: -l, the literal reading: points are shaved off one by one. Longest rules.
+
+Ties go to more foreign points removed, then to what leaves the box longer. Each cut removes a foreign point, so the
+phase ends. In floating point a cut keeps the inner and excludes the outer number even when they are neighbours. Later
+cuts may make earlier ones needless: at the end every bound is let out again as far as the foreign points allow
+that it alone excludes.
+
+A cut that helps exists unless a foreign point coincides with what has to stay. Such boxes cannot be tuned and are
+dropped. An own point that coincides with a foreign one cannot stay in any tuned box, so it does not count as a loss.
+
+**Merging** (`merge_boxes`): two boxes of a class are replaced by their hull while the hull holds no foreign point that
+neither of the two held. A point is in the hull when in each direction it exceeds not both limits. With one word of bits
+for 64 foreign points, a pair costs 2n words a piece. The pair whose hull grows least is merged first: large hulls taken
+early block others.
+
+**Shortening** (`shorten`): keep only the bounds that foreign points make necessary, and move those outwards. A foreign
+point outside a box has to violate at least one bound that is kept: a set cover over the 2n bounds. It is solved
+greedily, the bound that excludes most points not yet excluded first. Among equals a bound on a feature that has one
+already is taken, so that rules speak of few features, and then the one with the widest gap to the foreign points behind
+it, measured in units of the range of the feature. Then bounds that turn out needless are dropped (the last taken is
+looked at first), the others move half-way to the nearest foreign point that they alone exclude.
+
+The new box contains the old one and excludes the same foreign points. Foreign points inside the old box stay inside.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rules.boxes import Boxes, Words, pack_bits
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points, float_array
+
+__all__ = [
+    "Codes",
+    "TuningCriterion",
+    "as_codes",
+    "as_finite_points",
+    "directions",
+    "from_limits",
+    "halfway",
+    "limits_of",
+    "merge_boxes",
+    "shorten",
+    "tune",
+]
+
+
+Codes = NDArray[np.int64]
+
+
+def limits_of(boxes: Boxes) -> FloatArray:
+    """Write closed boxes as upper bounds of x and of -x, an array of shape (r, 2n).
+
+    Examples
+    --------
+    >>> limits_of(Boxes.from_bounds([[1.0]], [[2.0]])).tolist()
+    [[2.0, -1.0]]
+    """
+    return np.hstack([boxes.upper, -boxes.lower])
+
+
+def from_limits(limits: FloatArray) -> Boxes:
+    """Undo `limits_of`."""
+    n = limits.shape[1] // 2
+    return Boxes.from_bounds(-limits[:, n:], limits[:, :n])
+
+
+def directions(points: FloatArray) -> FloatArray:
+    """Write points along 2n directions: x, then -x.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n)
+        The points.
+
+    Returns
+    -------
+    ndarray of shape (2n, m)
+        One row a direction; a point is in a box when it exceeds no limit of it.
+
+    Examples
+    --------
+    >>> directions(np.array([[1.0, 2.0]])).T
+    array([[ 1.,  2., -1., -2.]])
+    """
+    columns = np.ascontiguousarray(points.T)
+    return np.vstack([columns, -columns])
+
+
+def halfway(inner: float, outer: float) -> float:
+    """Give a bound half-way from one number to a larger one that keeps the first and excludes the second.
+
+    Parameters
+    ----------
+    inner, outer : float
+        Finite, the first smaller.
+
+    Returns
+    -------
+    float
+        At least `inner` and less than `outer`; `inner` itself when no float lies between.
+
+    Examples
+    --------
+    >>> halfway(1.0, 2.0), halfway(1.0, float(np.nextafter(1.0, 2.0)))
+    (1.5, 1.0)
+    """
+    middle = inner / 2 + outer / 2  # the sum of two large numbers would overflow
+    return middle if inner <= middle < outer else inner
+
+
+def as_finite_points(points: ArrayLike, n_features: int) -> FloatArray:
+    """Read points that must all be known and finite.
+
+    Examples
+    --------
+    >>> as_finite_points([[1, 2]], 2)
+    array([[1., 2.]])
+    """
+    P = as_points(points, n_features)
+    bad = ~np.isfinite(P)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise DataError(
+            f"points must be finite, but row {row + 1}, column 'x{column}' is {P[row, column]}; "
+            "drop or impute such rows"
+        )
+    return P
+
+
+def as_codes(codes: ArrayLike, n: int, what: str) -> Codes:
+    """Read codes of classes, one whole number for each of n things.
+
+    Examples
+    --------
+    >>> as_codes([0, 1], 2, "codes of points")
+    array([0, 1])
+    """
+    array = np.asarray(codes)
+    if array.shape != (n,):
+        raise DataError(f"{what} must have shape ({n},), not {array.shape}")
+    if n and array.dtype.kind not in "biu":
+        raise DataError(f"{what} must be whole numbers (one for each class), not {array.dtype}")
+    return array.astype(np.int64)
+
+
+TuningCriterion = Literal["balance", "ratio", "fewest"]
+
+# Two counts share a 64-bit number: foreign points above, own points below.
+_SHIFT = 32
+_OWN = (1 << _SHIFT) - 1
+
+
+def tune(
+    boxes: Boxes,
+    anchors: ArrayLike | None,
+    points: ArrayLike,
+    codes: ArrayLike,
+    box_codes: ArrayLike,
+    *,
+    criterion: TuningCriterion = "balance",
+) -> tuple[Boxes, BoolArray]:
+    """Cut boxes until none holds a point of another class.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        The boxes, r of them.
+    anchors : array-like of shape (r, n) or None
+        A point of each box that has to stay inside. Without, some point of the class of the box stays inside.
+    points : array-like of shape (m, n)
+        Finite points.
+    codes : array-like of int of shape (m,)
+        Their classes.
+    box_codes : array-like of int of shape (r,)
+        The class of each box.
+    criterion : {"balance", "ratio", "fewest"}, default "balance"
+        Which cut is taken: most foreign less own points, as shares of those in the box; most foreign points for each
+        own point; or fewest own points.
+
+    Returns
+    -------
+    tuned : Boxes
+        The boxes that could be tuned, each inside the box that it was.
+    kept : ndarray of bool of shape (r,)
+        Which boxes these are. The others hold a foreign point at the anchor, or (without anchors) foreign points and
+        no own point apart from them.
+
+    Examples
+    --------
+    >>> points, codes = [[0.0], [1.0], [2.0], [5.0]], [0, 0, 1, 0]
+    >>> tuned, kept = tune(Boxes.from_bounds([[-np.inf]], [[np.inf]]), [[0.0]], points, codes, [0])
+    >>> tuned.upper.item(), kept
+    (1.5, array([ True]))
+    """
+    if criterion not in get_args(TuningCriterion):
+        allowed = ", ".join(map(repr, get_args(TuningCriterion)))
+        raise InvalidValueError(f"criterion must be one of {allowed}, not {criterion!r}")
+    P = as_finite_points(points, boxes.n_features)
+    point_codes = as_codes(codes, len(P), "codes of points")
+    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    fixed = None if anchors is None else _anchor_limits(boxes, anchors)
+    inside = boxes.masks(P)
+    limits = limits_of(boxes)
+    kept = np.ones(len(boxes), dtype=np.bool_)
+    U, contradicted = directions(P), _contradicted(P, point_codes)
+    for code in np.unique(own_codes):
+        foreign = point_codes != code
+        to_cut = np.flatnonzero((own_codes == code) & (inside & foreign).any(axis=1))
+        if not len(to_cut):
+            continue
+        view = _ClassView.of(U, foreign, ~foreign & ~contradicted, criterion)
+        for b in to_cut:
+            cut = view.cut(limits[b], None if fixed is None else fixed[b], inside[b])
+            kept[b] = cut is not None
+            if cut is not None:
+                limits[b] = cut
+    return from_limits(limits[kept]), kept
+
+
+def _anchor_limits(boxes: Boxes, anchors: ArrayLike) -> FloatArray:
+    A = float_array(anchors, "anchors")
+    lower, upper = boxes.lower, boxes.upper
+    if A.shape != lower.shape:
+        raise InvalidValueError(f"anchors have shape {A.shape}, the boxes {lower.shape}")
+    outside = ~((lower <= A) & (upper >= A) & np.isfinite(A)).all(axis=1)
+    if outside.any():
+        b = int(np.argmax(outside))
+        raise InvalidValueError(
+            f"the anchor of box {b} is not a point of it; boxes are grown around anchors"
+        )
+    return directions(A).T
+
+
+def _contradicted(P: FloatArray, codes: Codes) -> BoolArray:
+    """Points that coincide with a point of another class."""
+    if not len(P):
+        return np.zeros(0, dtype=np.bool_)
+    rows = np.ascontiguousarray(P + 0.0)  # -0.0 and 0.0 are one number but not one row of bytes
+    _, group = np.unique(
+        rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel(), return_inverse=True
+    )
+    first = np.empty(group.max() + 1, dtype=np.int64)
+    first[group] = codes  # the code of some point of the group
+    mixed = np.zeros(len(first), dtype=np.bool_)
+    mixed[group[first[group] != codes]] = True
+    return np.asarray(mixed[group])
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassView:
+    """The points as boxes of one class see them: own, foreign, and sorted along each direction."""
+
+    U: FloatArray
+    order: IntArray
+    foreign: BoolArray
+    own: BoolArray
+    criterion: TuningCriterion
+
+    @classmethod
+    def of(
+        cls, U: FloatArray, foreign: BoolArray, own: BoolArray, criterion: TuningCriterion
+    ) -> _ClassView:
+        # Foreign points go first among equals: a cut at one of them loses the own points at the same coordinate.
+        index = np.concatenate([np.flatnonzero(foreign), np.flatnonzero(own)])
+        order = index[np.argsort(U[:, index], axis=1, kind="stable")]
+        return cls(U, order, foreign, own, criterion)
+
+    def cut(
+        self, limits: FloatArray, anchor: FloatArray | None, inside: BoolArray
+    ) -> FloatArray | None:
+        """The limits of a box after cutting, None when that is impossible."""
+        alive = inside & (self.own | self.foreign)
+        if anchor is None:
+            if not (alive & self.own).any():
+                return None
+        elif (self.U[:, inside & self.foreign] == anchor[:, None]).all(axis=0).any():
+            return None
+        new = limits.copy()
+        order = _among(alive, self.order)
+        spread = self._spread(limits, alive)
+        # Cuts go beyond the anchor: in each direction, as many points as these are not further out than it.
+        first = None if anchor is None else self._up_to(anchor, alive)
+        while self.foreign[order[0]].any():
+            d, position, value = self._best_cut(order, first, spread)
+            own = order[d, :position][self.own[order[d, :position]]]
+            # Sorted, so the last own point before the cut is the nearest one.
+            inner = self.U[d, own[-1]] if len(own) else -np.inf
+            new[d] = halfway(float(max(inner, -np.inf if anchor is None else anchor[d])), value)
+            gone = order[d, position:]
+            alive[gone] = False
+            if first is not None and anchor is not None:
+                first -= self._up_to(anchor, gone)
+            order = _among(alive, order)
+        return self._let_out(limits, new, anchor, inside)
+
+    def _up_to(self, anchor: FloatArray, some: BoolArray | IntArray) -> IntArray:
+        return np.asarray((self.U[:, some] <= anchor[:, None]).sum(axis=1, dtype=np.intp))
+
+    def _spread(self, limits: FloatArray, alive: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Start and length of a box along each direction, no further out than the points in it."""
+        far = np.minimum(limits, self.U[:, alive].max(axis=1))
+        near = -np.roll(far, len(far) // 2)
+        length = far / 2 - near / 2  # halves cannot overflow
+        return near, np.where(length > 0, length, 1.0)
+
+    def _best_cut(
+        self,
+        order: IntArray,
+        first: IntArray | None,
+        spread: tuple[FloatArray, FloatArray],
+    ) -> tuple[int, int, float]:
+        """The direction, the place in its order and the coordinate at which to cut."""
+        foreign = self.foreign[order]
+        beyond = _from_the_end(np.where(foreign, 1 << _SHIFT, 1))
+        n_foreign, n_own = int(beyond[0, 0]) >> _SHIFT, int(beyond[0, 0]) & _OWN
+        if first is None:  # an own point has to stay
+            usable = foreign & (beyond & _OWN < n_own)
+        else:
+            usable = foreign & (np.arange(order.shape[1]) >= first[:, None])
+        # Of foreign points with no own one between them the innermost removes most and loses the same.
+        usable[:, 1:] &= ~usable[:, :-1].copy()
+        d, position = np.nonzero(usable)
+        counts = beyond[d, position]
+        removed, lost = counts >> _SHIFT, counts & _OWN
+        if self.criterion == "balance":
+            # n_own * n_foreign times the difference of shares: whole numbers tie exactly.
+            worth = removed * max(n_own, 1) - lost * n_foreign
+        elif self.criterion == "ratio":
+            worth = removed / (lost + 1)
+        else:
+            worth = -lost
+        best = np.flatnonzero(worth == worth.max())
+        best = best[removed[best] == removed[best].max()]
+        value = self.U[d[best], order[d[best], position[best]]]
+        near, length = spread
+        left = (value / 2 - near[d[best]] / 2) / length[d[best]]
+        k = int(np.argmax(left))
+        return int(d[best[k]]), int(position[best[k]]), float(value[k])
+
+    def _let_out(
+        self, old: FloatArray, new: FloatArray, anchor: FloatArray | None, inside: BoolArray
+    ) -> FloatArray:
+        """Move each cut bound out as far as the foreign points allow that no other bound excludes."""
+        cuts = np.flatnonzero(new < old)
+        foreign, own = self.U[cuts][:, inside & self.foreign], self.U[cuts][:, inside & self.own]
+        out_foreign, out_own = foreign > new[cuts, None], own > new[cuts, None]
+        # First the bounds that would bring back most own points.
+        alone = (out_own & (out_own.sum(axis=0) == 1)).sum(axis=1)
+        for k in np.argsort(-alone, kind="stable"):
+            d = cuts[k]
+            only = foreign[k, out_foreign[k] & (out_foreign.sum(axis=0) == 1)]
+            if len(only):
+                value = only.min()
+                inner = own[k, (np.delete(out_own, k, axis=0).sum(axis=0) == 0) & (own[k] < value)]
+                nearest = inner.max(initial=-np.inf if anchor is None else anchor[d])
+                new[d] = max(new[d], halfway(float(nearest), float(value)))
+            else:
+                new[d] = old[d]
+            out_foreign[k], out_own[k] = foreign[k] > new[d], own[k] > new[d]
+        return new
+
+
+def _among(alive: BoolArray, order: IntArray) -> IntArray:
+    """The order of the points that are left; in every direction these are equally many."""
+    return order[alive[order]].reshape(len(order), -1)
+
+
+def _from_the_end(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of each row from each place to its end."""
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+
+
+def merge_boxes(
+    boxes: Boxes, box_codes: ArrayLike, points: ArrayLike, codes: ArrayLike
+) -> tuple[Boxes, Codes]:
+    """Replace boxes of a class by their hull as long as it brings in no foreign point.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        The boxes, r of them.
+    box_codes : array-like of int of shape (r,)
+        The class of each box.
+    points : array-like of shape (m, n)
+        Finite points.
+    codes : array-like of int of shape (m,)
+        Their classes.
+
+    Returns
+    -------
+    merged : Boxes
+        Fewer boxes, or as many; every old box is in one of its class. A hull takes the place of the first box in it.
+    merged_codes : ndarray of int
+        Their classes.
+
+    Examples
+    --------
+    >>> boxes = Boxes.from_bounds([[0.0], [2.0], [6.0]], [[1.0], [3.0], [7.0]])
+    >>> merged, codes = merge_boxes(boxes, [0, 0, 0], [[0.5], [2.5], [5.0], [6.5]], [0, 0, 1, 0])
+    >>> merged.lower.ravel().tolist(), merged.upper.ravel().tolist()
+    ([0.0, 6.0], [3.0, 7.0])
+    """
+    P = as_finite_points(points, boxes.n_features)
+    point_codes = as_codes(codes, len(P), "codes of points")
+    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    limits, U = limits_of(boxes), directions(P)
+    far = U.max(axis=1) if len(P) else np.ones(len(U))
+    kept = np.ones(len(boxes), dtype=np.bool_)
+    for code in np.unique(own_codes):
+        index = np.flatnonzero(own_codes == code)
+        merger = _Merger.of(limits[index], U[:, point_codes != code], far)
+        alive = merger.run()
+        limits[index], kept[index] = merger.limits, alive
+    return from_limits(limits[kept]), own_codes[kept]
+
+
+@dataclass(slots=True)
+class _Merger:
+    """Boxes of one class while they are merged.
+
+    `below` says for each direction, box and foreign point whether the point keeps to the limit; `held` is the
+    conjunction over directions; `growth` of a pair is inf where it may not be merged.
+    """
+
+    limits: FloatArray
+    below: Words
+    held: Words
+    reach: FloatArray
+    growth: FloatArray
+
+    @classmethod
+    def of(cls, limits: FloatArray, foreign: FloatArray, far: FloatArray) -> _Merger:
+        k = len(limits)
+        below = np.stack(
+            [pack_bits(u <= limit[:, None]) for u, limit in zip(foreign, limits.T, strict=True)]
+        )
+        held = np.bitwise_and.reduce(below, axis=0)
+        # Bounds in units of the range of the points, and no further out than it: all features weigh the same.
+        near = -np.roll(far, len(far) // 2)
+        width = np.where(far > near, far / 2 - near / 2, 1.0)
+        reach = np.clip((np.clip(limits, near, far) / 2 - near / 2) / width, 0.0, 1.0)
+        return cls(limits.copy(), below, held, reach, np.full((k, k), math.inf))
+
+    def run(self) -> BoolArray:
+        """Merge until no pair is left, and tell which boxes are."""
+        alive = np.ones(len(self.limits), dtype=np.bool_)
+        for i in range(len(alive)):
+            self._compare(i, np.arange(i + 1, len(alive)))
+        while len(alive):
+            # The table is symmetric, so the first of the least entries has i < j.
+            i, j = divmod(int(np.argmin(self.growth)), len(alive))
+            if self.growth[i, j] == math.inf:
+                break
+            for table in (self.limits, self.reach):
+                np.maximum(table[i], table[j], out=table[i])
+            self.below[:, i] |= self.below[:, j]
+            self.held[i] = np.bitwise_and.reduce(self.below[:, i], axis=0)
+            alive[j] = False
+            self.growth[j] = self.growth[:, j] = math.inf
+            self._compare(i, np.flatnonzero(alive & (np.arange(len(alive)) != i)))
+        return alive
+
+    def _compare(self, i: int, others: IntArray) -> None:
+        """Find how much the hulls of one box with others grow."""
+        if not len(others):
+            return
+        allowed = self._clean(i, others)
+        hull = np.maximum(self.reach[i], self.reach[others])
+        grown = 2 * hull.sum(axis=1) - self.reach[i].sum() - self.reach[others].sum(axis=1)
+        self.growth[others, i] = self.growth[i, others] = np.where(allowed, grown, math.inf)
+
+    def _clean(self, i: int, others: IntArray) -> BoolArray:
+        """Whether each hull holds no foreign point that neither of its two boxes held."""
+        inside = ~(self.held[i] | self.held[others])
+        for below in self.below:
+            inside &= below[i] | below[others]
+        clean: BoolArray = np.logical_not(inside.any(axis=1))
+        return clean
+
+
+def shorten(
+    boxes: Boxes,
+    points: ArrayLike,
+    codes: ArrayLike,
+    box_codes: ArrayLike,
+    lower_range: ArrayLike | None = None,
+    upper_range: ArrayLike | None = None,
+) -> Boxes:
+    """Drop the bounds that are not needed against foreign points, and let the others out.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        The boxes, r of them.
+    points : array-like of shape (m, n)
+        Finite points.
+    codes : array-like of int of shape (m,)
+        Their classes.
+    box_codes : array-like of int of shape (r,)
+        The class of each box.
+    lower_range, upper_range : array-like of shape (n,), optional
+        The range of each feature, the unit in which gaps are compared; that of the points when not given.
+
+    Returns
+    -------
+    Boxes
+        Boxes that contain the old ones, in their order; a box that needs no bound at all is the whole space.
+
+    Examples
+    --------
+    >>> points, codes = [[1.0, 1.0], [5.0, 1.0], [6.0, 9.0]], [0, 1, 1]
+    >>> short = shorten(Boxes.from_bounds([[0.0, 0.0]], [[2.0, 3.0]]), points, codes, [0])
+    >>> short.upper.tolist(), short.n_conditions.tolist()
+    ([[3.5, inf]], [1])
+    """
+    P = as_finite_points(points, boxes.n_features)
+    point_codes = as_codes(codes, len(P), "codes of points")
+    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    unit = _units(P, lower_range, upper_range)
+    U, limits = directions(P), limits_of(boxes)
+    for code in np.unique(own_codes):
+        foreign = U[:, point_codes != code]
+        for b in np.flatnonzero(own_codes == code):
+            limits[b] = _shortened(limits[b], foreign, unit)
+    return from_limits(limits)
+
+
+def _units(P: FloatArray, lower: ArrayLike | None, upper: ArrayLike | None) -> FloatArray:
+    n = P.shape[1]
+    if (lower is None) != (upper is None):
+        raise InvalidValueError("lower_range and upper_range go together: give both or none")
+    if lower is None or upper is None:
+        low, high = (P.min(axis=0), P.max(axis=0)) if len(P) else (np.zeros(n), np.ones(n))
+    else:
+        low = float_array(lower, "lower_range", shape=(n,))
+        high = float_array(upper, "upper_range", shape=(n,))
+    half = high / 2 - low / 2  # the difference itself may overflow
+    return np.tile(np.where((half > 0) & np.isfinite(half), half, 1.0), 2)
+
+
+def _shortened(limits: FloatArray, foreign: FloatArray, unit: FloatArray) -> FloatArray:
+    """The limits of one box after shortening; `foreign` has shape (2n, f)."""
+    out = foreign > limits[:, None]
+    to_exclude = out.any(axis=0)
+    out, behind = out[:, to_exclude], foreign[:, to_exclude]
+    short = np.full(len(limits), math.inf)
+    kept = _without_needless(_greedy(out, _gaps(limits, behind, out, unit)), out)
+    if not kept:
+        return short
+    out, behind = out[kept], behind[kept]
+    for k, d in enumerate(kept):
+        # Never empty: no kept bound is needless, and others that move out only leave more to this one.
+        only = behind[k, out[k] & (out.sum(axis=0) == 1)]
+        short[d] = halfway(float(limits[d]), float(only.min()))
+        out[k] = behind[k] > short[d]
+    return short
+
+
+def _gaps(limits: FloatArray, behind: FloatArray, out: BoolArray, unit: FloatArray) -> FloatArray:
+    """From each bound to the nearest foreign point behind it."""
+    nearest = np.where(out, behind, math.inf).min(axis=1, initial=math.inf)
+    gaps = np.zeros(len(limits))
+    used = np.isfinite(nearest)
+    gaps[used] = (nearest[used] / 2 - limits[used] / 2) / unit[used]
+    return gaps
+
+
+def _greedy(out: BoolArray, gaps: FloatArray) -> list[int]:
+    """Bounds that together exclude all columns of `out`, in the order in which they are taken."""
+    words: Words = pack_bits(out)
+    left = np.bitwise_or.reduce(words, axis=0)
+    n = len(out) // 2
+    taken: list[int] = []
+    has_bound = np.zeros(2 * n, dtype=np.bool_)
+    while left.any():
+        gain = np.bitwise_count(words & left).sum(axis=1)
+        best = np.flatnonzero(gain == gain.max())
+        same = best[has_bound[best]]
+        best = same if len(same) else best
+        d = int(best[np.argmax(gaps[best])])
+        taken.append(d)
+        has_bound[[d % n, d % n + n]] = True
+        left &= ~words[d]
+    return taken
+
+
+def _without_needless(taken: list[int], out: BoolArray) -> list[int]:
+    """Drop bounds, the last first, whose points are all excluded by others that are kept."""
+    times = out[taken].sum(axis=0)
+    kept = list(taken)
+    for d in reversed(taken):
+        if (times[out[d]] > 1).all():
+            times -= out[d]
+            kept.remove(d)
+    return kept

@@ -1,0 +1,692 @@
+"""Many boxes as one value, and the one kernel that tells which rows lie in which of them.
+
+A box is a conjunction of conditions, and only conditions that exist are stored: one *entry* a condition, sorted by box
+and then by feature. So 8,000 boxes with one condition each are 8,000 entries, however many features there are. An entry
+says of the value x of its feature:
+
+    low <= x <= high      (< where an end is open), and x is one of the codes where the entry has a set of categories;
+    or x is missing (NaN), where the entry allows that.
+
+So a condition is false on a missing value unless the entry allows it, and a feature without an entry may be missing.
+A value that must not be missing is the entry (-inf, inf); one that must be missing is the empty interval (inf, -inf)
+with missing values allowed. `Box` is one of the boxes with names for these cases.
+
+Over floats every interval is closed: x > a is x >= the next float after a (`closed_ends`). Closed ones are compared.
+
+The kernel. Boxes are taken in blocks. Within a block each feature is cut at all ends that any of its boxes has on it.
+Between two cuts every box either holds or not, so one row of bits a segment says in which boxes a value can be; one
+more row is for missing values. A value is looked up once for each feature, the rows of bits are and-ed, and the cost
+does not grow with the number of conditions. Of a row of bits only the words are kept in which the feature matters, so
+that the tables grow in proportion to the number of conditions. For few rows a table would cost more than comparing, so
+tables are made once a block was asked about more rows than it has cuts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.box import Box, Entries, closed_ends
+from clearmargin.rules.categories import CategorySets
+from clearmargin.rules.value import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Value,
+    as_points,
+    bool_array,
+    float_array,
+)
+
+__all__ = ["Boxes", "Words", "pack_bits", "unpack_bits"]
+
+Words = NDArray[np.uint64]
+
+# Rows handled at a time: large enough to drown the overhead of numpy, small enough to stay in cache.
+_ROWS = 16_384
+# Numbers of a table copied at a time, so that many columns mean fewer rows: at most 32 MB.
+_MAX_COPIED = 2**22
+# Boxes handled together: many enough that a lookup pays, few enough that the cuts of one feature times the words of all
+# its boxes stay small.
+_BLOCK = 1_024
+# Cells into which the range of a feature is divided, and cuts that may share one of them.
+_MAX_CELLS = 4_096
+_MAX_SHARED = 4
+# For fewer values binary search is as fast.
+_MANY = 1_024
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Boxes(Value):
+    """Boxes over the same features, as arrays with one entry for each condition.
+
+    Parameters
+    ----------
+    n_boxes, n_features : int
+        How many there are; a box without entries is the whole space.
+    box, feature : array-like of int of shape (e,)
+        The box and the feature of each entry. Several entries of a box on one feature hold together.
+    low, high : array-like of shape (e,)
+        The interval; infinite where there is no end.
+    low_closed, high_closed : array-like of bool of shape (e,) or bool, default True
+        Whether each end belongs to the interval.
+    missing : array-like of bool of shape (e,) or bool, default False
+        Whether the entry holds for a missing value.
+    allowed : array-like of int of shape (e,) or int, default -1
+        The position in `sets` of the categories that are allowed, -1 for an entry without.
+    sets : tuple of tuple of int, optional
+        Sets of codes of categories, ascending.
+
+    Examples
+    --------
+    >>> boxes = Boxes.from_bounds([[0.0, 0.0], [1.0, -np.inf]], [[2.0, 1.0], [3.0, np.inf]])
+    >>> boxes.contains([[1.0, 1.0], [3.0, np.nan]])
+    array([[ True,  True],
+           [False,  True]])
+    >>> boxes[1]
+    Box({0: [1, 3]}, n_features=2)
+    >>> boxes == Boxes.of([boxes[0], boxes[1]]), boxes.n_conditions.tolist()
+    (True, [4, 2])
+    """
+
+    n_boxes: int
+    n_features: int
+    box: IntArray
+    feature: IntArray
+    low: FloatArray
+    high: FloatArray
+    low_closed: BoolArray
+    high_closed: BoolArray
+    missing: BoolArray
+    allowed: IntArray
+    sets: tuple[tuple[int, ...], ...]
+    # Where the entries of each box start, and the tables of the kernel once they were asked for.
+    _starts: IntArray = field(init=False, compare=False)
+    _blocks: tuple[_Block, ...] | None = field(init=False, compare=False)
+
+    def __init__(
+        self,
+        n_boxes: int,
+        n_features: int,
+        box: ArrayLike,
+        feature: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        low_closed: ArrayLike = True,
+        high_closed: ArrayLike = True,
+        missing: ArrayLike = False,
+        allowed: ArrayLike = -1,
+        sets: tuple[tuple[int, ...], ...] = (),
+    ):
+        owner = _positions(box, "boxes", n_boxes)
+        column = _positions(feature, "features", n_features)
+        shape = owner.shape
+        if column.shape != shape:
+            raise InvalidValueError(f"{len(owner)} boxes of entries, but {len(column)} features")
+        starts = float_array(low, "lower ends of boxes", shape=shape)
+        ends = float_array(high, "upper ends of boxes", shape=shape)
+        order = np.lexsort((column, owner))
+        parts = {
+            "box": owner,
+            "feature": column,
+            "low": starts,
+            "high": ends,
+            # An infinite end stands for no condition and counts as closed.
+            "low_closed": bool_array(low_closed, "low_closed", shape=shape) | np.isinf(starts),
+            "high_closed": bool_array(high_closed, "high_closed", shape=shape) | np.isinf(ends),
+            "missing": bool_array(missing, "missing", shape=shape),
+            "allowed": np.broadcast_to(np.asarray(allowed, dtype=np.intp), shape),
+        }
+        sorted_parts = {name: part[order] for name, part in parts.items()}
+        sets, sorted_parts["allowed"] = _canonical(sets, sorted_parts["allowed"])
+        first = np.searchsorted(sorted_parts["box"], np.arange(n_boxes + 1))
+        for part in (*sorted_parts.values(), first):
+            part.setflags(write=False)
+        self._set(n_boxes=n_boxes, n_features=n_features, sets=sets, **sorted_parts)
+        self._set(_starts=first, _blocks=None)
+
+    @classmethod
+    def of(cls, boxes: Sequence[Box], n_features: int | None = None) -> Boxes:
+        """Make one value of many boxes.
+
+        Parameters
+        ----------
+        boxes : sequence of Box
+            The boxes, all over the same features.
+        n_features : int, optional
+            Number of features; needed where there is no box.
+
+        Returns
+        -------
+        Boxes
+            The same boxes in the same order.
+        """
+        widths = {box.n_features for box in boxes} | ({n_features} - {None})
+        if len(widths) != 1:
+            raise InvalidValueError(
+                f"boxes over one number of features are needed, not over {sorted(map(str, widths))}"
+            )
+        entries = [box.entries for box in boxes]
+        box = np.repeat(np.arange(len(boxes)), [len(e.features) for e in entries])
+        feature = np.concatenate([*(e.features for e in entries), np.empty(0, dtype=np.intp)])
+        bounds = np.concatenate([*(e.bounds for e in entries), np.empty((2, 0))], axis=1)
+        closed = np.concatenate([*(e.closed for e in entries), np.empty((2, 0), bool)], axis=1)
+        more = [extra for b, one in enumerate(boxes) for extra in _other_entries(b, one)]
+        if not more:
+            return cls(len(boxes), widths.pop(), box, feature, *bounds, *closed)  # type: ignore[arg-type]
+        owners, features, low, high, missing, codes = zip(*more, strict=True)
+        has_set = np.array([c is not None for c in codes])
+        true = np.ones(len(more), dtype=np.bool_)
+        return cls(
+            len(boxes),
+            widths.pop(),  # type: ignore[arg-type]
+            np.concatenate([box, owners]),
+            np.concatenate([feature, features]),
+            np.concatenate([bounds[0], low]),
+            np.concatenate([bounds[1], high]),
+            np.concatenate([closed[0], true]),
+            np.concatenate([closed[1], true]),
+            np.concatenate([np.zeros(len(box), dtype=np.bool_), missing]),
+            np.concatenate([np.full(len(box), -1), np.where(has_set, np.cumsum(has_set) - 1, -1)]),
+            tuple(c for c in codes if c is not None),
+        )
+
+    @classmethod
+    def from_bounds(cls, lower: ArrayLike, upper: ArrayLike) -> Boxes:
+        """Make closed boxes of two tables of bounds.
+
+        Parameters
+        ----------
+        lower, upper : array-like of shape (r, n)
+            Bounds of each box; ``-inf`` and ``inf`` where there is none.
+
+        Returns
+        -------
+        Boxes
+            One box a row. A box without a point is refused.
+        """
+        low = float_array(lower, "lower bounds of boxes")
+        if low.ndim != 2:
+            raise InvalidValueError(
+                f"bounds of boxes must form a table (boxes, features), not of shape {low.shape}"
+            )
+        high = float_array(upper, "upper bounds of boxes", shape=low.shape)
+        empty = (low > high) | (low == math.inf) | (high == -math.inf)
+        if empty.any():
+            box, feature = (int(i) for i in np.argwhere(empty)[0])
+            raise InvalidValueError(
+                f"box {box} is empty in feature {feature}: no number lies between "
+                f"{low[box, feature]} and {high[box, feature]}; drop such boxes first"
+            )
+        at = np.nonzero((low > -math.inf) | (high < math.inf))
+        return cls(*low.shape, *at, low[at], high[at])
+
+    @classmethod
+    def unbounded(cls, n_boxes: int, n_features: int) -> Boxes:
+        """Make boxes without any condition."""
+        none = np.empty(0, dtype=np.intp)
+        return cls(n_boxes, n_features, none, none, np.empty(0), np.empty(0))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Boxes]) -> Boxes:
+        """Put all boxes of several values one after the other."""
+        if not parts:
+            raise InvalidValueError("nothing to concatenate: at least one Boxes is needed")
+        widths = {part.n_features for part in parts}
+        if len(widths) > 1:
+            raise InvalidValueError(
+                f"boxes over different numbers of features do not go together: {sorted(widths)}"
+            )
+        first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        first_set = np.cumsum([0, *(len(part.sets) for part in parts)]).tolist()
+        plain = ("feature", "low", "high", "low_closed", "high_closed", "missing")
+        return cls(
+            first[-1],
+            widths.pop(),
+            np.concatenate([part.box + k for part, k in zip(parts, first, strict=False)]),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in plain),
+            np.concatenate(
+                [
+                    np.where(part.allowed < 0, -1, part.allowed + k)
+                    for part, k in zip(parts, first_set, strict=False)
+                ]
+            ),
+            tuple(codes for part in parts for codes in part.sets),
+        )
+
+    def __len__(self) -> int:
+        return self.n_boxes
+
+    def __getitem__(self, index: int) -> Box:
+        b = range(self.n_boxes)[index]
+        at = np.arange(self._starts[b], self._starts[b + 1])
+        has_set, missing = self.allowed[at] >= 0, self.missing[at]
+        has_end = np.isfinite(self.low[at]) | np.isfinite(self.high[at])
+        if (missing & (has_end | has_set | (self.low[at] < self.high[at]))).any():
+            raise InvalidValueError(
+                f"box {b} allows missing values beside others, which a single Box cannot say"
+            )
+        plain = at[has_end]
+        bounds, closed = np.empty((2, len(plain))), np.empty((2, len(plain)), dtype=np.bool_)
+        bounds[0], bounds[1] = self.low[plain], self.high[plain]
+        closed[0], closed[1] = self.low_closed[plain], self.high_closed[plain]
+        sets = {int(self.feature[e]): self.sets[self.allowed[e]] for e in at[has_set]}
+        return Box._trusted(
+            self.n_features,
+            Entries(self.feature[plain], bounds, closed),
+            None,
+            CategorySets(sets) if sets else None,
+            self.feature[at[missing]].tolist(),
+            self.feature[at[~(has_end | has_set | missing)]].tolist(),
+        )
+
+    def __iter__(self) -> Iterator[Box]:
+        return (self[b] for b in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Boxes({len(self)} boxes, {self.n_features} features, {len(self.box)} conditions)"
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower bounds of all boxes and features, ``-inf`` where there is none: a table of shape (r, n)."""
+        return self._dense(self.low, -math.inf, np.maximum)
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper bounds of all boxes and features, ``inf`` where there is none: a table of shape (r, n)."""
+        return self._dense(self.high, math.inf, np.minimum)
+
+    def _dense(self, ends: FloatArray, free: float, narrower: np.ufunc) -> FloatArray:
+        table = np.full((self.n_boxes, self.n_features), free)
+        narrower.at(table, (self.box, self.feature), ends)
+        return table
+
+    @property
+    def n_conditions(self) -> IntArray:
+        """The number of conditions of each box; a feature bounded on both sides counts twice."""
+        ends = np.isfinite(self.low).astype(np.intp) + np.isfinite(self.high)
+        return np.bincount(self.box, np.maximum(ends, 1), self.n_boxes).astype(np.intp)
+
+    def take(self, index: ArrayLike) -> Boxes:
+        """Give the boxes of an index: positions or a mask."""
+        chosen = np.asarray(index)
+        chosen = np.flatnonzero(chosen) if chosen.dtype.kind == "b" else chosen.astype(np.intp)
+        chosen = np.arange(self.n_boxes)[chosen]
+        sizes = np.diff(self._starts)[chosen]
+        box = np.repeat(np.arange(len(chosen)), sizes)
+        skipped = self._starts[chosen] - np.cumsum(sizes) + sizes
+        at = np.arange(len(box)) + np.repeat(skipped, sizes)
+        names = ("feature", "low", "high", "low_closed", "high_closed", "missing", "allowed")
+        entries = (getattr(self, name)[at] for name in names)
+        return Boxes(len(chosen), self.n_features, box, *entries, self.sets)
+
+    # Which rows lie in which boxes
+
+    def contains(self, X: ArrayLike) -> BoolArray:
+        """Tell for each row of X and each box whether the row is in the box.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n)
+            The rows; a missing value is NaN.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, r)
+            One column a box.
+        """
+        points = as_points(X, self.n_features)
+        inside = np.empty((len(points), self.n_boxes), dtype=np.bool_)
+        self._look_up(points, inside)
+        return inside
+
+    def masks(self, X: ArrayLike) -> BoolArray:
+        """Give for each box the mask of the rows in it: `contains` with one row a box, (r, m)."""
+        points = as_points(X, self.n_features)
+        inside = np.empty((self.n_boxes, len(points)), dtype=np.bool_)
+        self._look_up(points, inside.T)
+        return inside
+
+    def _look_up(self, points: FloatArray, inside: BoolArray) -> None:
+        for rows, columns in self._chunks(points):
+            for block in self._tables():
+                inside[rows, block.boxes] = block.inside(columns)
+
+    def first(self, X: ArrayLike) -> IntArray:
+        """Give for each row of X the first box that it is in, -1 where there is none."""
+        points = as_points(X, self.n_features)
+        first = np.full(len(points), -1, dtype=np.intp)
+        for rows, columns in self._chunks(points):
+            first[rows] = self._first_of(columns)
+        return first
+
+    def _first_of(self, columns: FloatArray) -> IntArray:
+        """The first box of all blocks; rows that an earlier block has are not asked again."""
+        first = np.full(columns.shape[1], -1, dtype=np.intp)
+        left = np.arange(columns.shape[1])
+        for block in self._tables():
+            inside = block.inside(columns if len(left) == len(first) else columns[:, left])
+            found = inside.any(axis=1)
+            first[left[found]] = block.boxes.start + inside[found].argmax(axis=1)
+            if not len(left := left[~found]):
+                break
+        return first
+
+    def members(self, X: FloatArray, rows: IntArray | None = None) -> list[IntArray]:
+        """Give for each box the rows in it.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n)
+            The table.
+        rows : ndarray of int, optional
+            The rows to look at, in order; by default all.
+
+        Returns
+        -------
+        list of ndarray of int
+            Rows of X, in order.
+
+        Examples
+        --------
+        >>> Boxes.from_bounds([[0.0]], [[1.0]]).members(np.array([[0.5], [2.0]]))
+        [array([0])]
+        """
+        if not self.n_boxes:
+            return []
+        found, owners = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+        for part, columns in self._chunks(X, rows):
+            for block in self._tables():
+                words = block.words(columns)
+                some = np.flatnonzero(words.any(axis=1))
+                lines, boxes = np.nonzero(unpack_bits(words[some], block.n_boxes))
+                places = part.start + some[lines]
+                found.append(places if rows is None else rows[places])
+                owners.append(block.boxes.start + boxes)
+        owner = np.concatenate(owners)
+        # Stable: the rows of a box stay in order.
+        in_order = np.concatenate(found)[np.argsort(owner, kind="stable")]
+        ends = np.cumsum(np.bincount(owner, minlength=self.n_boxes))
+        return np.split(in_order, ends[:-1])
+
+    def _chunks(
+        self, points: FloatArray, rows: IntArray | None = None
+    ) -> Iterator[tuple[slice, FloatArray]]:
+        """Rows by rows, the columns that boxes have conditions on; each column lies in one piece of memory."""
+        used = self._used()
+        n_used, n_rows = len(used), len(points if rows is None else rows)
+        size = max(64, min(_ROWS, _MAX_COPIED // max(1, n_used)))
+        for start in range(0, n_rows, size):
+            part = slice(start, start + size)
+            columns = (points[part] if rows is None else points.take(rows[part], axis=0)).T
+            yield (
+                part,
+                np.ascontiguousarray(columns if n_used == points.shape[1] else columns[used]),
+            )
+
+    def _used(self) -> IntArray:
+        is_used = np.zeros(self.n_features, dtype=np.bool_)
+        is_used[self.feature] = True
+        return np.flatnonzero(is_used)
+
+    def _tables(self) -> tuple[_Block, ...]:
+        if self._blocks is None:
+            starts = range(0, self.n_boxes, _BLOCK)
+            self._set(_blocks=tuple(_Block(self, s, self._used()) for s in starts))
+        assert self._blocks is not None
+        return self._blocks
+
+
+def _positions(values: ArrayLike, what: str, n: int) -> IntArray:
+    positions = np.asarray(values)
+    if positions.ndim != 1 or (len(positions) and positions.dtype.kind not in "iu"):
+        raise InvalidValueError(f"{what} of entries are a row of positions, not {values!r}")
+    if len(positions) and not (positions.min() >= 0 and positions.max() < n):
+        raise InvalidValueError(
+            f"{what} of entries are numbered from 0 to {n - 1}, "
+            f"but there are {positions.min()} to {positions.max()}"
+        )
+    return positions.astype(np.intp)
+
+
+def _canonical(
+    sets: tuple[tuple[int, ...], ...], allowed: IntArray
+) -> tuple[tuple[tuple[int, ...], ...], IntArray]:
+    """Keep the sets that entries use, each once and in order, so that equal boxes have equal entries."""
+    if not sets:
+        return (), allowed
+    used = tuple(sorted({sets[k] for k in np.unique(allowed[allowed >= 0])}))
+    place = {codes: k for k, codes in enumerate(used)}
+    moved = np.array([*(place.get(codes, -1) for codes in sets), -1], dtype=np.intp)
+    return used, moved[allowed]
+
+
+def _other_entries(
+    b: int, box: Box
+) -> Iterator[tuple[int, int, float, float, bool, tuple[int, ...] | None]]:
+    """The conditions of a box that are no intervals: sets, and values that must or must not be missing."""
+    for j, codes in box.sets.allowed:
+        yield b, j, -math.inf, math.inf, False, codes
+    for j in box.missing:
+        yield b, j, math.inf, -math.inf, True, None
+    for j in box.known:
+        yield b, j, -math.inf, math.inf, False, None
+
+
+class _Block:
+    """Some boxes one after the other; columns are counted among those that any box has a condition on."""
+
+    def __init__(self, boxes: Boxes, start: int, used: IntArray):
+        stop = min(start + _BLOCK, len(boxes))
+        self.boxes = slice(start, stop)
+        self.n_boxes = stop - start
+        at = np.arange(boxes._starts[start], boxes._starts[stop])
+        box, feature = boxes.box[at], boxes.feature[at]
+        # Entries of one box on one feature go to different groups, so that each group has a box once.
+        number = np.arange(len(at))
+        is_new = np.ones(len(at), dtype=np.bool_)
+        is_new[1:] = (box[1:] != box[:-1]) | (feature[1:] != feature[:-1])
+        repeat = number - np.maximum.accumulate(np.where(is_new, number, 0))
+        group = repeat * boxes.n_features + feature
+        order = np.argsort(group, kind="stable")
+        firsts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        self._conditions = [
+            _Conditions(boxes, at[some], start, int(np.searchsorted(used, feature[some[0]])))
+            for some in np.split(order, firsts[1:])
+            if len(some)
+        ]
+        self._tables: list[_Table] | None = None
+        self._asked = 0
+
+    def inside(self, columns: FloatArray) -> BoolArray:
+        """Tell for each row and box whether the row is in the box."""
+        if self._is_looked_up(columns):
+            return unpack_bits(self._look_up(columns), self.n_boxes)
+        return self._compare(columns).T
+
+    def words(self, columns: FloatArray) -> Words:
+        """For each row the bits of the boxes that it is in."""
+        if self._is_looked_up(columns):
+            return self._look_up(columns)
+        return pack_bits(self._compare(columns).T)
+
+    def _is_looked_up(self, columns: FloatArray) -> bool:
+        self._asked += columns.shape[1]
+        if self._tables is None and self._asked > 2 * self.n_boxes:
+            self._tables = [part.table(self.n_boxes) for part in self._conditions]
+        return self._tables is not None
+
+    def _look_up(self, columns: FloatArray) -> Words:
+        assert self._tables is not None
+        words = np.full((columns.shape[1], _n_words(self.n_boxes)), ~np.uint64(0))
+        for table in self._tables:
+            segments = table.segments(columns[table.column])
+            if table.bits.shape[1] == 1:  # much the fastest
+                word = 0 if table.words is None else int(table.words[0])
+                words[:, word] &= table.bits[:, 0].take(segments)
+            elif table.words is None:
+                words &= table.bits.take(segments, axis=0)
+            else:
+                words[:, table.words] &= table.bits.take(segments, axis=0)
+        return words
+
+    def _compare(self, columns: FloatArray) -> BoolArray:
+        inside = np.ones((self.n_boxes, columns.shape[1]), dtype=np.bool_)
+        for part in self._conditions:
+            held = part.holds(columns[part.column])
+            if len(part.boxes) == self.n_boxes:
+                inside &= held
+            else:
+                inside[part.boxes] &= held
+        return inside
+
+
+class _Conditions:
+    """The entries of a block on one feature, at most one a box."""
+
+    def __init__(self, boxes: Boxes, entries: IntArray, start: int, column: int):
+        self.column = column
+        self.boxes = boxes.box[entries] - start
+        bounds = np.stack([boxes.low[entries], boxes.high[entries]])
+        closed = np.stack([boxes.low_closed[entries], boxes.high_closed[entries]])
+        self._low, self._high = closed_ends(bounds, closed)
+        self._missing = boxes.missing[entries]
+        with_set = np.flatnonzero(boxes.allowed[entries] >= 0) if boxes.sets else ()
+        self._sets = [
+            (k, np.array(boxes.sets[boxes.allowed[entries[k]]], dtype=np.float64)) for k in with_set
+        ]
+
+    def holds(self, values: FloatArray) -> BoolArray:
+        """Tell for each entry and value whether it holds: what the tables say, by comparing."""
+        held: BoolArray = values >= self._low[:, None]
+        held &= values <= self._high[:, None]
+        for k, codes in self._sets:
+            held[k] &= np.isin(values, codes)
+        if self._missing.any():
+            held |= self._missing[:, None] & np.isnan(values)
+        return held
+
+    def table(self, n_boxes: int) -> _Table:
+        """Cut the feature at all ends, and list for each segment the boxes that a value there can be in."""
+        has_low, has_high = self._low > -math.inf, self._high < math.inf
+        stop = _next_float(self._high)
+        codes = np.concatenate([np.empty(0), *(codes for _, codes in self._sets)])
+        ends = [self._low[has_low], stop[has_high], codes, _next_float(codes)]
+        cuts = np.unique(np.concatenate(ends))
+        words = np.unique(self.boxes // 64)
+        places = 64 * np.searchsorted(words, self.boxes // 64) + self.boxes % 64
+        # Segment k holds the values with exactly k cuts at or below them; the last one is that of missing values.
+        segment = np.arange(len(cuts) + 2)[:, None]
+        first, last = np.zeros((2, 64 * len(words)), dtype=np.intp)
+        last += len(segment)
+        first[places] = np.where(has_low, np.searchsorted(cuts, self._low) + 1, 0)
+        last[places] = np.where(has_high, np.searchsorted(cuts, stop), len(cuts))
+        held = (segment >= first) & (segment <= last)
+        for k, some in self._sets:
+            held[:, places[k]] &= np.isin(segment[:, 0], np.searchsorted(cuts, some) + 1)
+        held[-1, places] = self._missing
+        is_all = len(words) == _n_words(n_boxes)
+        return _Table(self.column, cuts, pack_bits(held), None if is_all else words)
+
+
+class _Table:
+    """One feature: sorted cuts, and for each segment between them the bits of the boxes that hold there.
+
+    The segment of a value is found by a multiplication: the range of the cuts is divided into equal cells, and few cuts
+    share one. Rounding never turns the order of two values round, so that only the cuts of its own cell are compared
+    with a value. Where cuts lie too unevenly, binary search finds the segment.
+
+    Parameters
+    ----------
+    column : int
+        The column of the feature.
+    cuts : ndarray of shape (c,)
+        In order.
+    bits : ndarray of shape (c + 2, w)
+        The last row is for missing values.
+    words : ndarray of int of shape (w,) or None
+        The words that the bits are about, None for all.
+    """
+
+    def __init__(self, column: int, cuts: FloatArray, bits: Words, words: IntArray | None):
+        self.column, self.bits, self.words = column, bits, words
+        # NaN is sorted behind all numbers, and no number reaches it.
+        self._cuts = np.append(cuts, np.nan)
+        self._is_divided = False
+        self._cells, self._origin, self._scale, self._shared = 0, 0.0, 0.0, 0
+
+    def _divide(self) -> None:
+        """Divide the range into cells, unless so many cuts share one that searching takes no longer."""
+        self._is_divided = True
+        cuts = self._cuts[:-1]
+        if len(cuts) < 2 or not np.isfinite(cuts).all():
+            return
+        cells = min(_MAX_CELLS, max(_MANY, 8 * len(cuts)))
+        with np.errstate(over="ignore", divide="ignore"):
+            scale = (cells - 1) / (cuts[-1] - cuts[0])
+        if not (np.isfinite(scale) and scale > 0):
+            return
+        self._cells, self._origin, self._scale = cells, float(cuts[0]), float(scale)
+        counts = np.bincount(self._cell(cuts), minlength=cells)
+        self._shared = int(counts.max())
+        self._first = np.cumsum(counts) - counts
+        if self._shared > _MAX_SHARED:
+            self._cells = 0
+
+    def _cell(self, values: FloatArray) -> IntArray:
+        with np.errstate(over="ignore"):
+            cells = values - self._origin
+            cells *= self._scale
+        # Unlike clip, these two put NaN somewhere.
+        np.fmin(cells, self._cells - 1.0, out=cells)
+        np.fmax(cells, 0.0, out=cells)
+        return cells.astype(np.intp)
+
+    def segments(self, values: FloatArray) -> IntArray:
+        """Find the segments of values: how many cuts are at or below each, the last segment for NaN."""
+        if len(values) < _MANY:
+            return np.searchsorted(self._cuts, values, side="right")
+        if not self._is_divided:
+            self._divide()
+        if not self._cells:
+            return np.searchsorted(self._cuts, values, side="right")
+        found = self._first.take(self._cell(values))
+        for _ in range(self._shared):
+            found += self._cuts.take(found) <= values
+        is_missing = np.isnan(values)
+        if is_missing.any():
+            found[is_missing] = len(self._cuts)
+        return found
+
+
+def _next_float(x: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):  # after the largest float comes inf
+        return np.nextafter(x, math.inf)
+
+
+def _n_words(n_bits: int) -> int:
+    return -(-n_bits // 64)
+
+
+def pack_bits(table: BoolArray) -> Words:
+    """Pack the columns of a boolean table into 64-bit words."""
+    padded = np.zeros((len(table), 64 * _n_words(table.shape[1])), dtype=np.bool_)
+    padded[:, : table.shape[1]] = table
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def unpack_bits(words: Words, n_columns: int) -> BoolArray:
+    """Undo `pack_bits`.
+
+    Examples
+    --------
+    >>> unpack_bits(pack_bits(np.array([[True, False, True]])), 3)
+    array([[ True, False,  True]])
+    """
+    bits = np.unpackbits(words.view(np.uint8), axis=1, count=n_columns, bitorder="little")
+    return bits.view(np.bool_)
