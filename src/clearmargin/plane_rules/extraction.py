@@ -25,7 +25,6 @@ from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.models.score_error import Guard, direct_error
 from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.coverage_corner import coverage_corner, short_corner
-from clearmargin.plane_rules.members import members_of
 from clearmargin.plane_rules.polytope import extract_polytope_boxes
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
 from clearmargin.plane_rules.search import (
@@ -42,6 +41,7 @@ from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
 from clearmargin.rule_base.translate import to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet, RuleStats
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -423,7 +423,7 @@ def boxes_of_class(
         guards = [Guard(h, direct_error(h.hyperplane)) for h in halfspaces]
     simple, members = _proved(simple, members, guards, limits, columns, some)
     prove(simple, guards, limits, disjoint=options.disjoint)
-    inside = members_of(simple, X, np.flatnonzero(held))
+    inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(held))
     sizes = [int(np.count_nonzero(wanted[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
     order.sort(key=lambda k: -sizes[k])
@@ -681,7 +681,8 @@ def _counted(
     """Count the rows of boxes that grew, and put the box with most wanted rows first again."""
     grown = [k for k, one in enumerate(boxes) if one.is_changed]
     rows: list[IntArray] = list(result.rows)
-    for k, inside in zip(grown, members_of([boxes[k].box for k in grown], X), strict=True):
+    members = Boxes.of([boxes[k].box for k in grown], X.shape[1]).members(X)
+    for k, inside in zip(grown, members, strict=True):
         rows[k] = inside
     sizes = [int(np.count_nonzero(wanted[inside])) for inside in rows]
     order = sorted(range(len(boxes)), key=lambda k: -sizes[k])

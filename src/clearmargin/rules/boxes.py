@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +60,8 @@ _MAX_CELLS = 4_096
 _MAX_SHARED = 4
 # For fewer values binary search is as fast.
 _MANY = 1_024
+# The fields with one number an entry.
+_ENTRIES = ("box", "feature", "low", "high", "low_closed", "high_closed", "missing", "allowed")
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -131,7 +134,7 @@ class Boxes(Value):
         starts = float_array(low, "lower ends of boxes", shape=shape)
         ends = float_array(high, "upper ends of boxes", shape=shape)
         order = np.lexsort((column, owner))
-        parts = {
+        parts: dict[str, NDArray[Any]] = {
             "box": owner,
             "feature": column,
             "low": starts,
@@ -166,35 +169,40 @@ class Boxes(Value):
         Boxes
             The same boxes in the same order.
         """
-        widths = {box.n_features for box in boxes} | ({n_features} - {None})
+        widths = {box.n_features for box in boxes}
+        if n_features is not None:
+            widths.add(n_features)
         if len(widths) != 1:
             raise InvalidValueError(
-                f"boxes over one number of features are needed, not over {sorted(map(str, widths))}"
+                f"boxes over one number of features are needed, not over {sorted(widths)}"
             )
+        size = len(boxes), widths.pop()
         entries = [box.entries for box in boxes]
-        box = np.repeat(np.arange(len(boxes)), [len(e.features) for e in entries])
-        feature = np.concatenate([*(e.features for e in entries), np.empty(0, dtype=np.intp)])
-        bounds = np.concatenate([*(e.bounds for e in entries), np.empty((2, 0))], axis=1)
-        closed = np.concatenate([*(e.closed for e in entries), np.empty((2, 0), bool)], axis=1)
-        more = [extra for b, one in enumerate(boxes) for extra in _other_entries(b, one)]
+        owner = np.repeat(np.arange(len(boxes)), [len(e.features) for e in entries])
+        feature = np.concatenate([np.empty(0, dtype=np.intp), *(e.features for e in entries)])
+        low, high = np.concatenate([np.empty((2, 0)), *(e.bounds for e in entries)], axis=1)
+        flags = np.concatenate([np.empty((2, 0), bool), *(e.closed for e in entries)], axis=1)
+        bounds = cls(*size, owner, feature, low, high, flags[0], flags[1])
+        more = [extra for b, box in enumerate(boxes) for extra in _other_entries(b, box)]
         if not more:
-            return cls(len(boxes), widths.pop(), box, feature, *bounds, *closed)  # type: ignore[arg-type]
-        owners, features, low, high, missing, codes = zip(*more, strict=True)
+            return bounds
+        owners, features, lows, highs, missing, codes = zip(*more, strict=True)
         has_set = np.array([c is not None for c in codes])
-        true = np.ones(len(more), dtype=np.bool_)
-        return cls(
-            len(boxes),
-            widths.pop(),  # type: ignore[arg-type]
-            np.concatenate([box, owners]),
-            np.concatenate([feature, features]),
-            np.concatenate([bounds[0], low]),
-            np.concatenate([bounds[1], high]),
-            np.concatenate([closed[0], true]),
-            np.concatenate([closed[1], true]),
-            np.concatenate([np.zeros(len(box), dtype=np.bool_), missing]),
-            np.concatenate([np.full(len(box), -1), np.where(has_set, np.cumsum(has_set) - 1, -1)]),
-            tuple(c for c in codes if c is not None),
+        others = cls(
+            *size,
+            owners,
+            features,
+            lows,
+            highs,
+            missing=missing,
+            allowed=np.where(has_set, np.cumsum(has_set) - 1, -1),
+            sets=tuple(c for c in codes if c is not None),
         )
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(bounds, name), getattr(others, name)])
+            for name in _ENTRIES
+        }
+        return cls(*size, **joined, sets=others.sets)
 
     @classmethod
     def from_bounds(cls, lower: ArrayLike, upper: ArrayLike) -> Boxes:
@@ -218,13 +226,13 @@ class Boxes(Value):
         high = float_array(upper, "upper bounds of boxes", shape=low.shape)
         empty = (low > high) | (low == math.inf) | (high == -math.inf)
         if empty.any():
-            box, feature = (int(i) for i in np.argwhere(empty)[0])
+            b, j = (int(i) for i in np.argwhere(empty)[0])
             raise InvalidValueError(
-                f"box {box} is empty in feature {feature}: no number lies between "
-                f"{low[box, feature]} and {high[box, feature]}; drop such boxes first"
+                f"box {b} is empty in feature {j}: no number lies between "
+                f"{low[b, j]} and {high[b, j]}; drop such boxes first"
             )
-        at = np.nonzero((low > -math.inf) | (high < math.inf))
-        return cls(*low.shape, *at, low[at], high[at])
+        box, feature = at = np.nonzero((low > -math.inf) | (high < math.inf))
+        return cls(len(low), low.shape[1], box, feature, low[at], high[at])
 
     @classmethod
     def unbounded(cls, n_boxes: int, n_features: int) -> Boxes:
@@ -244,20 +252,15 @@ class Boxes(Value):
             )
         first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
         first_set = np.cumsum([0, *(len(part.sets) for part in parts)]).tolist()
-        plain = ("feature", "low", "high", "low_closed", "high_closed", "missing")
-        return cls(
-            first[-1],
-            widths.pop(),
-            np.concatenate([part.box + k for part, k in zip(parts, first, strict=False)]),
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in plain),
-            np.concatenate(
-                [
-                    np.where(part.allowed < 0, -1, part.allowed + k)
-                    for part, k in zip(parts, first_set, strict=False)
-                ]
-            ),
-            tuple(codes for part in parts for codes in part.sets),
-        )
+        entries: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _ENTRIES
+        }
+        sizes = [len(part.box) for part in parts]
+        entries["box"] += np.repeat(first[:-1], sizes)
+        has_set = entries["allowed"] >= 0
+        entries["allowed"] += np.where(has_set, np.repeat(first_set[:-1], sizes), 0)
+        sets = tuple(codes for part in parts for codes in part.sets)
+        return cls(first[-1], widths.pop(), **entries, sets=sets)
 
     def __len__(self) -> int:
         return self.n_boxes
@@ -318,12 +321,11 @@ class Boxes(Value):
         chosen = np.flatnonzero(chosen) if chosen.dtype.kind == "b" else chosen.astype(np.intp)
         chosen = np.arange(self.n_boxes)[chosen]
         sizes = np.diff(self._starts)[chosen]
-        box = np.repeat(np.arange(len(chosen)), sizes)
         skipped = self._starts[chosen] - np.cumsum(sizes) + sizes
-        at = np.arange(len(box)) + np.repeat(skipped, sizes)
-        names = ("feature", "low", "high", "low_closed", "high_closed", "missing", "allowed")
-        entries = (getattr(self, name)[at] for name in names)
-        return Boxes(len(chosen), self.n_features, box, *entries, self.sets)
+        at = np.arange(sizes.sum()) + np.repeat(skipped, sizes)
+        entries: dict[str, Any] = {name: getattr(self, name)[at] for name in _ENTRIES}
+        entries["box"] = np.repeat(np.arange(len(chosen)), sizes)
+        return Boxes(len(chosen), self.n_features, **entries, sets=self.sets)
 
     # Which rows lie in which boxes
 
