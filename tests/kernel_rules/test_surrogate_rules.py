@@ -47,7 +47,7 @@ def test_leaves_cover_every_point_exactly_once(seed, most):
     boxes, codes = tree_boxes(tree, most)
     cuts = tree.tree_.threshold[tree.tree_.feature >= 0]
     points = np.vstack([rng.normal(size=(200, 3)) * 3, rng.choice(cuts, (50, 3))])
-    assert (boxes.contains(points).sum(axis=0) == 1).all()
+    assert (boxes.masks(points).sum(axis=0) == 1).all()
     assert len(codes) == len(boxes)
     if most is not None:
         assert len(boxes) <= most
@@ -60,7 +60,7 @@ def test_joined_brothers_decide_as_the_tree_does(seed):
     boxes, codes = tree_boxes(tree)
     # scikit-learn compares in single precision
     points = (rng.normal(size=(200, 3)) * 2).astype(np.float32).astype(np.float64)
-    assert (codes[boxes.contains(points).argmax(axis=0)] == tree.predict(points)).all()
+    assert (codes[boxes.masks(points).argmax(axis=0)] == tree.predict(points)).all()
     assert len(boxes) <= tree.get_n_leaves()
 
 
@@ -78,7 +78,7 @@ def test_the_cheapest_brothers_are_joined_first():
     errors = []
     for most in (4, 3, 2, 1):
         boxes, codes = tree_boxes(tree, most)
-        said = codes[boxes.contains(X).argmax(axis=0)]
+        said = codes[boxes.masks(X).argmax(axis=0)]
         errors.append(int((said != np.repeat([0, 1, 0, 1], [10, 1, 10, 3])).sum()))
         assert len(boxes) <= most
     assert errors == [0, 1, 1, 4]
@@ -95,8 +95,8 @@ def test_short_cuts_leave_all_points_on_their_sides(seed, unit):
     plain, codes = tree_boxes(tree)
     short, same = tree_boxes(tree, points=X)
     assert (codes == same).all()
-    assert (plain.contains(X) == short.contains(X)).all()
-    assert (short.contains(rng.normal(size=(100, 2)) * 2 * unit).sum(axis=0) == 1).all()
+    assert (plain.masks(X) == short.masks(X)).all()
+    assert (short.masks(rng.normal(size=(100, 2)) * 2 * unit).sum(axis=0) == 1).all()
 
 
 @settings(max_examples=50)
@@ -108,8 +108,8 @@ def test_cuts_between_the_same_points_may_become_one(seed, unit):
     tree = DecisionTreeClassifier(random_state=0).fit(drawn, rng.integers(0, 2, 150))
     few = drawn[:4]
     boxes, codes = tree_boxes(tree, points=few)
-    assert (boxes.contains(rng.uniform(-1, 301, size=(200, 2)) * unit).sum(axis=0) == 1).all()
-    assert (codes[boxes.contains(few).argmax(axis=0)] == tree.predict(few)).all()
+    assert (boxes.masks(rng.uniform(-1, 301, size=(200, 2)) * unit).sum(axis=0) == 1).all()
+    assert (codes[boxes.masks(few).argmax(axis=0)] == tree.predict(few)).all()
 
 
 def test_two_cuts_that_round_to_one_number_leave_no_empty_leaf():
