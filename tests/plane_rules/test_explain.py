@@ -40,7 +40,7 @@ from clearmargin.plane_rules.explain import (
 )
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.rules import Box, Hyperplane
-from clearmargin.tables.columns import case_table
+from clearmargin.tables.table import case_table
 
 KINDS = ["rule", "on_demand", "largest", "central"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.advice.case import AdviceCase
-from clearmargin.advice.evidence import Evidence, Labels, Table, case_evidence, read_evidence
+from clearmargin.advice.evidence import Evidence, Labels, case_evidence, read_evidence
 from clearmargin.advice.findings import Finder
 from clearmargin.advice.problem import FramedAdvice
 from clearmargin.advice.reading import Advice, one_hot_columns, read_advice
@@ -17,6 +17,7 @@ from clearmargin.advice.report import AdviceReport, Finding, RuleVote
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.rules import Rule, RuleSet, RuleStats
 from clearmargin.rules.value import BoolArray
+from clearmargin.tables.table import Table
 
 __all__ = ["advice_warnings", "check_advice", "warn_about"]
 
@@ -82,7 +83,9 @@ def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
     """
     if X is None and y is not None:
         raise DataError("y has classes, but there are no rows for them; give X, too")
-    table = None if X is None else Table(X)
+    table = None if X is None else Table.read(X)
+    if table is not None and not len(table):
+        raise DataError("the table is empty: X has no rows to check the advice on")
     labels = None if y is None or table is None else Labels(y, len(table))
     advice, is_text = _read(rules, table, labels)
     evidence = None

@@ -15,50 +15,12 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
-from clearmargin.tables.columns import Column, column_keys, name_row, table_array
+from clearmargin.tables.table import Column, Table, name_row
 
-__all__ = ["Coverage", "Evidence", "Labels", "Table", "case_evidence", "read_evidence"]
+__all__ = ["Coverage", "Evidence", "Labels", "case_evidence", "read_evidence"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-
-
-class Table:
-    """The columns of a data frame by name, or of an array as x0, x1, ...
-
-    Parameters
-    ----------
-    X : data frame or array-like of shape (m, n)
-        The table.
-
-    Examples
-    --------
-    >>> table = Table([[1.0, 2.0], [3.0, 4.0]])
-    >>> table.names, len(table), table.column("x1").numbers().tolist()
-    (['x0', 'x1'], 2, [2.0, 4.0])
-    """
-
-    def __init__(self, X: Any):
-        keys = column_keys(X)
-        self.is_frame = keys is not None
-        self.given = X
-        if keys is None:
-            array = table_array(X)
-            self._columns = {f"x{j}": values for j, values in enumerate(array.T)}
-            self._rows = len(array)
-        else:
-            self._columns = {name: X[key] for name, key in keys.items()}
-            self._rows = len(X)
-        if not self._rows:
-            raise DataError("the table is empty: X has no rows to check the advice on")
-        self.names = list(self._columns)
-
-    def __len__(self) -> int:
-        return self._rows
-
-    def column(self, name: str) -> Column:
-        """One column."""
-        return Column(name, self._columns[name])
 
 
 class Labels:
@@ -232,7 +194,7 @@ def read_evidence(
     >>> space = FeatureSpace(["size", "colour"], categories={"colour": ["red", "blue"]})
     >>> import pandas as pd
     >>> X = pd.DataFrame({"size": [3, 4], "colour_red": [0, 1], "colour_blue": [1, 0]})
-    >>> read_evidence(space, Table(X), None, False).points.tolist()
+    >>> read_evidence(space, Table.read(X), None, False).points.tolist()
     [[3.0, 1.0], [4.0, 0.0]]
     """
     problems: dict[int, str] = {}

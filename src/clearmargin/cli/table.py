@@ -23,8 +23,7 @@ from clearmargin.cli.typed_columns import (
     read_columns,
 )
 from clearmargin.exceptions import DataError, MissingDependencyError
-from clearmargin.rules.space import nearest_name
-from clearmargin.tables.columns import category_name
+from clearmargin.rules.space import category_name, nearest_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from clearmargin.rule_base.simplify import shorten_bounds
 from clearmargin.rule_base.translate import to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.columns import case_table
+from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
 
 __all__ = ["grow_box"]

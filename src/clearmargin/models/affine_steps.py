@@ -28,7 +28,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import NotLinearError
 from clearmargin.models.flow import AffineMap, CentredMap, Flow
-from clearmargin.tables.columns import Column, category_name
+from clearmargin.rules.space import category_name
+from clearmargin.tables.table import Column
 
 __all__ = ["pass_step", "pass_steps"]
 

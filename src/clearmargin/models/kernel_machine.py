@@ -20,7 +20,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC, OneClassSVM
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError
@@ -29,9 +28,8 @@ from clearmargin.models.flow import Flow, Sources
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.tables.columns import Column
 from clearmargin.tables.encoding import Encoding, build_encoding
-from clearmargin.tables.model_table import ModelTable
+from clearmargin.tables.table import Column, ModelTable, Table
 
 __all__ = ["FittedSVM", "KernelMachine", "innermost", "known_columns", "read_machine", "read_svm"]
 
@@ -410,20 +408,15 @@ def read_machine(estimator: Any, X: Any = None) -> KernelMachine:
     >>> bool(np.allclose(machine.function.values(machine.to_machine(np.array(X)))[:, 0], model.decision_function(X)))
     True
     """
-    table = _blank_table(estimator) if X is None else ModelTable.read(estimator, X)
+    table = (
+        ModelTable.blank(known_columns(estimator)) if X is None else ModelTable.read(estimator, X)
+    )
     sources = Sources([column.name for column in table.columns])
     svm = read_svm(estimator, Flow.start(sources, table.order))
     machine = _assemble(svm, sources, table.columns)
     if X is not None:
-        _compare(estimator, svm.classes, machine, table.given)
+        _compare(estimator, svm.classes, machine, table.table)
     return machine
-
-
-def _blank_table(estimator: Any) -> ModelTable:
-    """Columns of which only the names are known."""
-    names = known_columns(estimator)
-    empty = np.empty(0)
-    return ModelTable(tuple(Column(name, empty) for name in names), tuple(range(len(names))), None)
 
 
 def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> KernelMachine:
@@ -469,19 +462,19 @@ _ROWS_TRIED = 1_000
 _CLEAR = 1e-5
 
 
-def _compare(estimator: Any, classes: NDArray[Any], machine: KernelMachine, X: Any) -> None:
+def _compare(estimator: Any, classes: NDArray[Any], machine: KernelMachine, table: Table) -> None:
     """Refuse a model that predicts otherwise than the function read from it, on rows that are clearly in a class."""
-    if not len(X):
+    if not len(table):
         return
-    some = _safe_indexing(X, np.arange(0, len(X), max(1, len(X) // _ROWS_TRIED)))
-    points = machine.encoding.encode(some)
+    sample = table.take(np.arange(0, len(table), max(1, len(table) // _ROWS_TRIED)))
+    points = machine.encoding.encode(sample)
     usable = np.flatnonzero(~np.isnan(points).any(axis=1))
     if not len(usable):
         return
     with warnings.catch_warnings():
         # Names that only the table or only the model has change nothing here.
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
-        predicted = np.asarray(estimator.predict(_safe_indexing(some, usable)))
+        predicted = np.asarray(estimator.predict(sample.take(usable).taken_by(estimator)))
     Z = machine.to_machine(points[usable])
     for k, label in enumerate(classes.tolist()):
         function = machine.region(k)

@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.decision import Decision, register_reader
 from clearmargin.models.flow import Flow
-from clearmargin.models.planes import Planes, column_encoding
+from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Duel, Surface, highest_wins, read_surface
 from clearmargin.rules import Hyperplane, RuleSet
 from clearmargin.rules.rule import Label
+from clearmargin.tables.encoding import column_encoding
 
 __all__ = ["PlaneModel"]
 

@@ -14,10 +14,10 @@ from clearmargin.rules import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.tables.columns import name_row
-from clearmargin.tables.encoding import Encoding, Source
+from clearmargin.tables.encoding import column_encoding
+from clearmargin.tables.table import name_row
 
-__all__ = ["Planes", "column_encoding"]
+__all__ = ["Planes"]
 
 # What a model remembers of its training, for people: names of programs, numbers of rows.
 Facts = Mapping[str, str | int | float]
@@ -210,29 +210,3 @@ def _class_array(classes: tuple[Label, ...]) -> NDArray[Any]:
     labels = np.array(classes)
     # numpy makes texts of labels of different types.
     return labels if tuple(labels.tolist()) == classes else np.array(classes, dtype=object)
-
-
-def column_encoding(space: FeatureSpace) -> Encoding:
-    """Make every number a column, and every category of the others.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["age", "smoker"], categories={"smoker": ["no", "yes"]})
-    >>> column_encoding(space).columns.names
-    ('age', 'smoker=no', 'smoker=yes')
-    """
-    sources, names = [], []
-    for j, (name, categories) in enumerate(zip(space.names, space.categories, strict=True)):
-        sources += [
-            Source(j, code) for code in ([None] if categories is None else range(len(categories)))
-        ]
-        names += [name] if categories is None else [f"{name}={category}" for category in categories]
-    feature = [source.feature for source in sources]
-    named = np.array([source.code is not None for source in sources], dtype=np.bool_)
-    columns = FeatureSpace(
-        names,
-        np.where(named, 0.0, space.lower[feature]),
-        np.where(named, 1.0, space.upper[feature]),
-        named | space.integer[feature],
-    )
-    return Encoding(columns, tuple(sources), space)

@@ -27,9 +27,8 @@ from clearmargin.rules import HalfSpace, Hyperplane
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.columns import Column
 from clearmargin.tables.encoding import Encoding, Source, build_encoding
-from clearmargin.tables.model_table import ModelTable
+from clearmargin.tables.table import Column, ModelTable, Table
 
 if TYPE_CHECKING:
     from clearmargin.models.decision import Decision
@@ -289,10 +288,13 @@ def read_surface(estimator: Any, X: Any) -> Surface:
 
     check_is_fitted(estimator)
     table = ModelTable.read(estimator, X)
-    sources = Sources([column.name for column in table.columns], _unit(table.given))
+    sources = Sources(
+        [column.name for column in table.columns],
+        SINGLE if table.table.is_single_precision else DOUBLE,
+    )
     decision = read_decision(estimator, Flow.start(sources, table.order))
     surface = _assemble(decision, sources, table.columns)
-    _try(estimator, decision, surface, table.given)
+    _try(estimator, decision, surface, table.table)
     return surface
 
 
@@ -317,30 +319,21 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
     )
 
 
-def _unit(X: Any) -> float:
-    """The precision of a table: pipelines compute in single precision where they are given it."""
-    types = X.dtypes if hasattr(X, "dtypes") else [np.asarray(X).dtype]
-    short = any(str(kind).lower().endswith(("float32", "float16")) for kind in types)
-    return SINGLE if short else DOUBLE
-
-
 # Many enough to meet a step that does something else than its class promises, few enough to cost nothing.
 _ROWS_TRIED = 1_000
 
 
-def _try(estimator: Any, decision: Decision, surface: Surface, X: Any) -> None:
+def _try(estimator: Any, decision: Decision, surface: Surface, table: Table) -> None:
     """Compare the model with its planes on rows without missing values and without categories it does not know."""
-    from sklearn.utils import _safe_indexing
-
     # Spread over the table, which may be sorted by class.
-    some = _safe_indexing(X, np.arange(0, len(X), max(1, len(X) // _ROWS_TRIED)))
-    table, points = surface.read(some), surface.encode(some)
+    sample = table.take(np.arange(0, len(table), max(1, len(table) // _ROWS_TRIED)))
+    values, points = surface.read(sample), surface.encode(sample)
     named = sorted({source.feature for source in surface.sources if source.code is not None})
-    usable = ~np.isnan(points).any(axis=1) & (table[:, named] >= 0).all(axis=1)
+    usable = ~np.isnan(points).any(axis=1) & (values[:, named] >= 0).all(axis=1)
     rows = np.flatnonzero(usable)
     check_agreement(
         estimator,
-        _safe_indexing(some, rows),
+        sample.take(rows).taken_by(estimator),
         points[rows],
         surface.regions(),
         list(decision.classes),

@@ -34,7 +34,7 @@ from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules import Box, Hyperplane
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
-from clearmargin.tables.columns import case_table
+from clearmargin.tables.table import case_table
 
 __all__ = ["RuleExtractor"]
 

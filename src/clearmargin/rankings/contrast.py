@@ -37,8 +37,8 @@ from clearmargin.rule_base.leverage_search import (
 from clearmargin.rule_base.retraining import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
-from clearmargin.tables.columns import column_keys, table_array
 from clearmargin.tables.splitting import HALVES, Splitting
+from clearmargin.tables.table import Table
 from clearmargin.tables.validation import check_whole
 
 if TYPE_CHECKING:
@@ -248,12 +248,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     def _without_excluded(self, X: Any, table: PropertyTable) -> Any:
         """Leave out of the ranking, too, what was excluded, and columns of identifiers."""
         gone = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
-        keys = column_keys(X)
-        if keys is None:
-            array = table_array(X)
-            kept = [j for j in range(array.shape[1]) if f"x{j}" not in gone]
-            return array[:, kept]
-        return X[[key for name, key in keys.items() if name not in gone]] if gone else X
+        whole = Table.read(X)
+        kept = whole.select([name for name in whole.names if name not in gone])
+        return kept.given if kept.is_frame else kept.array
 
     def _rng(self) -> np.random.Generator:
         random = check_random_state(self.random_state)

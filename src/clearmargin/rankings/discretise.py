@@ -19,7 +19,7 @@ from clearmargin.rules.box import Box
 from clearmargin.rules.interval import Interval
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, float_array
-from clearmargin.tables.columns import Column, column_keys, name_row, table_array
+from clearmargin.tables.table import Column, Table, name_row
 
 __all__ = ["make_properties"]
 
@@ -143,14 +143,13 @@ def _choose(known: list[str], asked: list[str] | None, out: list[str], edges: Ed
 
 
 def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Rows:
-    keys = column_keys(X)
-    known = [f"x{j}" for j in range(table_array(X).shape[1])] if keys is None else list(keys)
-    chosen = _choose(known, asked, out, edges)
-    if not len(X):
+    table = Table.read(X)
+    chosen = _choose(list(table.names), asked, out, edges)
+    if not len(table):
         raise DataError("X has no rows; properties are made from the rows of the whole ranking")
     # What is left out of a data frame is not even looked at: it may hold dates, or nothing.
-    table = X if keys is None else _pick(X, [keys[name] for name in chosen])
-    space = FeatureSpace.from_data(table)
+    table = table.select(chosen) if table.is_frame else table
+    space = table.space()
     values = space.read(table)
     wanted = {*(asked or ()), *edges}
     ids: dict[str, str] = {}
@@ -158,15 +157,10 @@ def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Row
         if (reason := _id_reason(space, j, values[:, j])) is not None:
             ids[space.names[j]] = reason
     kept = [space.index(name) for name in chosen if name not in ids]
-    if keys is None:
+    if not table.is_frame:
         return _Rows(space, values, tuple(kept), tuple(ids.items()))
     used = tuple(range(len(kept)))
     return _Rows(_narrow(space, kept), values[:, kept], used, tuple(ids.items()))
-
-
-def _pick(X: Any, keys: list[Any]) -> Any:
-    # polars and pyarrow select columns, pandas indexes them.
-    return X.select(keys) if hasattr(X, "select") else X[keys]
 
 
 def _narrow(space: FeatureSpace, kept: list[int]) -> FeatureSpace:

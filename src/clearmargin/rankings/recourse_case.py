@@ -15,9 +15,9 @@ from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.space import category_name
 from clearmargin.rules.value import FloatArray
-from clearmargin.tables.columns import Column, category_name, column_keys
-from clearmargin.tables.model_table import ModelTable, read_columns
+from clearmargin.tables.table import ModelTable, Table, as_given, is_frame
 
 __all__ = ["Case", "read_case"]
 
@@ -60,7 +60,7 @@ class Case:
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
         """The case as a table of one row that the model takes, with some values changed."""
         row = {**self.values, **(changed or {})}
-        return ModelTable.read(self.model, _as_table(row, self.frame)).given
+        return ModelTable.read(self.model, _as_table(row, self.frame)).table.given
 
     def point(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
         """The encoded case, with some values changed."""
@@ -85,12 +85,12 @@ class Case:
 
     def others(self, X: Any, listed: bool | None) -> FloatArray:
         """The scores of the rows of a list, without one row that is the case itself."""
-        given = ModelTable.read(self.model, X).given
-        scores = self.scores(given)
+        table = ModelTable.read(self.model, X).table
+        scores = self.scores(table.given)
         if listed is False:
             return scores
         own = self.surface.read(self.table())
-        same = np.flatnonzero((self.surface.read(given) == own).all(axis=1))
+        same = np.flatnonzero((self.surface.read(table) == own).all(axis=1))
         if len(same):
             return np.delete(scores, same[0])
         if listed:
@@ -147,9 +147,8 @@ def _quiet() -> Iterator[None]:
 
 
 def _table_names(model: Any, X: Any) -> tuple[str, ...] | None:
-    keys = None if X is None else column_keys(X)
-    if keys is not None:
-        return tuple(keys)
+    if X is not None and is_frame(X):
+        return Table.read(X).names
     known = getattr(model, "feature_names_in_", None)
     if known is not None:
         return tuple(str(name) for name in known)
@@ -159,11 +158,10 @@ def _table_names(model: Any, X: Any) -> tuple[str, ...] | None:
 
 
 def _read_row(x: Any, names: tuple[str, ...] | None) -> dict[str, Any]:
-    keys = column_keys(x)
-    if keys is not None:
+    if is_frame(x):
         if len(x) != 1:
             raise DataError(f"x must be one case, not a table of {len(x)} rows; pass X.iloc[[k]]")
-        return {name: _plain(Column(name, x[key]).values[0]) for name, key in keys.items()}
+        return {column.name: _plain(column.values[0]) for column in Table.read(x).columns}
     # The keys of a series are its labels, but it runs over its values.
     keys_of = getattr(x, "keys", list)
     labels = [label for label in keys_of() if isinstance(label, str)]
@@ -210,8 +208,8 @@ def _check_width(model: Any, values: Mapping[str, Any]) -> None:
 
 def _frame_type(model: Any, x: Any, X: Any) -> type | None:
     for table in (X, x):
-        if table is not None and column_keys(table) is not None:
-            return type(table)
+        if table is not None and is_frame(table):
+            return type(as_given(table))
     if getattr(model, "feature_names_in_", None) is None:
         return None
     try:
@@ -249,14 +247,14 @@ def _space_of(case: Case) -> FeatureSpace:
 def _kinds(case: Case, X: Any) -> dict[str, dict[str, Any]]:
     """For each feature that names things, how the user writes each category."""
     space = case.surface.space
-    columns = {} if X is None else {c.name: c for c in read_columns(X, space.names)}
+    columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
     found: dict[str, dict[str, Any]] = {}
     for name, kinds in zip(space.names, space.categories, strict=True):
         if kinds is None:
             continue
         own = case.values[name]
-        seen = [_plain(v) for v in columns[name].values.tolist()] if name in columns else []
-        written = {category_name(value): value for value in [*reversed(seen), own]}
+        written = columns[name].written if name in columns else {}
+        written = {**written, category_name(own): own}
         found[name] = {kind: written.get(kind, _alike(kind, own)) for kind in kinds}
     return found
 

@@ -17,9 +17,8 @@ from clearmargin.rankings.recourse_milp import Moves
 from clearmargin.rankings.recourse_value import FeatureChange
 from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rules import Domain, FeatureSpace
-from clearmargin.rules.space import nearest_name
+from clearmargin.rules.space import category_name, nearest_name
 from clearmargin.rules.value import FloatArray, number
-from clearmargin.tables.columns import category_name
 
 __all__ = ["Plan", "Step", "make_plan"]
 

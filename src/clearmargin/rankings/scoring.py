@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rule_base.retraining import find_trained_part
-from clearmargin.tables.columns import Column, column_keys, table_array
+from clearmargin.tables.table import Table
 from clearmargin.tables.validation import naming_columns
 
 __all__ = ["default_ranker", "fit_ranker", "rank_scores", "refuse_scores"]
@@ -42,21 +41,16 @@ def default_ranker(X: Any, positive_weight: float) -> Pipeline:
     Pipeline
         Not fitted; its C is 1 / n, which is SVMlight's 1 / mean(x'x) for n standardised columns.
     """
-    keys = column_keys(X)
-    columns: list[tuple[Hashable, Column]]
-    if keys is None:
-        columns = [(j, Column(f"x{j}", values)) for j, values in enumerate(table_array(X).T)]
-    else:
-        columns = [(key, Column(name, X[key])) for name, key in keys.items()]
-    numbers = [key for key, column in columns if column.is_numeric]
-    others = [key for key, column in columns if not column.is_numeric]
+    table = Table.read(X)
+    numbers = [key for name, key in table.keys.items() if table.column(name).is_numeric]
+    others = [key for name, key in table.keys.items() if not table.column(name).is_numeric]
     encode = ColumnTransformer(
         [
             ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
             ("categories", OneHotEncoder(handle_unknown="ignore"), others),
         ]
     )
-    svm = LinearSVC(C=1.0 / max(1, len(columns)), class_weight={0: 1.0, 1: positive_weight})
+    svm = LinearSVC(C=1.0 / max(1, len(table.keys)), class_weight={0: 1.0, 1: positive_weight})
     return make_pipeline(encode, svm)
 
 

@@ -16,7 +16,7 @@ from clearmargin.rule_base.leverage_search import (
     search_above,
     search_best,
 )
-from clearmargin.tables.columns import column_keys, name_row
+from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import check_whole
 
 if TYPE_CHECKING:
@@ -121,7 +121,6 @@ def search_properties(
 
 
 def _read_items(items: Any) -> tuple[list[str], BoolArray]:
-    keys = column_keys(items)
     array = np.asarray(items)
     if array.ndim != 2:
         raise DataError(
@@ -134,8 +133,9 @@ def _read_items(items: Any) -> tuple[list[str], BoolArray]:
             raise DataError(
                 f"{name_row(int(row), items)}, property {column + 1}: {array[row, column]!r} is neither true nor false"
             )
-    names = [f"p{j}" for j in range(array.shape[1])] if keys is None else list(keys)
-    return names, array.astype(np.bool_)
+    table = Table.read(items)
+    names = table.names if table.is_frame else [f"p{j}" for j in range(array.shape[1])]
+    return list(names), array.astype(np.bool_)
 
 
 def _read_rows(rows: Any, count: int, name: str) -> BoolArray:

@@ -12,7 +12,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.report.words import condition_texts, finite, single_condition
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.tables.columns import column_keys
+from clearmargin.tables.table import Table
 
 __all__ = ["advice_facts"]
 
@@ -130,9 +130,9 @@ def _limits(space: FeatureSpace, j: int, X: Any, *boxes: Box) -> list[float | No
     known = [space.lower[j], space.upper[j]]
     for box in boxes:
         known += [box.interval(j).low, box.interval(j).high]
-    keys = column_keys(X)
-    if keys is not None and space.names[j] in keys:
-        known += np.asarray(X[space.names[j]], dtype=float).tolist()
+    table = None if X is None else Table.read(X)
+    if table is not None and table.is_frame and space.names[j] in table.keys:
+        known += table.column(space.names[j]).numbers().tolist()
     values = np.array(known, dtype=float)
     values = values[np.isfinite(values)]
     return [float(values.min()), float(values.max())] if values.size else [None, None]

@@ -21,8 +21,8 @@ from clearmargin.report.subject import Subject, labels_array, read_contrast, rea
 from clearmargin.report.uncovered_facts import uncovered_facts
 from clearmargin.report.validation import Refit, validate
 from clearmargin.rules.rule import as_label
-from clearmargin.tables.columns import column_keys, table_array
 from clearmargin.tables.splitting import Splitting
+from clearmargin.tables.table import Table
 
 __all__ = ["report"]
 
@@ -134,8 +134,7 @@ def report(
 
 
 def _shape(X: Any) -> tuple[int, int]:
-    keys = column_keys(X)
-    rows, features = (len(X), len(keys)) if keys is not None else table_array(X).shape
+    rows, features = Table.read(X).shape
     if not rows:
         raise InvalidValueError("X has no rows; a report needs cases to count on")
     return rows, features

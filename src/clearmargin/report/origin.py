@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -15,7 +16,8 @@ from clearmargin.exceptions import DataError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.report.call import python_call
 from clearmargin.rules import RuleSet
-from clearmargin.tables.columns import Column, category_name, column_keys, table_array
+from clearmargin.rules.space import category_name
+from clearmargin.tables.table import Column, Table, is_missing_value
 
 __all__ = ["fingerprint", "fingerprint_column", "origin_facts", "parameters"]
 
@@ -52,14 +54,13 @@ def fingerprint(X: Any) -> str:
     >>> fingerprint([[1, 2], [3, 4]])[:8] == fingerprint([[1, 2], [3, 5]])[:8]
     False
     """
-    keys = column_keys(X)
-    if keys is None:
-        columns = [(f"x{j}", values) for j, values in enumerate(table_array(X).T)]
-    else:
-        columns = [(name, X[key]) for name, key in keys.items()]
+    table = Table.read(X)
     digest = hashlib.sha256()
-    for name, values in columns:
-        digest.update(_canonical(name, values))
+    for name in table.names:
+        try:
+            digest.update(_canonical(name, table.column(name)))
+        except DataError:  # dates and the like, in a column that the model does not look at
+            digest.update(_canonical_texts(name, map(str, table.values(name).tolist())))
     return digest.hexdigest()
 
 
@@ -71,28 +72,33 @@ def fingerprint_column(name: str, values: Any) -> str:
     >>> fingerprint_column("y", ["a", "b"]) == fingerprint_column("y", np.array(["a", "b"]))
     True
     """
-    return hashlib.sha256(_canonical(name, values)).hexdigest()
-
-
-def _canonical(name: str, values: Any) -> bytes:
-    title = name.encode("utf-8", "surrogatepass")
     try:
-        column = Column(name, values)
-        numbers = column.numbers() if column.is_numeric else None
-        texts: list[Any] = [] if column.is_numeric else column.values.tolist()
-    except DataError:  # dates and the like, in a column that the model does not look at
-        numbers, texts = None, [str(value) for value in np.asarray(values).tolist()]
-    rows = len(texts) if numbers is None else len(numbers)
-    head = (b"t" if numbers is None else b"n") + _eight(len(title)) + title + _eight(rows)
-    if numbers is None:
-        return head + b"".join(map(_text, texts))
+        canonical = _canonical(name, Column(name, values))
+    except DataError:
+        canonical = _canonical_texts(name, map(str, np.asarray(values).tolist()))
+    return hashlib.sha256(canonical).hexdigest()
+
+
+def _canonical(name: str, column: Column) -> bytes:
+    if not column.is_numeric:
+        return _canonical_texts(name, column.values.tolist())
+    numbers = column.numbers()
     canonical = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
-    return head + canonical.astype("<f8").tobytes()
+    return _head("n", name, len(numbers)) + canonical.astype("<f8").tobytes()
+
+
+def _canonical_texts(name: str, texts: Iterable[Any]) -> bytes:
+    values = [_text(value) for value in texts]
+    return _head("t", name, len(values)) + b"".join(values)
+
+
+def _head(kind: str, name: str, rows: int) -> bytes:
+    title = name.encode("utf-8", "surrogatepass")
+    return kind.encode() + _eight(len(title)) + title + _eight(rows)
 
 
 def _text(value: Any) -> bytes:
-    missing = value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124
-    if missing:
+    if is_missing_value(value):
         return b"\xff" * 8
     text = category_name(value).encode("utf-8", "surrogatepass")
     return _eight(len(text)) + text

@@ -19,15 +19,14 @@ from clearmargin.models.fitted import is_fitted
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.cases import check_table
 from clearmargin.rule_base.rulemaking import RuleBoxes, make_rules
-from clearmargin.rule_base.table import TableMaker, plain_encoding
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray, is_point
-from clearmargin.tables.columns import name_row
-from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.encoding import Decoding, Encoding, column_encoding
+from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import check_choice, check_whole, naming_columns
 
 __all__ = ["KernelRules"]
@@ -89,7 +88,7 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         return make_pipeline(StandardScaler(), SVC())
 
     def _read_encoding(self, X: Any) -> Encoding:
-        return plain_encoding(X)
+        return column_encoding(Table.read(X).space())
 
     def _check_parameters(self) -> None:
         check_choice("by", self.by, ("model", "labels"))
@@ -120,7 +119,7 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         return ExtractionTask(
             self.estimator_,
             encoding,
-            TableMaker.of(X, encoding),
+            Decoding.of(X, encoding),
             tuple(as_label(label) for label in self.classes_.tolist()),
             points,
             said if self.by == "model" else true,

@@ -11,12 +11,11 @@ from sklearn.exceptions import NotFittedError
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.kernel_machine import innermost, read_machine
-from clearmargin.rule_base.table import TableMaker
 from clearmargin.rule_base.training import class_codes
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.encoding import Decoding, Encoding
 
 __all__ = ["ExtractionTask", "FoundBoxes", "SupportVectors", "read_support"]
 
@@ -47,7 +46,7 @@ class ExtractionTask:
         The model.
     encoding : Encoding
         The table as columns of numbers.
-    table : TableMaker
+    table : Decoding
         The way back.
     classes : tuple of labels
         The classes.
@@ -63,7 +62,7 @@ class ExtractionTask:
 
     model: Any
     encoding: Encoding
-    table: TableMaker
+    table: Decoding
     classes: tuple[Label, ...]
     points: FloatArray
     codes: IntArray
@@ -166,5 +165,5 @@ def read_support(task: ExtractionTask, X: Any, *, trained_here: bool) -> Support
     middle = np.median(kernel_machine.encoding.encode(X), axis=0)
     vectors = kernel_machine.support_points(middle)
     # The machine's own encoding may order categories otherwise than the table's.
-    user = TableMaker.of(X, kernel_machine.encoding).make(vectors)
+    user = Decoding.of(X, kernel_machine.encoding).make(vectors)
     return SupportVectors(task.encoding.encode(user), kernel_machine.support_codes)

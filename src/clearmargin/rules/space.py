@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,8 @@ from clearmargin.rules.value import (
     holds_numbers,
     number,
 )
-from clearmargin.tables.columns import Column, category_name, column_keys, table_array
 
-__all__ = ["FeatureSpace", "nearest_name", "seen_ranges"]
+__all__ = ["FeatureSpace", "category_name", "nearest_name", "seen_ranges"]
 
 Categories = tuple[str, ...] | None
 PerFeature = Mapping[str, Any] | Sequence[Any] | None
@@ -130,16 +129,9 @@ class FeatureSpace(Value):
         >>> FeatureSpace.from_data([[1, 0.5], [3, 2.5]])
         FeatureSpace(x0: integer in [1, 3], x1: in [0.5, 2.5])
         """
-        columns = list(_columns(X))
-        n = len(columns)
-        low, high = np.full(n, -np.inf), np.full(n, np.inf)
-        integer = np.zeros(n, dtype=np.bool_)
-        categories = [None if column.is_numeric else column.categories for column in columns]
-        numeric = [j for j, kinds in enumerate(categories) if kinds is None]
-        low[numeric], high[numeric], integer[numeric] = seen_ranges(
-            [columns[j].numbers() for j in numeric]
-        )
-        return cls([column.name for column in columns], low, high, integer, categories, units)
+        from clearmargin.tables.table import Table
+
+        return Table.read(X).space(units)
 
     @property
     def n_features(self) -> int:
@@ -175,29 +167,20 @@ class FeatureSpace(Value):
         return self.filled(self._read(X))
 
     def _read(self, X: Any) -> FloatArray:
-        keys = column_keys(X)
-        if keys is not None:
-            columns = [Column(name, X[self._find(name, keys)]) for name in self.names]
-            if not columns:
-                return np.empty((len(X), 0))
-        else:
-            array = table_array(X)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim == 2:
+            return as_points(X, self.n_features)
+        from clearmargin.tables.table import Table
+
+        table = Table.read(X)
+        array = table.array
+        if array is not None:
             # Objects are looked at one by one: pandas.NA is a missing value, and numpy does not know it.
             is_plain = array.dtype != object and holds_numbers(array)
             if is_plain or array.shape[1] != self.n_features:
                 return as_points(array, self.n_features)
             if holds_numbers(array):  # also codes of categories
-                return np.stack(
-                    [Column(f"x{j}", v).numbers() for j, v in enumerate(array.T)], axis=1
-                )
-            columns = [Column(*pair) for pair in zip(self.names, array.T, strict=True)]
-        return np.stack(
-            [
-                column.numbers() if kinds is None else column.codes(kinds)
-                for column, kinds in zip(columns, self.categories, strict=True)
-            ],
-            axis=1,
-        )
+                return np.stack([column.numbers() for column in table.columns], axis=1)
+        return table.points(self)
 
     def filled(self, table: FloatArray) -> FloatArray:
         """Put the value that a missing one counts as in its place, in a table of numbers and codes.
@@ -259,11 +242,6 @@ class FeatureSpace(Value):
                 low[j], high[j] = min(low[j], value), max(high[j], value)
                 whole[j] &= value.is_integer()
         return FeatureSpace(self.names, low, high, whole, self.categories, self.units, fill)
-
-    def _find(self, name: str, keys: Mapping[str, Hashable]) -> Hashable:
-        if name not in keys:
-            raise DataError(f"the table has no column {name!r}{nearest_name(name, keys)}")
-        return keys[name]
 
     def __repr__(self) -> str:
         shown = [self._describe(j) for j in range(min(len(self), 8))]
@@ -329,6 +307,19 @@ def _is_whole(values: FloatArray) -> bool:
     first = values[:256]
     whole = (first == np.floor(first)).all() and (values == np.floor(values)).all()
     return bool(whole and len(values))
+
+
+def category_name(value: object) -> str:
+    """The text that stands for a category; 3 and 3.0 are the same one.
+
+    Examples
+    --------
+    >>> category_name(3.0), category_name("ex")
+    ('3', 'ex')
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
@@ -408,10 +399,3 @@ def _spread(given: PerFeature, names: tuple[str, ...], what: str) -> list[Any]:
     if len(given) != len(names):
         raise InvalidValueError(f"{what} has {len(given)} entries for {len(names)} features")
     return list(given)
-
-
-def _columns(X: Any) -> Iterator[Column]:
-    keys = column_keys(X)
-    if keys is not None:
-        return (Column(name, X[key]) for name, key in keys.items())
-    return (Column(f"x{j}", values) for j, values in enumerate(table_array(X).T))

@@ -23,8 +23,7 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 from clearmargin.scorecards.stump_selection import select_stumps
 from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
-from clearmargin.tables.columns import column_keys, name_row, table_array
-from clearmargin.tables.model_table import read_columns
+from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import TwoClasses, check_whole
 
 __all__ = ["ScoreRules"]
@@ -289,12 +288,10 @@ def _as_table(
     X: Any, space: FeatureSpace, rows: FloatArray, start: IntArray, is_number: BoolArray
 ) -> Any:
     """A table like X of given numbers; categories are those of the rows of X that each row started from."""
-    columns = [
-        rows[:, j] if is_number[j] else column.values[start]
-        for j, column in enumerate(read_columns(X, space.names))
-    ]
-    keys = column_keys(X)
-    if keys is None:
-        array = table_array(X)
-        return rows if is_number.all() else np.stack(columns, axis=1).astype(array.dtype)
-    return type(X)({keys[name]: own for name, own in zip(space.names, columns, strict=True)})
+    table = Table.read(X)
+    return table.make_like(
+        [
+            rows[:, j] if is_number[j] else column.values[start]
+            for j, column in enumerate(table.columns_of(space.names))
+        ]
+    )

@@ -14,7 +14,7 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import Box, FeatureSpace, Interval, Rule
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray, Value, float_array, number
-from clearmargin.tables.columns import case_table
+from clearmargin.tables.table import case_table
 
 if TYPE_CHECKING:
     import pandas as pd

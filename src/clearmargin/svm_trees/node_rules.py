@@ -26,14 +26,13 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_selection import prune_subsets
 from clearmargin.rule_base.rulemaking import make_rules
-from clearmargin.rule_base.table import TableMaker
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
 from clearmargin.svm_trees.node_boxes import node_boxes
 from clearmargin.svm_trees.simplified_boxes import SourcedBoxes, simplified_boxes
-from clearmargin.tables.encoding import Encoding, Source
+from clearmargin.tables.encoding import Decoding, column_encoding
 from clearmargin.tables.validation import check_choice, check_whole
 
 if TYPE_CHECKING:
@@ -230,12 +229,12 @@ def _task(model: SVMTreeClassifier, by: str) -> ExtractionTask:
     """The training points of a tree, as extractors of rules take them."""
     points, true, _ = model._training
     space = model.space_
-    encoding = Encoding(space, tuple(Source(j, None) for j in range(len(space))), space)
+    encoding = column_encoding(space)
     said = model.tree_.decide(points)
     return ExtractionTask(
         model,
         encoding,
-        TableMaker.of(points, encoding),
+        Decoding.of(points, encoding),
         model.tree_.classes,
         points,
         said if by == "tree" else true,

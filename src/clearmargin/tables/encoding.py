@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules import Domain, FeatureSpace, OneHot
-from clearmargin.rules.space import seen_ranges
+from clearmargin.rules.space import category_name
 from clearmargin.rules.value import BoolArray, FloatArray, Value
-from clearmargin.tables.columns import Column, category_name
-from clearmargin.tables.model_table import read_columns
+from clearmargin.tables.table import Column, Table, column_ranges
 
 if TYPE_CHECKING:
     from clearmargin.models.flow import Sources
 
-__all__ = ["Encoding", "Source", "build_encoding"]
+__all__ = ["Decoding", "Encoding", "Source", "build_encoding", "column_encoding"]
 
 
 class Source(NamedTuple):
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 class Encoding(Value):
     """How a table is read as columns of numbers.
 
-    A feature that is a number is one column, unscaled; a feature that names things is one 0/1 column for each of its
+    A feature that is a number is one column, unscaled; a categorical feature is one 0/1 column for each of its
     categories. Features that the model drops and that are no numbers have no column.
 
     Parameters
@@ -87,13 +87,7 @@ class Encoding(Value):
         """
         if not any(self.space.categories):
             return self.space.read(X)
-        table = [
-            column.numbers() if kinds is None else column.codes(kinds)
-            for column, kinds in zip(
-                read_columns(X, self.space.names), self.space.categories, strict=True
-            )
-        ]
-        return self.space.filled(np.stack(table, axis=1))
+        return self.space.filled(Table.read(X).points(self.space))
 
     def is_missing(self, X: Any) -> BoolArray:
         """Tell for each value of the user's table whether it is missing, before anything is put in its place.
@@ -124,7 +118,10 @@ class Encoding(Value):
         ndarray of shape (m, n_encoded)
             NaN where a value is missing that the model does not impute; all zeros for a category that it does not know.
         """
-        table = self.read(X)
+        return self.spread(self.read(X))
+
+    def spread(self, table: FloatArray) -> FloatArray:
+        """Spread numbers and codes of categories, as `read` gives them, over the encoded columns."""
         if all(source == (k, None) for k, source in enumerate(self.sources)):
             return table[:, : len(self.sources)]
         encoded = np.empty((len(table), len(self.sources)))
@@ -165,9 +162,9 @@ class Encoding(Value):
                 members.setdefault(feature, []).append(k)
         groups = []
         for feature, places in members.items():
-            kinds = self.space.categories[feature] or ()
+            categories = self.space.categories[feature] or ()
             codes = [self.sources[k].code or 0 for k in places]
-            groups.append(OneHot(self.space.names[feature], places, [kinds[c] for c in codes]))
+            groups.append(OneHot(self.space.names[feature], places, [categories[c] for c in codes]))
         features = [source.feature for source in self.sources]
         ends = np.zeros((2, len(self.space)), dtype=np.bool_) if declared is None else declared
         return Domain(columns or self.columns, ends[0, features], ends[1, features], groups)
@@ -195,58 +192,153 @@ def build_encoding(
         For each encoded column its position among the sources.
     """
     space = _user_space(sources, columns, counted)
-    kept, origins, names = [], [], []
-    for j, name in enumerate(space.names):
-        kinds = sources.categories(j)
-        if kinds:
-            kept += [sources.indicator(j, kind) for kind in kinds]
-            origins += [Source(j, code) for code in range(len(kinds))]
-            names += [f"{name}={kind}" for kind in kinds]
-        elif space.categories[j] is None:
+    kept, origins = [], []
+    for j, known in enumerate(space.categories):
+        categories = sources.categories(j)
+        if categories:
+            kept += [sources.indicator(j, category) for category in categories]
+            origins += [Source(j, code) for code in range(len(categories))]
+        elif known is None:
             kept.append(j)
             origins.append(Source(j, None))
-            names.append(name)
-    feature = [origin.feature for origin in origins]
-    is_indicator = np.array([origin.code is not None for origin in origins], dtype=np.bool_)
-    encoded = FeatureSpace(
-        names,
-        np.where(is_indicator, 0.0, space.lower[feature]),
-        np.where(is_indicator, 1.0, space.upper[feature]),
-        is_indicator | space.integer[feature],
-    )
     asked = tuple(j for j in range(len(space)) if sources.has_encoded_missing(j))
-    return Encoding(encoded, tuple(origins), space, asked=asked), kept
+    return Encoding(_encoded_columns(space, origins), tuple(origins), space, asked=asked), kept
 
 
 def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray) -> FeatureSpace:
     categories: list[Sequence[str] | None] = []
     for j, column in enumerate(columns):
-        kinds = sources.categories(j)
-        if kinds and counted[j]:
+        encoded = sources.categories(j)
+        if encoded and counted[j]:
             raise InvalidValueError(
                 f"the model takes column {column.name!r} both as a number and as a category; "
                 "rules can speak of one of them only"
             )
         # A column of categories that are numbers may still be used as numbers.
-        is_number = not kinds and (column.is_numeric or counted[j])
-        categories.append(None if is_number else kinds or column.categories)
-    low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
-    integer = np.zeros(len(columns), dtype=np.bool_)
-    numeric = [j for j in range(len(columns)) if categories[j] is None]
-    low[numeric], high[numeric], integer[numeric] = seen_ranges(
-        [columns[j].numbers() for j in numeric]
-    )
+        is_number = not encoded and (column.is_numeric or counted[j])
+        categories.append(None if is_number else encoded or column.categories)
+    low, high, integer = column_ranges(columns, categories)
     names = [column.name for column in columns]
-    fill = [_usable_fill(sources.fill(j), kinds) for j, kinds in enumerate(categories)]
+    fill = [_usable_fill(sources.fill(j), known) for j, known in enumerate(categories)]
     return FeatureSpace(names, low, high, integer, categories).with_fill(fill)
 
 
-def _usable_fill(value: float | str | None, kinds: Sequence[str] | None) -> float | str | None:
+def _usable_fill(value: float | str | None, categories: Sequence[str] | None) -> float | str | None:
     """What a missing value counts as, if it is a number or a category that the model knows."""
     if value is None:
         return None
-    if kinds is not None:
+    if categories is not None:
         name = category_name(value)
-        return name if name in kinds else None
+        return name if name in categories else None
     number = float(value)
     return number if np.isfinite(number) else None
+
+
+def column_encoding(space: FeatureSpace) -> Encoding:
+    """Make every feature that is a number a column, and every category of the others a 0/1 column.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        The user's features.
+
+    Returns
+    -------
+    Encoding
+        The encoding.
+
+    Examples
+    --------
+    >>> space = FeatureSpace(["age", "smoker"], categories={"smoker": ["no", "yes"]})
+    >>> column_encoding(space).columns.names
+    ('age', 'smoker=no', 'smoker=yes')
+    """
+    sources = [
+        Source(j, code)
+        for j, categories in enumerate(space.categories)
+        for code in ([None] if categories is None else range(len(categories)))
+    ]
+    return Encoding(_encoded_columns(space, sources), tuple(sources), space)
+
+
+def _encoded_columns(space: FeatureSpace, sources: Sequence[Source]) -> FeatureSpace:
+    """The encoded columns as features: numbers with their ranges, 0/1 columns called feature=category."""
+    feature = [source.feature for source in sources]
+    is_indicator = np.array([source.code is not None for source in sources], dtype=np.bool_)
+    return FeatureSpace(
+        [_column_name(space, source) for source in sources],
+        np.where(is_indicator, 0.0, space.lower[feature]),
+        np.where(is_indicator, 1.0, space.upper[feature]),
+        is_indicator | space.integer[feature],
+    )
+
+
+def _column_name(space: FeatureSpace, source: Source) -> str:
+    name, categories = space.names[source.feature], space.categories[source.feature]
+    return name if source.code is None else f"{name}={(categories or ())[source.code]}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoding:
+    """The way back from encoded rows to tables of the kind that a model was fitted to, with its values.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The way there.
+    table : Table
+        A table of that kind, without rows.
+    spellings : dict from int to ndarray
+        For each categorical feature its categories, as the table writes them.
+
+    Examples
+    --------
+    >>> X = Table.read([[1, "a"], [2, "b"]])
+    >>> encoding = column_encoding(X.space())
+    >>> Decoding.of(X, encoding).make(encoding.encode(X))
+    array([[1.0, 'a'],
+           [2.0, 'b']], dtype=object)
+    """
+
+    encoding: Encoding
+    table: Table
+    spellings: dict[int, NDArray[Any]]
+
+    @classmethod
+    def of(cls, X: Any, encoding: Encoding) -> Decoding:
+        """Remember what a table looks like."""
+        table, space = Table.read(X), encoding.space
+        columns = table.columns_of(space.names)
+        spellings = {
+            j: np.array([column.written.get(each, each) for each in categories], dtype=object)
+            for j, (column, categories) in enumerate(zip(columns, space.categories, strict=True))
+            if categories is not None
+        }
+        like = table.select(space.names) if table.is_frame else table
+        return cls(encoding, like.take(np.arange(0)), spellings)
+
+    def make(self, points: FloatArray) -> Any:
+        """Give the table of some encoded rows; a feature has the category whose column is largest.
+
+        Parameters
+        ----------
+        points : ndarray of shape (m, n_encoded)
+            Encoded rows.
+
+        Returns
+        -------
+        data frame or ndarray of shape (m, n)
+            As the model takes it.
+        """
+        places: dict[int, list[int]] = {}
+        for k, source in enumerate(self.encoding.sources):
+            places.setdefault(source.feature, []).append(k)
+        columns: list[NDArray[Any]] = []
+        for j in range(len(self.encoding.space)):
+            if j not in self.spellings:
+                columns.append(points[:, places[j][0]])
+            elif j in places:
+                columns.append(self.spellings[j][np.argmax(points[:, places[j]], axis=1)])
+            else:  # a feature that the model drops: any value will do
+                columns.append(np.full(len(points), self.spellings[j][0], dtype=object))
+        return self.table.make_like(columns)

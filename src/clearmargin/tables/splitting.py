@@ -8,7 +8,6 @@ remembers is right on them.
 from __future__ import annotations
 
 import datetime as dt
-import numbers
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
-from clearmargin.tables.columns import column_keys, table_array
+from clearmargin.tables.table import Table, is_missing_value
 
 __all__ = ["HALVES", "Folds", "Splitting", "count_duplicates"]
 
@@ -342,12 +341,8 @@ def _row_codes(X: Any) -> IntArray:
         return _factorise(
             [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in spans]
         )
-    keys = column_keys(X)
-    if keys is None:
-        table = table_array(X)
-        columns = [table[:, j] for j in range(table.shape[1])]
-    else:
-        columns = [np.asarray(X[key]) for key in keys.values()]
+    table = Table.read(X)
+    columns = [table.values(name) for name in table.names]
     # Rows as strings of bytes: sorted once, however many columns there are.
     codes = np.ascontiguousarray(
         np.stack([_codes(column) for column in columns], axis=1), dtype=np.int64
@@ -370,16 +365,9 @@ def _factorise(values: list[Any]) -> IntArray:
 
 
 def _as_key(value: Any) -> Hashable:
-    if _is_missing(value):
+    if is_missing_value(value):
         return None
     return value if type(value) in _HASHED else repr(value)
-
-
-def _is_missing(value: Any) -> bool:
-    # NaN and NaT are the values that differ from themselves; pandas.NA answers neither yes nor no.
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return isinstance(value, numbers.Real | dt.date) and bool(value != value)  # noqa: PLR0124
 
 
 def _check_cv(cv: Any) -> None:
@@ -407,7 +395,7 @@ def _column(name: str, given: Any, rows: int) -> NDArray[Any]:
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
     else:
-        missing = np.array([_is_missing(value) for value in values.tolist()], dtype=np.bool_)
+        missing = np.array([is_missing_value(value) for value in values.tolist()], dtype=np.bool_)
     if missing.any():
         raise DataError(
             f"{name} is missing in {int(missing.sum())} of {rows} rows, the first of them row "

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.rules.space import nearest_name
-from clearmargin.tables.columns import column_keys, name_row, number_table
+from clearmargin.tables.table import Table, as_given, name_row, number_table
 
 __all__ = [
     "TwoClasses",
@@ -103,8 +103,8 @@ def read_training(
     if table is X:
         points, labels = validate_data(estimator, X, y, **_options(accept_sparse))
     else:  # scikit-learn takes the names from X, and the numbers from what was read
-        validate_data(estimator, X, skip_check_array=True)
-        points, labels = check_X_y(table, y, **_options(accept_sparse))
+        validate_data(estimator, as_given(X), skip_check_array=True)
+        points, labels = check_X_y(table, y, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
     return points, TwoClasses(labels, several)
 
@@ -115,8 +115,8 @@ def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
     if table is X:
         points = validate_data(estimator, X, reset=False, **_options(accept_sparse))
     else:
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        points = check_array(table, **_options(accept_sparse))
+        validate_data(estimator, as_given(X), reset=False, skip_check_array=True)
+        points = check_array(table, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
     return points
 
@@ -207,8 +207,10 @@ def _check_finite(points: Any, estimator: Any, X: Any) -> None:
         row, column = (int(i) for i in np.unravel_index(wrong[0], points.shape))
     value = values.ravel()[wrong[0]]
     kind = "NaN" if np.isnan(value) else "an infinity (inf)"
-    names = getattr(estimator, "feature_names_in_", list(column_keys(X) or ()))
-    place = repr(str(names[column])) if len(names) else f"'x{column}'"
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(points.shape[1])] if is_sparse else Table.read(X).names
+    place = repr(str(names[column]))
     advice = "fill or drop missing values first" if np.isnan(value) else "replace it by a number"
     more = f"; {len(wrong)} such values in all" if len(wrong) > 1 else ""
     raise DataError(f"X contains {kind} in {name_row(row, X)}, column {place}{more}; {advice}")

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from clearmargin.exceptions import DataError
-from clearmargin.tables.columns import Column, category_name, column_keys, table_array
+from clearmargin.rules.space import category_name
+from clearmargin.tables.table import Column, Table
 
 NAN = np.nan
 NUMBERS = {
@@ -188,17 +189,18 @@ def test_categories_have_names():
 
 
 def test_keys_of_columns_are_found_by_their_text():
-    assert column_keys(pd.DataFrame([[1, 2]], columns=[0, "b"])) == {"0": 0, "b": "b"}
-    assert column_keys(pl.DataFrame({"a": [1]})) == {"a": "a"}
-    assert column_keys(np.zeros((1, 1))) is None
+    assert Table.read(pd.DataFrame([[1, 2]], columns=[0, "b"])).keys == {"0": 0, "b": "b"}
+    assert Table.read(pl.DataFrame({"a": [1]})).keys == {"a": "a"}
+    assert Table.read(np.zeros((1, 2))).keys == {"x0": 0, "x1": 1}
 
 
 @pytest.mark.parametrize("names", [["a", "a"], [1, "1"]])
 def test_two_columns_of_one_name_are_refused(names):
     with pytest.raises(DataError, match=r"two columns of the table are called '.'; rename one"):
-        column_keys(pd.DataFrame([[1, 2]], columns=names))
+        Table.read(pd.DataFrame([[1, 2]], columns=names))
 
 
 def test_numbers_beside_texts_stay_numbers():
-    assert table_array([[1, "a"], [2, "b"]]).tolist() == [[1, "a"], [2, "b"]]
-    assert table_array([[1, 2]]).dtype == np.int64
+    table = Table.read([[1, "a"], [2, "b"]])
+    assert [column.values.tolist() for column in table.columns] == [[1, 2], ["a", "b"]]
+    assert Table.read([[1, 2]]).column("x0").values.dtype == np.int64

@@ -1,0 +1,874 @@
+"""The user's table, read once: its columns as numbers or categories, its missing values, its rows by name.
+
+`Table.read` takes what people hold in memory (a data frame of pandas, polars or pyarrow, an array, a list of rows, a
+dict of columns) and keeps it beside what was read: a model gets the table as it was given, everybody else asks the
+`Table`. A column is looked at when it is first asked for, and never again. Missing values (None, NaN, NaT, pandas.NA,
+nulls) are NaN in numbers and in codes of categories alike; a category that is not known has the code -1.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.exceptions import DataError, DataTypeError
+from clearmargin.rules.space import (
+    FeatureSpace,
+    PerFeature,
+    category_name,
+    nearest_name,
+    seen_ranges,
+)
+from clearmargin.rules.value import FloatArray, IntArray
+
+__all__ = [
+    "Column",
+    "ModelTable",
+    "Table",
+    "as_given",
+    "case_table",
+    "column_ranges",
+    "is_frame",
+    "is_missing_value",
+    "name_row",
+    "number_table",
+]
+
+# numpy's letters for truth values, whole numbers and floats.
+_NUMBERS = "biuf"
+# Floats of less than 64 bits, in the words of numpy, pandas, polars and pyarrow.
+_SINGLE = frozenset({"float32", "float16", "float", "halffloat"})
+# A Decimal is no numbers.Real, but float() reads it.
+_PLAIN = (str, bytes, numbers.Real, np.bool_, Decimal)
+
+
+class _Factors(NamedTuple):
+    """The different values of a column, and for each row the position of its value, -1 where it is missing."""
+
+    distinct: list[Any]
+    codes: IntArray
+
+
+class Column:
+    """One column of a table: its name, its values, and the categories it declares, if any.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called, for messages.
+    source : series or array-like of shape (m,)
+        The values. Dates and things that are neither numbers nor texts are refused.
+
+    Examples
+    --------
+    >>> column = Column("smoker", ["no", None, "yes", "no"])
+    >>> column.is_numeric, column.categories
+    (False, ('no', 'yes'))
+    >>> column.codes(("no", "yes"))
+    array([ 0., nan,  1.,  0.])
+    """
+
+    def __init__(self, name: str, source: Any):
+        self.name = name
+        self.declared = _declared_categories(source)
+        self._source = source
+        self._labels = _row_labels(source)
+        if _is_arrow_text(source):
+            self._factors, self._kind = _arrow_factors(source), "O"
+            return
+        self._kind = self.values.dtype.kind
+        if self._kind in "Mm":
+            raise self._dates(str(self.values.dtype))
+        if self._kind not in "biufUSO":
+            raise DataError(f"column {name!r} holds {self.values.dtype} values, no numbers")
+        if self._kind == "O":
+            self._check_distinct()
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The values as they are stored."""
+        if "_factors" in self.__dict__:  # texts of pyarrow, and parts of a column
+            distinct, codes = self._factors
+            return np.array([*distinct, None], dtype=object)[codes]
+        # pandas turns whole numbers that are categories into floats where one is missing.
+        as_objects = self.declared is not None and hasattr(self._source, "astype")
+        return np.asarray(self._source.astype(object) if as_objects else self._source)
+
+    def __len__(self) -> int:
+        return len(self._factors.codes) if "_factors" in self.__dict__ else len(self.values)
+
+    def _check_distinct(self) -> None:
+        for value, row in self._first_rows.items():
+            if isinstance(value, dt.date | dt.timedelta):
+                raise self._dates(f"{self._row(row)}: {value}")
+            if not isinstance(value, _PLAIN):
+                raise self._neither(row, value)
+
+    def _dates(self, what: str) -> DataError:
+        return DataError(
+            f"column {self.name!r} holds dates or times ({what}); turn them into numbers first, "
+            "for example into days since a start, or leave the column out"
+        )
+
+    def _neither(self, row: int, value: object) -> DataTypeError:
+        return DataTypeError(
+            f"column {self.name!r}, {self._row(row)}: {value!r} is neither a number nor a text, and this argument must "
+            "be a table of strings or numbers"
+        )
+
+    def _row(self, row: int) -> str:
+        return _named_row(row, self._labels)
+
+    @cached_property
+    def _factors(self) -> _Factors:
+        if self.values.dtype != object:
+            distinct, codes = np.unique(self.values, return_inverse=True)
+            if distinct.dtype.kind == "f":
+                codes = np.where(np.isnan(self.values), -1, codes.ravel())
+            return _Factors(distinct.tolist(), codes.ravel())
+        place: dict[Hashable, int] = {}
+        codes = np.empty(len(self.values), dtype=np.intp)
+        for row, value in enumerate(self.values.tolist()):
+            try:
+                codes[row] = place.setdefault(value, len(place))
+            except TypeError:  # lists and arrays cannot be told apart by a dictionary
+                raise self._neither(row, value) from None
+        distinct_values = list(place)
+        missing = np.array([is_missing_value(value) for value in distinct_values], dtype=np.bool_)
+        if missing.any():
+            codes[missing[codes]] = -1
+        return _Factors(distinct_values, codes)
+
+    @cached_property
+    def _first_rows(self) -> dict[Hashable, int]:
+        """The different values that are not missing, each with the row where it comes first."""
+        distinct, codes = self._factors
+        first = np.full(len(distinct) + 1, -1, dtype=np.intp)
+        # Of several assignments to one place the last one counts: that of the first row.
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        met = np.flatnonzero(first[:-1] >= 0)
+        return {distinct[k]: int(first[k]) for k in met[np.argsort(first[met])].tolist()}
+
+    @cached_property
+    def _first_text(self) -> int | None:
+        """The first row that holds a text."""
+        if self._kind in "US":
+            return 0 if len(self) else None
+        if self._kind != "O":
+            return None
+        rows = (row for value, row in self._first_rows.items() if isinstance(value, str | bytes))
+        return min(rows, default=None)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column holds numbers; a column of texts is categorical, even if they read "3"."""
+        return self.declared is None and self._first_text is None
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories in the order in which they are declared, else those that occur, in alphabetical order."""
+        if self.declared is not None:
+            return self.declared
+        return tuple(sorted({category_name(value) for value in self._first_rows}))
+
+    def numbers(self) -> FloatArray:
+        """The values as floats, NaN where missing, not copied if they are; a text is an error that says where it is."""
+        if self._first_text is not None:
+            row = self._first_text
+            raise DataError(
+                f"column {self.name!r}, {self._row(row)}: {self.values.item(row)!r} is not a number"
+            )
+        if self._kind != "O":
+            return self.values.astype(np.float64, copy=False)
+        return self._looked_up(float)
+
+    def read_as_numbers(self, key: object) -> FloatArray:
+        """The values as floats, for an estimator that knows numbers alone: texts are taken where they are numerals.
+
+        Parameters
+        ----------
+        key : object
+            How the caller's table calls the column, for the message.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            NaN where a value is missing. Categories and texts are an error that says how to encode them.
+        """
+        row = self._first_word
+        if row is None:
+            return self.numbers() if self._first_text is None else self._looked_up(float)
+        what = "texts" if self.declared is None else "categories"
+        raise DataError(
+            f"column {self.name!r} holds {what} ({self._row(row)}: {self.values.item(row)!r}), and this estimator "
+            "takes numbers. Encode them before it in a pipeline, make_pipeline(make_column_transformer("
+            f"(OneHotEncoder(), [{key!r}]), remainder='passthrough'), ...), or leave the column out"
+        )
+
+    @property
+    def _first_word(self) -> int | None:
+        """The first row that holds a text which is no numeral, or a category."""
+        if self.declared is not None:
+            return min(self._first_rows.values(), default=None)
+        if self._first_text is None:
+            return None
+        words = (row for value, row in self._first_rows.items() if not _is_numeral(value))
+        return min(words, default=None)
+
+    def _looked_up(self, number: Any) -> FloatArray:
+        """A number for each row, found once for each different value; NaN where a value is missing."""
+        distinct, codes = self._factors
+        known = self._first_rows
+        found = [number(value) if value in known else np.nan for value in distinct]
+        return np.array([*found, np.nan])[codes]
+
+    def codes(self, categories: tuple[str, ...]) -> FloatArray:
+        """The position of each value among the categories: -1 if it is none of them, NaN where missing."""
+        position = {category: float(code) for code, category in enumerate(categories)}
+        return self._looked_up(lambda value: position.get(category_name(value), -1.0))
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """The categories that occur, each as the column writes it where it comes first."""
+        found: dict[str, Any] = {}
+        for value in self._first_rows:
+            found.setdefault(category_name(value), value)
+        return found
+
+    def take(self, rows: IntArray) -> Column:
+        """Give some of the rows, without looking at the values again."""
+        part = copy(self)
+        for name in ("_first_rows", "_first_text", "values", "_factors"):
+            part.__dict__.pop(name, None)
+        part._labels = None if self._labels is None else self._labels[rows]
+        if self._kind == "O":
+            part._factors = _Factors(self._factors.distinct, self._factors.codes[rows])
+        if self._kind != "O" or "values" in self.__dict__:
+            part.values = self.values[rows]
+        return part
+
+    def renamed(self, name: str) -> Column:
+        """Give the same column under another name."""
+        if name == self.name:
+            return self
+        other = copy(self)
+        other.name = name
+        return other
+
+
+def _declared_categories(source: Any) -> tuple[str, ...] | None:
+    """The categories of a pandas.Categorical or a polars.Enum, in their order."""
+    declared = getattr(getattr(source, "dtype", None), "categories", None)
+    # A polars.Categorical has categories, too, but they stand in no order and cannot be counted.
+    if declared is None or not hasattr(declared, "__len__"):
+        return None
+    return tuple(category_name(category) for category in declared)
+
+
+def _is_arrow_text(source: Any) -> bool:
+    """Whether a column is pyarrow's, of texts or of codes of texts."""
+    if not type(source).__module__.startswith("pyarrow"):
+        return False
+    kind = source.type
+    if str(kind).startswith("dictionary<"):
+        kind = kind.value_type
+    return str(kind) in ("string", "large_string")
+
+
+def _arrow_factors(source: Any) -> _Factors:
+    """The different texts as pyarrow finds them, without a Python object for each row."""
+    import pyarrow as pa
+
+    chunked = source if isinstance(source, pa.ChunkedArray) else pa.chunked_array([source])
+    is_coded = pa.types.is_dictionary(chunked.type)
+    coded = (
+        chunked.unify_dictionaries() if is_coded else chunked.dictionary_encode()
+    ).combine_chunks()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    return _Factors(coded.dictionary.to_pylist(), codes)
+
+
+def _is_numeral(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def is_missing_value(value: object) -> bool:
+    """Tell whether a value stands for a missing one: None, NaN, NaT, pandas.NA.
+
+    Examples
+    --------
+    >>> is_missing_value(None), is_missing_value(float("nan")), is_missing_value("")
+    (True, True, False)
+    """
+    # NaN and NaT are the values that differ from themselves; pandas.NA answers neither yes nor no.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, numbers.Real | dt.date | dt.timedelta) and bool(
+        value != value  # noqa: PLR0124
+    )
+
+
+def _row_labels(source: Any) -> Any:
+    """The labels that the rows of a data frame or series have, None where there are none."""
+    labels = getattr(source, "index", None)
+    return None if callable(labels) else labels  # a list has a method of that name
+
+
+def _named_row(row: int, labels: Any) -> str:
+    if labels is None:
+        return f"row {row + 1}"
+    label = labels[row]
+    if isinstance(label, numbers.Integral) and int(label) == row:
+        return f"row {row + 1}"
+    shown = label.item() if isinstance(label, np.generic) else label
+    return f"row {row + 1} (index {shown!r})"
+
+
+def name_row(row: int, source: Any = None) -> str:
+    """Name a row in a message: counted from 1, with its label where the table has labels of its own.
+
+    Parameters
+    ----------
+    row : int
+        Its position, from 0.
+    source : Table, data frame, series or anything else, optional
+        Where it stands.
+
+    Returns
+    -------
+    str
+        A few words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name_row(1), name_row(1, pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]))
+    ('row 2', "row 2 (index 'bob')")
+    """
+    return _named_row(row, _row_labels(as_given(source)))
+
+
+class Table:
+    """A table of the user's, with its columns as they were read.
+
+    Made by `Table.read`. Columns of an array are called x0, x1, ...
+
+    Examples
+    --------
+    >>> table = Table.read({"age": [40, None, 60], "smoker": ["no", "ex", None]})
+    >>> table.space()
+    FeatureSpace(age: integer in [40, 60], smoker: one of 2 categories)
+    >>> table.points(table.space())
+    array([[40.,  1.],
+           [nan,  0.],
+           [60., nan]])
+    >>> Table.read(table) is table
+    True
+    """
+
+    def __init__(
+        self,
+        given: Any,
+        keys: Mapping[str, Hashable],
+        array: NDArray[Any] | None = None,
+        columns: dict[str, Column] | None = None,
+    ):
+        self._given = given
+        self._rows: IntArray | None = None
+        self.keys = keys
+        self.array = array
+        self._columns: dict[str, Column] = {} if columns is None else columns
+
+    @classmethod
+    def read(cls, X: Any) -> Table:
+        """Read a table.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (m, n), dict of columns, or Table
+            The table; a `Table` is returned as it is. No column is looked at yet.
+
+        Returns
+        -------
+        Table
+            The table.
+        """
+        if isinstance(X, Table):
+            return X
+        if isinstance(X, Mapping):
+            X = _frame_of_columns(X)
+        keys = _column_keys(X)
+        if keys is not None:
+            return cls(X, keys)
+        array = _table_array(X)
+        return cls(X, {f"x{j}": j for j in range(array.shape[1])}, array)
+
+    @cached_property
+    def given(self) -> Any:
+        """The table as it was given, for a model of another library."""
+        return self._given if self._rows is None else _take_rows(self._given, self._rows)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the columns have names of their own."""
+        return self.array is None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.keys)
+
+    def __len__(self) -> int:
+        if self._rows is not None:
+            return len(self._rows)
+        return len(self._given) if self.array is None else len(self.array)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self), len(self.keys)
+
+    def column(self, name: str, called: str | None = None) -> Column:
+        """Give one column, for messages called otherwise; an unknown name is an error that suggests the nearest one."""
+        if name not in self.keys:
+            raise DataError(f"the table has no column {name!r}{nearest_name(name, self.keys)}")
+        if name not in self._columns:
+            self._columns[name] = Column(called or name, self._source(name)).renamed(name)
+        return self._columns[name].renamed(called or name)
+
+    def _source(self, name: str) -> Any:
+        key: Any = self.keys[name]
+        return self.given[key] if self.array is None else self.array[:, key]
+
+    @property
+    def is_single_precision(self) -> bool:
+        """Whether a column is stored in less than double precision, in which pipelines then compute."""
+        if self.array is not None:
+            types: Iterable[Any] = [self.array.dtype]
+        elif hasattr(self._given, "dtypes"):
+            types = self._given.dtypes
+        else:
+            types = self._given.schema.types
+        return any(str(each).lower().removesuffix("[pyarrow]") in _SINGLE for each in types)
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Give the values of one column as they are stored, whatever they are; dates, too."""
+        return (
+            self._columns[name].values if name in self._columns else np.asarray(self._source(name))
+        )
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns, in the order of the table."""
+        return [self.column(name) for name in self.keys]
+
+    def columns_of(self, names: Sequence[str]) -> list[Column]:
+        """Find the columns of some features: by name in a data frame, by position in an array.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The features; for an array, one for each of its columns.
+
+        Returns
+        -------
+        list of Column
+            In the order of `names`, and called so.
+
+        Examples
+        --------
+        >>> table = Table.read([[1, "red"], [2, "blue"]])
+        >>> [column.values.tolist() for column in table.columns_of(["size", "colour"])]
+        [[1, 2], ['red', 'blue']]
+        """
+        if self.is_frame:
+            return [self.column(name) for name in names]
+        _check_width(len(self.keys), len(names))
+        return [self.column(*pair) for pair in zip(self.names, names, strict=True)]
+
+    def take(self, rows: IntArray) -> Table:
+        """Give some of the rows; what was read of them is not read again."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        columns = {name: column.take(rows) for name, column in self._columns.items()}
+        array = None if self.array is None else self.array[rows]
+        part = Table(self._given, self.keys, array, columns)
+        part._rows = rows if self._rows is None else self._rows[rows]
+        return part
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Give some of the columns, in the order of their names here; those of an array are called anew."""
+        keys = {name: self.keys[name] for name in names}
+        if tuple(keys) == self.names:
+            return self
+        if self.array is not None:
+            positions: list[Any] = list(keys.values())
+            return Table.read(self.array[:, positions])
+        chosen = list(keys.values())
+        # polars and pyarrow select columns, pandas indexes them.
+        given = self.given.select(chosen) if hasattr(self.given, "select") else self.given[chosen]
+        return Table(given, keys, None, {n: c for n, c in self._columns.items() if n in keys})
+
+    def space(self, units: PerFeature = None) -> FeatureSpace:
+        """Guess the features: range and whole numbers as they are seen, categories.
+
+        Parameters
+        ----------
+        units : mapping or sequence, optional
+            Units of the features, which no table knows.
+
+        Returns
+        -------
+        FeatureSpace
+            See `FeatureSpace.from_data`.
+        """
+        columns = self.columns
+        categories = [None if column.is_numeric else column.categories for column in columns]
+        low, high, integer = column_ranges(columns, categories)
+        return FeatureSpace(self.names, low, high, integer, categories, units)
+
+    def points(self, space: FeatureSpace) -> FloatArray:
+        """Give numbers and codes of categories, one column for each feature of a space.
+
+        Parameters
+        ----------
+        space : FeatureSpace
+            The features; those of a data frame are found by name, those of an array by position.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            NaN where a value is missing, -1 for a category that the space does not know.
+        """
+        columns = self.columns_of(space.names)
+        if not columns:
+            return np.empty((len(self), 0))
+        return np.stack(
+            [
+                column.numbers() if categories is None else column.codes(categories)
+                for column, categories in zip(columns, space.categories, strict=True)
+            ],
+            axis=1,
+        )
+
+    def numbers(self) -> NDArray[Any]:
+        """Give all columns as one array of numbers, for estimators that know nothing else.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            An array of numbers itself, else an array of floats with NaN where a value is missing. A column of texts,
+            categories, dates or other things is an error that names it.
+        """
+        if self.array is not None and self.array.dtype.kind in _NUMBERS:
+            return self.array
+        # Column after column in memory, as numpy has the values of a data frame.
+        whole = np.empty((len(self.keys), len(self)))
+        for row, (name, key) in zip(whole, self.keys.items(), strict=True):
+            row[:] = self.column(name).read_as_numbers(key)
+        return whole.T
+
+    def make_like(self, columns: Sequence[NDArray[Any]]) -> Any:
+        """Make a table of the same kind as the one given, with other rows.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of shape (k,)
+            The columns.
+
+        Returns
+        -------
+        data frame or ndarray of shape (k, n)
+            With the same names, where there are names.
+        """
+        if self.array is not None:
+            values = np.stack(columns, axis=1)
+            return values.astype(self.array.dtype) if self.array.dtype.kind in "US" else values
+        named = dict(zip(self.keys.values(), columns, strict=True))
+        if hasattr(self.given, "column_names"):
+            return type(self.given).from_pydict(named)
+        return type(self.given)(named)
+
+    def taken_by(self, estimator: Any) -> Any:
+        """Give what an estimator takes: this table where it is one of ours, else the table as it was given."""
+        return self if getattr(estimator, "_reads_tables", False) else self.given
+
+    def name_row(self, row: int) -> str:
+        """Name a row in a message."""
+        return name_row(row, self)
+
+
+def as_given(X: Any) -> Any:
+    """Give the user's own table, for scikit-learn: what a `Table` was read from, anything else as it is."""
+    return X.given if isinstance(X, Table) else X
+
+
+def column_ranges(
+    columns: Sequence[Column], categories: Sequence[Sequence[str] | None]
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """The range of each column that is a number, and whether it holds whole numbers; see `seen_ranges`."""
+    low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
+    integer = np.zeros(len(columns), dtype=np.bool_)
+    numeric = [j for j, known in enumerate(categories) if known is None]
+    low[numeric], high[numeric], integer[numeric] = seen_ranges(
+        [columns[j].numbers() for j in numeric]
+    )
+    return low, high, integer
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether a table has columns with names of their own."""
+    return X.is_frame if isinstance(X, Table) else hasattr(X, "columns")
+
+
+def _column_keys(X: Any) -> dict[str, Hashable] | None:
+    """Under the name of each column of a data frame as text, its key; None if X is not a data frame."""
+    keys = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow has both
+    if keys is None:
+        return None
+    found: dict[str, Hashable] = {}
+    for key in keys:
+        if str(key) in found:
+            raise DataError(f"two columns of the table are called {str(key)!r}; rename one of them")
+        found[str(key)] = key
+    return found
+
+
+def _table_array(X: Any) -> NDArray[Any]:
+    """Read X as an array of two dimensions in which numbers beside texts stay numbers."""
+    if hasattr(X, "tocsr"):
+        raise DataError("X is a sparse matrix, and rules need tables; pass X.toarray()")
+    array = np.asarray(X)
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        array = np.asarray(X, dtype=object)
+    if array.ndim != 2:
+        raise DataError(
+            f"X must be a table (two dimensions), not of shape {array.shape}; "
+            "for a single row use [row]"
+        )
+    return array
+
+
+def _frame_of_columns(columns: Mapping[Any, Any]) -> Any:
+    """A data frame of a dict of columns, for models; of pandas where it is there, else of pyarrow."""
+    lengths = {}
+    for name, values in columns.items():
+        if np.ndim(values) != 1:
+            raise DataError(
+                f"column {str(name)!r} of the dict must be a list of values, one a row, not {values!r}"
+            )
+        lengths[len(values)] = name
+    if len(lengths) > 1:
+        (m, first), (k, second) = list(lengths.items())[:2]
+        raise DataError(
+            f"columns {str(first)!r} and {str(second)!r} of the dict have {m} and {k} values; each row needs one"
+        )
+    try:
+        return import_module("pandas").DataFrame(dict(columns))
+    except ImportError:
+        return import_module("pyarrow").table({str(n): v for n, v in columns.items()})
+
+
+def _take_rows(X: Any, rows: IntArray) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "column_names"):
+        return X.take(rows)
+    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
+
+
+def number_table(X: Any) -> Any:
+    """Check that all columns of a table are numbers, for estimators that know nothing else.
+
+    Parameters
+    ----------
+    X : data frame, array-like or sparse matrix of shape (m, n), or Table
+        The table.
+
+    Returns
+    -------
+    data frame, array-like or sparse matrix
+        X itself where its columns are stored as numbers, or where it is no table at all; else an array of floats, with
+        NaN where a value is missing. A column of texts, categories, dates or other things is an error that names it.
+
+    Examples
+    --------
+    >>> number_table(np.array([[1, "2.5"], [None, 3]], dtype=object))
+    array([[1. , 2.5],
+           [nan, 3. ]])
+    """
+    if isinstance(X, Table):
+        return X.numbers()
+    if hasattr(X, "tocsr"):
+        return X
+    if hasattr(X, "columns"):
+        types = getattr(X, "dtypes", None)
+        if types is not None and all(getattr(kind, "kind", "O") in _NUMBERS for kind in types):
+            return X
+    elif not isinstance(X, Mapping):
+        array = np.asarray(X)
+        if array.ndim != 2 or array.dtype.kind not in "OUSMm":
+            return X  # scikit-learn has the right words for what is no table
+    return Table.read(X).numbers()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelTable:
+    """The columns of a table that a model takes.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        In the order of the table, without those that the model does not know.
+    order : tuple of int
+        For each column of the model, its position among `columns`.
+    table : Table or None
+        The table with the columns of the model in its order.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[1.0, 2.0], [3.0, 5.0]]
+    >>> table = ModelTable.read(StandardScaler().fit(X), X)
+    >>> [column.name for column in table.columns], table.order
+    (['x0', 'x1'], (0, 1))
+    """
+
+    columns: tuple[Column, ...]
+    order: tuple[int, ...]
+    table: Table
+
+    @classmethod
+    def read(cls, estimator: Any, X: Any) -> ModelTable:
+        """Match a table to a fitted estimator: by names where both have them, else by position."""
+        table = Table.read(X)
+        names, n_features = _known_columns(estimator)
+        if table.is_frame and names is not None:
+            for name in names:
+                table.column(name)
+            known = set(names)
+            columns = tuple(table.column(name) for name in table.names if name in known)
+            position = {column.name: j for j, column in enumerate(columns)}
+            return cls(columns, tuple(position[name] for name in names), table.select(names))
+        _check_width(len(table.keys), n_features)
+        labels = table.names if table.is_frame or names is None else names
+        return cls(tuple(table.columns_of(labels)), tuple(range(len(labels))), table)
+
+    @classmethod
+    def blank(cls, names: Sequence[str]) -> ModelTable:
+        """Columns of which only the names are known."""
+        table = Table.read(np.empty((0, len(names))))
+        return cls(tuple(table.columns_of(names)), tuple(range(len(names))), table)
+
+
+def _check_width(met: int, expected: int | None) -> None:
+    if expected is not None and met != expected:
+        raise DataError(f"X has {met} columns, but the model was fitted to {expected}")
+
+
+def _known_columns(estimator: Any) -> tuple[tuple[str, ...] | None, int | None]:
+    """Names and number of the columns that the estimator was fitted to, as far as it knows them."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(estimator, Pipeline):
+        # A pipeline asks its first step, which may be a text that knows nothing.
+        steps = (step for _, step in estimator.steps if hasattr(step, "fit"))
+        estimator = next(steps, estimator)
+        if isinstance(estimator, Pipeline):
+            return _known_columns(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    return (
+        None if names is None else tuple(str(name) for name in names),
+        getattr(estimator, "n_features_in_", None),
+    )
+
+
+def case_table(x: Any, names: Sequence[str] | None = None, *, many: str | None = None) -> Any:
+    """Read one case, in whatever form it is written, as a table of one row.
+
+    Parameters
+    ----------
+    x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+        The case. With names, the order does not matter, and there may be more of them than needed.
+    names : sequence of str, optional
+        The features of the model, in the order of its table; the values of a series or a mapping are put in it.
+    many : str, optional
+        What takes several cases, for the message.
+
+    Returns
+    -------
+    data frame or ndarray of shape (1, n)
+        A data frame where the case has names.
+
+    Examples
+    --------
+    >>> case_table({"smoker": "no", "age": 40}, ["age", "smoker"]).columns.tolist()
+    ['age', 'smoker']
+    >>> case_table([40.0, 1.0])
+    array([[40.,  1.]])
+    """
+    if _column_keys(x) is None:
+        values = _named_values(x)
+        if values is not None:
+            return _row_frame(values if names is None else _chosen(values, names))
+        # numpy turns numbers beside texts into texts.
+        x = np.asarray(x, dtype=None if isinstance(x, np.ndarray) else _case_type(x))
+        x = x[None] if x.ndim == 1 else x
+    if len(x) != 1 or (isinstance(x, np.ndarray) and x.ndim != 2):
+        hint = "" if many is None else f"; {many} takes several"
+        raise DataError(
+            f"one case is needed, such as X.iloc[0] or X[0], not an array or table of shape {np.shape(x)}{hint}"
+        )
+    return x
+
+
+def _chosen(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    for name in names:
+        if name not in values:
+            raise DataError(
+                f"the case has no value for {name!r}; it has {', '.join(values) or 'none'}"
+            )
+    return {name: values[name] for name in names}
+
+
+def _named_values(x: Any) -> dict[str, Any] | None:
+    """The values of a series or a mapping by the names of features; None where there are none."""
+    # The keys of a series are its labels, but it runs over its values.
+    labels = list(x.keys()) if hasattr(x, "keys") else []
+    if not labels or not all(isinstance(label, str) for label in labels) or len(labels) != len(x):
+        return None
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise DataError(f"the case has two values for {twice!r}; leave one of them out")
+    return {label: x[label] for label in labels}
+
+
+def _row_frame(values: dict[str, Any]) -> Any:
+    for name, value in values.items():
+        if np.ndim(value):
+            raise DataError(f"the value of {name!r} must be a single one, not {value!r}")
+    for library in ("pandas", "polars"):
+        try:
+            return import_module(library).DataFrame({name: [v] for name, v in values.items()})
+        except ImportError:
+            continue
+    return _table_array([list(values.values())])
+
+
+def _case_type(x: Any) -> type | None:
+    array = np.asarray(x)
+    return object if array.dtype.kind in "US" else None
