@@ -16,8 +16,8 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 def announcement(venv: str, extra: str = "") -> str:
     """Name the packages that are asked for, without those that come with them."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *_of_extra(project["optional-dependencies"], extra)]
-    names = dict.fromkeys(re.split(r"[<>=!~;\[ ]", line)[0] for line in wanted)
+    requested = [*project["dependencies"], *_of_extra(project["optional-dependencies"], extra)]
+    names = dict.fromkeys(re.split(r"[<>=!~;\[ ]", line)[0] for line in requested)
     return (
         f"Installing clearmargin into {venv}, with {', '.join(names)} and what these need.\n"
         "This happens once. What is not in pip's cache is downloaded, which takes some minutes on a slow line."
@@ -26,15 +26,15 @@ def announcement(venv: str, extra: str = "") -> str:
 
 def _of_extra(extras: dict[str, list[str]], extra: str) -> list[str]:
     """The packages of an extra and of the extras that it names."""
-    found: list[str] = []
+    packages: list[str] = []
     for line in extras.get(extra, []):
         named = re.fullmatch(r"clearmargin\[(.*)\]", line)
-        found += (
+        packages += (
             [line]
             if named is None
             else [entry for name in named[1].split(",") for entry in _of_extra(extras, name)]
         )
-    return found
+    return packages
 
 
 if __name__ == "__main__":
