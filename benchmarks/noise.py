@@ -139,7 +139,7 @@ def _chosen(noise: Noise) -> float:
     """
     said = io.StringIO()
     table, folds = str(noise.folder / "noise.csv"), str(noise.folds)
-    patched = mock.patch("clearmargin.cli.train._refuse_constant")
+    patched = mock.patch("clearmargin.recipes.training._refuse_constant")
     with patched, contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
         code = command_line(["rules", table, *_PLAIN, "--cv", folds])
     return _share_in(said.getvalue(), code)
@@ -165,7 +165,7 @@ def _demo(noise: Noise) -> float:
         DESCR="# noise",
     )
     said = io.StringIO()
-    patched = mock.patch("clearmargin.cli.demo.load", return_value=data)
+    patched = mock.patch("clearmargin.recipes.demonstration.load_dataset", return_value=data)
     with patched, contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
         code = command_line(["demo", "wbc", "--no-report", "--cv", str(noise.folds)])
     return _share_in(said.getvalue(), code)

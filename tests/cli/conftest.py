@@ -25,7 +25,7 @@ ADVICE = "old: age >= 55 => ill\nyoung: age < 35 => well\n"
 @pytest.fixture
 def no_folds(monkeypatch) -> None:
     """No figure on rows not seen by default, where a test is about something else: each fold trains all anew."""
-    monkeypatch.setattr("clearmargin.cli.unseen._FOLDS", 0)
+    monkeypatch.setattr("clearmargin.recipes.unseen.FOLDS", 0)
 
 
 class Said(NamedTuple):

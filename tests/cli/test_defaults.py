@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from clearmargin import LPSVCCV, RuleExtractor
-from clearmargin.cli.train import add_extraction_arguments, add_model_arguments
+from clearmargin.cli.options import EXTRACTION, MODEL, add_options
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.lp_svm.lpsvccv import MAX_FEATURES, default_machine
@@ -19,20 +19,20 @@ from clearmargin.models import load_model
 from clearmargin.models.planes import column_encoding
 
 
-def helps(add):
+def helps(names):
     parser = argparse.ArgumentParser()
-    add(parser)
+    add_options(parser, *names)
     return {action.dest: action for action in parser._actions}
 
 
 def test_options_that_are_left_out_are_left_to_the_estimators():
-    extraction = helps(add_extraction_arguments)
+    extraction = helps(EXTRACTION)
     defaults = inspect.signature(RuleExtractor).parameters
     for name in ("criterion", "max_rules", "max_conditions", "min_coverage"):
         assert extraction[name].default is None
     assert f"default: {defaults['criterion'].default})" in extraction["criterion"].help
     assert f"default: {defaults['min_coverage'].default};" in extraction["min_coverage"].help
-    model = helps(add_model_arguments)
+    model = helps(MODEL)
     assert model["max_features"].default is None
     assert f"default: {MAX_FEATURES})" in model["max_features"].help
 

@@ -12,8 +12,9 @@ import pytest
 
 import clearmargin as package
 from clearmargin.cli import check
-from clearmargin.cli.console import Console, number_of, table_lines
+from clearmargin.cli.console import Console, table_lines
 from clearmargin.cli.main import _COMMANDS, main
+from clearmargin.recipes.phrases import number_of
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 

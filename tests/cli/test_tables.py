@@ -15,23 +15,24 @@ from hypothesis import strategies as st
 
 from clearmargin.cli.console import Console
 from clearmargin.cli.csv_text import read_text_table
+from clearmargin.cli.inputs import read_task
+from clearmargin.cli.options import TABLE, TASK, add_options
 from clearmargin.cli.source import Source, read_text
-from clearmargin.cli.table import add_table_arguments, names_in, read_table
-from clearmargin.cli.task import add_task_arguments, read_task
+from clearmargin.cli.table import names_in, read_table
 from clearmargin.cli.typed_columns import Reading, find_decimal_mark, read_columns
 from clearmargin.exceptions import DataError
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
 
-def options(add, *words: str) -> argparse.Namespace:
+def options(names, *words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    add(parser)
+    add_options(parser, *names)
     return parser.parse_args(list(words))
 
 
 def read(path, *words: str) -> pd.DataFrame:
-    arguments = options(add_table_arguments, str(path), *words)
+    arguments = options(("DATA", *TABLE), str(path), *words)
     return read_table(arguments, Console(quiet=True)).frame
 
 
@@ -211,7 +212,7 @@ def test_names_may_have_commas():
 
 def task_of(tmp_path, frame: pd.DataFrame, *words: str, console: Console | None = None):
     frame.to_csv(tmp_path / "a.csv", index=False)
-    arguments = options(add_task_arguments, str(tmp_path / "a.csv"), "--target", "y", *words)
+    arguments = options((*TASK, "missing"), str(tmp_path / "a.csv"), "--target", "y", *words)
     return read_task(arguments, console or Console(quiet=True))
 
 
@@ -284,7 +285,7 @@ def test_integers_that_floats_cannot_tell_apart_are_noted(tmp_path, suffix):
     path = tmp_path / f"t.{suffix}"
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
     console = Console(quiet=True)
-    read_table(options(add_table_arguments, str(path), "--drop", "key"), console)
+    read_table(options(("DATA", *TABLE), str(path), "--drop", "key"), console)
     (note,) = console.notes
     assert "column 'id' of" in note
     assert "integers above 2^53 (" in note
@@ -292,7 +293,7 @@ def test_integers_that_floats_cannot_tell_apart_are_noted(tmp_path, suffix):
     console = Console(quiet=True)
     # What the note advises: as names, all are kept apart.
     words = (str(path), "--categories", "id", "--drop", "key")
-    table = read_table(options(add_table_arguments, *words), console)
+    table = read_table(options(("DATA", *TABLE), *words), console)
     assert not console.notes
     assert table.frame["id"].tolist() == [
         "9007199254740993",
@@ -304,7 +305,7 @@ def test_integers_that_floats_cannot_tell_apart_are_noted(tmp_path, suffix):
 def test_large_numbers_that_are_no_integers_are_not_noted(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n1e300,a\n9007199254740993.5,b\n")
     console = Console(quiet=True)
-    read_table(options(add_table_arguments, str(tmp_path / "t.csv")), console)
+    read_table(options(("DATA", *TABLE), str(tmp_path / "t.csv")), console)
     assert not console.notes
 
 

@@ -8,17 +8,19 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TextIO
 
-__all__ = ["Console", "number_of", "table_lines"]
+from clearmargin.cli.words import for_command_line
+
+__all__ = ["Console", "table_lines"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 
 
 class Console:
-    """The way out for one command.
+    """Output of a CLI command.
 
     Parameters
     ----------
@@ -26,6 +28,8 @@ class Console:
         Whether the result is printed as JSON; remarks are then part of it.
     quiet : bool, default False
         Whether remarks are left out.
+    options : collection of str, optional
+        The options of the command, which notes are put into the words of.
 
     Examples
     --------
@@ -33,22 +37,31 @@ class Console:
     done
     """
 
-    def __init__(self, *, as_json: bool = False, quiet: bool = False):
+    def __init__(
+        self, *, as_json: bool = False, quiet: bool = False, options: Collection[str] = ()
+    ):
         self.as_json = as_json
         self.quiet = quiet
+        self.options = options
         self.notes: list[str] = []
         self._files: list[str] = []
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Console:
         """Read what the user asked for."""
-        return cls(as_json=arguments.json, quiet=arguments.quiet)
+        return cls(as_json=arguments.json, quiet=arguments.quiet, options=list(vars(arguments)))
 
     def note(self, text: str) -> None:
         """Say on standard error what the user should know about the result."""
-        self.notes.append(text)
+        worded = for_command_line(text, self.options)
+        self.notes.append(worded)
         if not self.quiet:
-            print(self.paint(f"note: {text}", "yellow", sys.stderr), file=sys.stderr)
+            print(self.paint(f"note: {worded}", "yellow", sys.stderr), file=sys.stderr)
+
+    def note_all(self, notes: Iterable[str]) -> None:
+        """Say all notes of a result."""
+        for text in notes:
+            self.note(text)
 
     def say(self, text: str = "") -> None:
         """Print a remark for people."""
@@ -103,21 +116,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def number_of(count: int, word: str) -> str:
-    """Count things in words.
-
-    Examples
-    --------
-    >>> number_of(1, "row"), number_of(2, "class"), number_of(0, "category")
-    ('1 row', '2 classes', '0 categories')
-    """
-    if count == 1:
-        return f"1 {word}"
-    if word.endswith("y"):
-        return f"{count} {word[:-1]}ies"
-    return f"{count} {word}{'es' if word.endswith('s') else 's'}"
 
 
 def table_lines(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from clearmargin.cli.console import Console, number_of
+from clearmargin.cli.console import Console
 from clearmargin.cli.kept_rows import KeptRows
-from clearmargin.cli.listing import features_used
 from clearmargin.cli.plain_csv import Chunk, NotPlain, PlainCsv, find_plain_csv
 from clearmargin.cli.survey import Survey, class_values, survey
 from clearmargin.cli.table import Table, names_in, need_pandas
-from clearmargin.cli.task import Task, read_classes
 from clearmargin.exceptions import DataError
 from clearmargin.plane_rules.extraction import (
     DEFAULT_CRITERION,
@@ -32,6 +30,9 @@ from clearmargin.plane_rules.extraction import (
 )
 from clearmargin.progress import Progress
 from clearmargin.progress import task as progress_task
+from clearmargin.recipes.phrases import number_of
+from clearmargin.recipes.task import Task, read_classes
+from clearmargin.recipes.training import features_used
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import seen_ranges
@@ -152,12 +153,11 @@ def _task(
     positive = str(classes[1]) if classes[0] == f"not {classes[1]}" and len(classes) == 2 else None
     distinct = Table(source.name, pandas.DataFrame({source.target: values}))
     every = np.ones(len(values), dtype=np.bool_)
-    quiet = Console(quiet=True)
-    labels, _ = read_classes(distinct, source.target, every, positive, quiet)
+    notes: list[str] = []
+    labels, _ = read_classes(distinct, source.target, every, positive, notes)
     if any(label not in classes for label in labels.tolist()):
         raise NotPlain
-    for note in quiet.notes:
-        console.note(note)
+    console.note_all(notes)
     X = pandas.DataFrame(
         {
             name: found.X[:, j].astype(np.int64) if found.whole[j] else found.X[:, j]

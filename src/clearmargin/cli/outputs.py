@@ -6,16 +6,13 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from clearmargin.cli.console import Console
 from clearmargin.exceptions import DataError, FileInTheWayError
 from clearmargin.rules.files import is_in_the_way
 
-__all__ = ["add_force", "claim", "writing"]
-
-
-def add_force(parser: argparse.ArgumentParser) -> None:
-    """Let the user allow that files are replaced."""
-    parser.add_argument("--force", action="store_true", help="replace files that exist already")
+__all__ = ["claim", "save_model_file", "writing"]
 
 
 def claim(path: str | None, arguments: argparse.Namespace, suffixes: Sequence[str]) -> Path | None:
@@ -64,3 +61,16 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def save_model_file(
+    model: Any, path: Path | None, arguments: argparse.Namespace, console: Console
+) -> None:
+    """Write a model if its file was claimed, and say so below the result."""
+    if path is None:
+        return
+    from clearmargin.models import save_model
+
+    with writing(path):
+        save_model(model, path, overwrite=arguments.force)
+    console.wrote(f"The model is in {path}.")

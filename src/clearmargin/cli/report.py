@@ -4,84 +4,40 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.console import Console
-from clearmargin.cli.outputs import add_force, claim, writing
-from clearmargin.cli.task import add_task_arguments
-from clearmargin.cli.train import add_extraction_arguments, add_model_arguments
-from clearmargin.cli.unseen import add_split_arguments
-
-if TYPE_CHECKING:
-    from clearmargin.cli.task import Task
-    from clearmargin.cli.unseen import Recipe
-    from clearmargin.report import Report
+from clearmargin.cli.options import EXTRACTION, MODEL, SPLIT, TASK, add_options
+from clearmargin.cli.outputs import claim, save_model_file, writing
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    add_task_arguments(parser)
-    add_model_arguments(parser)
-    add_extraction_arguments(parser)
-    add_split_arguments(parser)
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help="the .html file to write; it needs no other"
-    )
-    add_force(parser)
+    names = (*TASK, "missing", *MODEL, *EXTRACTION, *SPLIT, "out!", "force")
+    add_options(parser, *names, out=".html; it needs no other")
     parser.epilog = "example: clearmargin report patients.csv --target outcome --out report.html"
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, write the report."""
-    from clearmargin.cli.listing import model_dict, print_model, share_right
-    from clearmargin.cli.train import claim_model, extract, prepare, save
-    from clearmargin.report import report
+    from clearmargin.cli.inputs import extract_options, prepare, show_progress
+    from clearmargin.cli.listing import print_model
+    from clearmargin.recipes.found_rules import find_rules, make_report
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".html"])
     assert out is not None
-    model_file = claim_model(arguments)
-    task, model, recipe = prepare(arguments, console)
-    console.say(task.summary)
-    right = share_right(model, task)
-    print_model(model, right, console, given=arguments.model is not None)
-    extractor = extract(task, model, arguments)
-    save(extractor, model_file, arguments, console)
+    model_file = claim(arguments.save_model, arguments, [".json"])
+    trained = prepare(arguments, console)
+    console.say(trained.task.summary)
+    print_model(trained.model, trained.accuracy, console, given=arguments.model is not None)
+    options = extract_options(arguments)
+    found = find_rules(trained, options, progress=show_progress(console))
+    save_model_file(found.model, model_file, arguments, console)
     with writing(out):
-        made = report(extractor, task.X, task.y, **_validation(task, recipe, arguments))
-        made = _with_command(made, arguments)
+        command = shlex.join(["clearmargin", *arguments.typed])
+        made = make_report(trained, found, options, command=command)
         made.save(out, overwrite=arguments.force)
     console.wrote(f"The report is in {out}: open it in a browser.")
-    data = {
-        **task.to_dict(),
-        "model": model_dict(model, right),
-        "rules": len(extractor.rules_),
-    }
-    console.result("", {**data, "file": str(out)})
-
-
-def _validation(task: Task, recipe: Recipe | None, arguments: argparse.Namespace) -> dict[str, Any]:
-    """How the report judges the model on rows that it was not trained on."""
-    from clearmargin.cli.train import extract
-
-    if recipe is None:  # a model that was given; the report says that it cannot be trained again
-        return {}
-    if task.splitting is None:
-        return {"cv": None}
-    return {
-        "cv": task.splitting.cv,
-        "groups": task.splitting.groups,
-        "times": task.splitting.times,
-        "refit": recipe.refit(lambda rows, model: extract(task.part(rows), model, arguments)),
-    }
-
-
-def _with_command(made: Report, arguments: argparse.Namespace) -> Report:
-    """Say which command makes the report again, instead of a call in Python with a model that is not at hand."""
-    from clearmargin.report import Report
-
-    summary = made.to_dict()
-    summary["reproduce"]["call"] = shlex.join(["clearmargin", *arguments.typed])
-    return Report(summary)
+    console.result("", {**trained.to_dict(), "rules": len(found.rules), "file": str(out)})

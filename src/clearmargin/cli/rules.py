@@ -3,137 +3,114 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clearmargin.cli.console import Console
-from clearmargin.cli.outputs import add_force, claim, writing
-from clearmargin.cli.task import add_task_arguments
-from clearmargin.cli.train import (
-    add_extraction_arguments,
-    add_model_arguments,
-    options_of_training,
-    whole_number,
-)
-from clearmargin.cli.unseen import add_split_arguments
+from clearmargin.cli.options import EXTRACTION, MODEL, OUTPUT, SPLIT, TASK, add_options
+from clearmargin.cli.outputs import claim, save_model_file, writing
+from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clearmargin.cli.task import Task
-    from clearmargin.plane_rules.extraction import Trace
-    from clearmargin.rules import RuleSet
-    from clearmargin.rules.rule import Label
+    from clearmargin.recipes.found_rules import FoundRules
 
 __all__ = ["add_arguments", "run"]
+
+_MOST = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    add_task_arguments(parser)
-    add_model_arguments(parser)
-    add_extraction_arguments(parser)
-    add_split_arguments(parser)
-    parser.add_argument(
-        "--most",
-        type=whole_number,
-        default=10,
-        metavar="N",
-        help="most rules of a class to show (default: 10)",
+    add_options(
+        parser,
+        *TASK,
+        "missing",
+        *MODEL,
+        *EXTRACTION,
+        *SPLIT,
+        "most",
+        "report",
+        *OUTPUT,
+        out=".rules or .json",
     )
-    parser.add_argument("--out", metavar="FILE", help="write the rules to a .rules or .json file")
-    add_force(parser)
     parser.epilog = (
         "example: clearmargin rules patients.csv --target outcome --positive ill --out ill.rules\n\n"
         "With --quiet the output is a file of rules: clearmargin rules ... --quiet > all.rules"
     )
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a command found.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    rules : RuleSet
-        The rules.
-    trace : dict from class to Trace
-        What they cover.
-    model : Planes or RuleExtractor
-        The model with its rules, as it is saved.
-    known : dict
-        The model as plain data.
-    """
-
-    task: Task
-    rules: RuleSet
-    trace: Mapping[Label, Trace]
-    model: Any
-    known: dict[str, Any]
-
-
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, print and save them."""
     from clearmargin.cli.listing import print_rules
-    from clearmargin.cli.train import claim_model, save
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".rules", ".json"])
-    model_file = claim_model(arguments)
-    found = _extract_in_chunks(arguments, console) or _extract(arguments, console)
-    task, rules = found.task, found.rules
-    most, assumed = arguments.most, arguments.assume_ranges
-    print_rules(rules, found.trace, task, console, most=most, assumed=assumed)
-    save(found.model, model_file, arguments, console)
+    model_file = claim(arguments.save_model, arguments, [".json"])
+    page = claim(arguments.report, arguments, [".html"])
+    found = _extract_in_chunks(arguments, console) or _extract(arguments, console, page)
+    print_rules(
+        found.rules,
+        found.trace,
+        found.task,
+        console,
+        most=arguments.most or _MOST,
+        assumed=arguments.assume_ranges,
+    )
+    save_model_file(found.model, model_file, arguments, console)
     if out is not None:
         with writing(out):
-            rules.save(out, overwrite=arguments.force)
+            found.rules.save(out, overwrite=arguments.force)
         console.wrote(f"The rules are in {out}.")
-    text = rules.to_text().rstrip("\n") if console.quiet and out is None else ""
-    console.result(
-        text,
-        {
-            **task.to_dict(),
-            "model": found.known,
-            "coverage": [
-                {"class": label, "coverage": trace.coverage, "recall": trace.recall}
-                for label, trace in found.trace.items()
-            ],
-            "rules": rules.to_dict(),
-        },
-    )
+    if page is not None:
+        console.wrote(f"The report is in {page}: open it in a browser.")
+    text = found.rules.to_text().rstrip("\n") if console.quiet and out is None else ""
+    console.result(text, found.to_dict())
 
 
-def _extract(arguments: argparse.Namespace, console: Console) -> Found:
-    """Extract from a table that is held in memory."""
-    from clearmargin.cli.listing import model_dict, print_model, share_right
-    from clearmargin.cli.train import extract, prepare
+def _extract(arguments: argparse.Namespace, console: Console, page: Path | None) -> FoundRules:
+    """Extract from a table that is held in memory, and report on it if asked to."""
+    from clearmargin.cli.inputs import extract_options, prepare, show_progress
+    from clearmargin.cli.listing import print_model
+    from clearmargin.recipes.found_rules import find_rules, make_report
 
-    task, model, _ = prepare(arguments, console)
-    console.say(task.summary)
-    right = share_right(model, task)
-    print_model(model, right, console, given=arguments.model is not None)
-    extractor = extract(task, model, arguments)
-    return Found(task, extractor.rules_, extractor.trace_, extractor, model_dict(model, right))
+    trained = prepare(arguments, console)
+    console.say(trained.task.summary)
+    print_model(trained.model, trained.accuracy, console, given=arguments.model is not None)
+    options = extract_options(arguments)
+    found = find_rules(trained, options, progress=show_progress(console))
+    if page is not None:
+        command = shlex.join(["clearmargin", *arguments.typed])
+        with writing(page):
+            made = make_report(trained, found, options, command=command)
+            made.save(page, overwrite=arguments.force)
+    return found
 
 
-def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found | None:
+def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> FoundRules | None:
     """Extract from a large table of plain numbers, which is never held; None if it is not one."""
+    from clearmargin.cli.inputs import options_of_training
+
     if arguments.model is None or options_of_training(arguments):
         return None
     from clearmargin.cli.large_rules import extract_large, read_large
-    from clearmargin.cli.listing import model_dict, print_model
+    from clearmargin.cli.listing import print_model
     from clearmargin.models.model_document import load_planes
     from clearmargin.plane_rules.extraction import DEFAULT_CRITERION
+    from clearmargin.recipes.found_rules import FoundRules
+    from clearmargin.recipes.training import model_facts
 
     model = load_planes(arguments.model)
     task = read_large(arguments, console, model)
     if task is None:
         return None
+    if arguments.report is not None:
+        raise DataError(
+            f"--report: {arguments.data} is too large for a report, which needs all rows in memory; report on a "
+            "part of the rows, or leave it out"
+        )
     console.say(task.summary)
     rules, trace, right = extract_large(task, model, arguments)
     print_model(model, right, console, given=True)
     kept = model.with_rules(rules, {"criterion": arguments.criterion or DEFAULT_CRITERION})
-    return Found(task, rules, trace, kept, model_dict(model, right))
+    return FoundRules(task, rules, trace, kept, model_facts(model, right))

@@ -28,7 +28,7 @@ from clearmargin.rules.space import category_name, nearest_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Table", "add_table_arguments", "find_column", "names_in", "need_pandas", "read_table"]
+__all__ = ["Table", "find_column", "names_in", "need_pandas", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +45,6 @@ class Table:
 
     name: str
     frame: pd.DataFrame
-
-
-def add_table_arguments(parser: argparse.ArgumentParser, *, option: bool = False) -> None:
-    """Take a table, and what one has to know to read it."""
-    what = "a table: CSV (also .gz) or Parquet, with column names; - for standard input"
-    if option:
-        parser.add_argument("--data", metavar="DATA", help=what)
-    else:
-        parser.add_argument("data", metavar="DATA", help=what)
-    group = parser.add_argument_group("how to read the table")
-    group.add_argument("--separator", metavar="MARK", help="comma, semicolon, tab, bar or a letter")
-    group.add_argument(
-        "--decimal", choices=[".", ","], metavar="MARK", help="the decimal mark: . or ,"
-    )
-    group.add_argument("--encoding", help="how letters are written (default: utf-8)")
-    group.add_argument(
-        "--na", action="append", default=[], metavar="TEXT", help="a text that means: no value"
-    )
-    group.add_argument(
-        "--categories",
-        action="append",
-        default=[],
-        metavar="COLUMNS",
-        help="columns of numbers that name things, with commas between",
-    )
-    group.add_argument(
-        "--drop", action="append", default=[], metavar="COLUMNS", help="columns to leave out"
-    )
 
 
 def names_in(given: list[str], known: Any = ()) -> list[str]:
@@ -114,7 +86,7 @@ def read_table(arguments: argparse.Namespace, console: Console) -> Table:
     Parameters
     ----------
     arguments : Namespace
-        With what `add_table_arguments` adds.
+        With the options of `clearmargin.cli.options.TABLE`.
     console : Console
         Where to say what was left out.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 
 __all__ = ["for_command_line"]
@@ -24,7 +25,11 @@ _PHRASES = (
     (r"after max_iter=(\d+) steps", r"after \1 steps"),
     (r"raise max_iter or tol\b", "take another --refine, or raise max_iter of AdviceSVC in Python"),
     (r"raise max_iter\b(?! of)", "raise max_iter of LPSVC in Python"),
+    (r"\bcv=None\b", "--cv none"),
 )
+# Before the name of an option that is not given a value, and behind it at the start of a message.
+_BEFORE = "leave out|a larger|too:"
+_BEHIND = "is a choice|chooses|says|names|must be|needs|is for|is trained"
 
 
 def for_command_line(text: str, options: Collection[str]) -> str:
@@ -48,11 +53,18 @@ def for_command_line(text: str, options: Collection[str]) -> str:
     '--top 0.05 of 10 rows is not even one row'
     >>> for_command_line("exists already; pass overwrite=True to replace it", ["force"])
     'exists already; add --force to replace it'
+    >>> for_command_line("try missing='drop' or balanced=True; leave out nu", ["missing", "balanced", "nu"])
+    'try --missing drop or --balanced; leave out --nu'
     """
     for pattern, words in _PHRASES:
         text = re.sub(pattern, words, text)
     for name in options:
         flag = f"--{name.replace('_', '-')}"
+        text = re.sub(rf"(?<![\w-]){name}=True\b", flag, text)
+        for quoted in re.findall(rf"(?<![\w-]){name}='([^']*)'", text):
+            text = text.replace(f"{name}='{quoted}'", f"{flag} {shlex.quote(quoted)}")
         text = re.sub(rf"(?<![\w-]){name}=(?=\S)", f"{flag} ", text)
-        text = re.sub(rf"(?<![\w-]){name} must be\b", f"{flag} must be", text)
+        text = re.sub(rf"(?<![\w-]){name}(?= must be\b)", flag, text)
+        text = re.sub(rf"\b({_BEFORE}) {name}\b", rf"\1 {flag}", text)
+        text = re.sub(rf"(^|: ){name}(?=: | (?:{_BEHIND})\b)", rf"\1{flag}", text)
     return text

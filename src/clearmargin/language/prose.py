@@ -30,6 +30,7 @@ __all__ = [
     "mostly_wrong",
     "percent",
     "plain",
+    "ratio_text",
     "rule_rows",
     "rules_frame",
     "rules_html",
@@ -319,6 +320,18 @@ def percent(part: int, whole: int) -> str:
     """
     tenths = 1000 * part // whole
     return f"{format_number(tenths / 10)} %"
+
+
+def ratio_text(ratio: float) -> str:
+    """Say a share that is no count in percent, as `percent` does: at most one decimal, rounded down.
+
+    Examples
+    --------
+    >>> ratio_text(0.98), ratio_text(0.98765), ratio_text(0.9999), ratio_text(0.0004)
+    ('98 %', '98.7 %', '99.9 %', '0 %')
+    """
+    # A billionth of a thousandth lifts what is a whole number of tenths but for the last bits.
+    return percent(math.floor(1000 * ratio + 1e-9), 1000)
 
 
 @dataclass(frozen=True, slots=True)

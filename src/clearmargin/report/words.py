@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clearmargin.language.printer import format_number
-from clearmargin.language.prose import percent, plain
+from clearmargin.language.prose import percent, plain, ratio_text
 from clearmargin.rules import Box, CategorySets, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Region
 
@@ -74,18 +74,6 @@ def share_text(part: int | None, whole: int) -> str:
     ('99.7 %', '–', '–')
     """
     return percent(part, whole) if part is not None and whole else "–"
-
-
-def ratio_text(ratio: float) -> str:
-    """Say a share that is no count in percent, as `share_text` does: at most one decimal, rounded down.
-
-    Examples
-    --------
-    >>> ratio_text(0.98), ratio_text(0.98765), ratio_text(0.9999), ratio_text(0.0004)
-    ('98 %', '98.7 %', '99.9 %', '0 %')
-    """
-    # A billionth of a thousandth lifts what is a whole number of tenths but for the last bits.
-    return percent(math.floor(1000 * ratio + 1e-9), 1000)
 
 
 def number_text(value: float | None, digits: int = 4) -> str:

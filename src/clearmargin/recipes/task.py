@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.cli.console import Console, number_of
-from clearmargin.cli.table import Table, add_table_arguments, find_column, read_table
-from clearmargin.cli.unseen import read_splitting
 from clearmargin.exceptions import DataError
+from clearmargin.recipes.phrases import number_of
+from clearmargin.recipes.unseen import FOLDS, read_splitting
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, IntArray
@@ -21,16 +19,17 @@ from clearmargin.rules.value import BoolArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clearmargin.cli.table import Table
     from clearmargin.models import PlaneModel
     from clearmargin.tables.splitting import Splitting
 
-__all__ = ["Task", "add_task_arguments", "position_of", "read_classes", "read_task"]
+__all__ = ["Task", "find_row", "find_rows", "make_task", "read_classes", "require_column"]
 
 # Texts that differ in most rows are names of rows, or free text; few rows cannot tell.
-_FEW_KINDS = 10
+_FEW_CATEGORIES = 10
 # A row counter needs some rows to be told from a measure.
 _FEW_ROWS = 20
-_MOST_CLASSES = 20
+_MAX_CLASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Task:
     table : Table
         All of it, as it was read.
     X : DataFrame
-        The features: numbers, and texts that name things. Its index is that of the table.
+        The features: numbers, and texts that are categories. Its index is that of the table.
     y : ndarray
         The classes.
     target : str
@@ -56,7 +55,9 @@ class Task:
     splitting : Splitting, optional
         How the rows are split for figures on rows not seen in training.
     levels : dict, optional
-        The categories of features of texts, where the rows are a part of a table that may have others.
+        The categories of categorical features, where the rows are a part of a table that may have others.
+    notes : tuple of str
+        What was left out, and what was done.
     """
 
     table: Table
@@ -68,6 +69,7 @@ class Task:
     given: pd.DataFrame | None = None
     splitting: Splitting | None = None
     levels: Mapping[str, Sequence[str]] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[Label, int]:
@@ -79,18 +81,20 @@ class Task:
     @property
     def summary(self) -> str:
         """The task in a sentence."""
-        said = ", ".join(f"{count} {label}" for label, count in self.counts.items())
+        classes = ", ".join(f"{count} {label}" for label, count in self.counts.items())
         rows, columns = self.X.shape
         return (
             f"{self.table.name}: {number_of(rows, 'row')}, {number_of(columns, 'feature')}; "
-            f"{self.target}: {said}."
+            f"{self.target}: {classes}."
         )
 
-    def insist_on_two_classes(self, what: str) -> None:
-        """Refuse more classes where only two can be told apart."""
+    def require_two_classes(self, what: str) -> None:
+        """Raise if there are more than two classes, where only two can be told apart."""
         if len(self.counts) > 2:
+            first = next(iter(self.counts))
             raise DataError(
-                f"{self.target!r} has {len(self.counts)} classes, and {what} is for two; choose one with --positive"
+                f"{self.target!r} has {len(self.counts)} classes, and {what} is for two; choose one with "
+                f"positive={str(first)!r}"
             )
 
     def part(self, rows: IntArray) -> Task:
@@ -118,6 +122,10 @@ class Task:
             return self.X.iloc[rows]
         return self.given.iloc[rows].fillna(dict(model.fill))
 
+    def row_number(self, position: int) -> int:
+        """The number of a row in the table, counted from 1, by its position among the rows of the task."""
+        return int(self.X.index[position]) + 1
+
     def to_dict(self) -> dict[str, Any]:
         """The task as plain data for JSON."""
         return {
@@ -129,89 +137,93 @@ class Task:
         }
 
 
-def add_task_arguments(parser: argparse.ArgumentParser, *, missing: bool = True) -> None:
-    """Take a table and what is to be learned from it."""
-    add_table_arguments(parser)
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column of classes")
-    parser.add_argument(
-        "--positive",
-        metavar="CLASS",
-        help="the class of interest; of more than two classes, it against all others",
-    )
-    if missing:
-        parser.add_argument(
-            "--missing",
-            choices=["error", "drop", "impute"],
-            default="error",
-            help="rows with missing values: refuse (default), leave out, or fill with medians and most frequent "
-            "categories",
-        )
-
-
-def read_task(
-    arguments: argparse.Namespace, console: Console, model: PlaneModel | None = None
+def make_task(
+    table: Table,
+    target: str,
+    *,
+    positive: str | None = None,
+    missing: str = "error",
+    categories: Sequence[str] = (),
+    cv: int | None = FOLDS,
+    groups: str | None = None,
+    time: str | None = None,
+    model: PlaneModel | None = None,
 ) -> Task:
-    """Read a table and make it ready to be learned from.
+    """Choose features, classes and rows of a table, and how rows are split for figures on unseen rows.
 
     Parameters
     ----------
-    arguments : Namespace
-        With what `add_task_arguments` adds.
-    console : Console
-        Where to say what was left out.
+    table : Table
+        With `name` and `frame`.
+    target : str
+        The column of the classes.
+    positive : str, optional
+        The class of interest; of more than two classes, it against all others.
+    missing : {"error", "drop", "impute", "keep"}, default "error"
+        What happens to rows with missing values.
+    categories : sequence of str, optional
+        Columns that are categories, whatever they look like.
+    cv : int or None, default 5
+        Number of folds; None for no figure on unseen rows.
+    groups, time : str, optional
+        Columns that say how rows are split; they are no features.
     model : PlaneModel, optional
         A model that says which columns are needed, and what it puts in the place of missing values.
 
     Returns
     -------
     Task
-        Rows without gaps, where the user wants it so.
+        Ready to be learned from; `notes` say what was left out.
     """
-    table = read_table(arguments, console)
-    target = find_column(arguments.target, table)
-    missing = getattr(arguments, "missing", "keep")
-    labelled = _known_labels(table, target, missing, console)
-    splitting = read_splitting(arguments, table)
-    aside = [
-        name for name in (getattr(arguments, option, None) for option in ("groups", "time")) if name
-    ]
+    notes: list[str] = []
+    require_column(target, table)
+    labelled = _known_labels(table, target, missing, notes)
+    splitting = read_splitting(table, target, cv, groups, time)
+    aside = [name for name in (groups, time) if name is not None]
     features = table.frame.drop(columns=[target, *aside]).loc[labelled]
     if not features.shape[1]:
         raise DataError(
             f"{table.name} has no column beside {', '.join(map(repr, [target, *aside]))}; is the separator right "
-            "(--separator)?"
+            "(separator=';')?"
         )
-    y, positive = read_classes(table, target, labelled, arguments.positive, console)
+    y, positive_label = read_classes(table, target, labelled, positive, notes)
     if model is None:
-        X = _without_names_of_rows(features, arguments, console)
+        X = _without_names_of_rows(features, categories, notes)
     else:
         X = features[_needed(model, features, table)]
-    if missing == "keep":
-        own = None if splitting is None else splitting.within(X.index.to_numpy(), splitting.cv)
-        return Task(table, X, y, target, positive, splitting=own)
-    known = None if model is None else model.imputed or None
-    rows, filled = _without_gaps(X, missing, table, console, known)
-    y = y[X.index.isin(rows.index)]
-    own = None if splitting is None else splitting.within(rows.index.to_numpy(), splitting.cv)
-    if len(np.unique(y)) < 2:
-        raise DataError(f"without the rows that lack a value, only the class {y[0]!r} is left")
-    given = X if filled is not None else None
-    return Task(table, rows, y, target, positive, filled, given, own)
+    filled, given = None, None
+    if missing != "keep":
+        known = None if model is None else model.imputed or None
+        rows, filled = _without_missing_values(X, missing, table, notes, known)
+        y = y[X.index.isin(rows.index)]
+        given, X = (X if filled is not None else None), rows
+        if len(np.unique(y)) < 2:
+            raise DataError(f"without the rows that lack a value, only the class {y[0]!r} is left")
+    own = None if splitting is None else splitting.within(X.index.to_numpy(), splitting.cv)
+    return Task(table, X, y, target, positive_label, filled, given, own, notes=tuple(notes))
 
 
-def _known_labels(table: Table, target: str, missing: str, console: Console) -> BoolArray:
-    gaps = table.frame[target].isna().to_numpy()
-    count = int(gaps.sum())
-    if count == len(gaps):
+def require_column(name: str, table: Table) -> str:
+    """Give the name of a column; raise if the table has no such column."""
+    if name not in table.frame.columns:
+        hint = nearest_name(name, table.frame.columns)
+        raise DataError(f"{table.name} has no column {name!r}{hint}")
+    return name
+
+
+def _known_labels(table: Table, target: str, missing: str, notes: list[str]) -> BoolArray:
+    is_missing = table.frame[target].isna().to_numpy()
+    count = int(is_missing.sum())
+    if count == len(is_missing):
         raise DataError(f"the target {target!r} has no value in any row")
     if count and missing == "error":
         raise DataError(
             f"the target {target!r} is missing in {number_of(count, 'row')}, the first of them row "
-            f"{int(np.argmax(gaps)) + 1}; leave such rows out with --missing drop"
+            f"{int(np.argmax(is_missing)) + 1}; leave such rows out with missing='drop'"
         )
     if count:
-        console.note(f"{number_of(count, 'row')} without a value of {target!r} left out")
-    return ~np.asarray(gaps, dtype=np.bool_)
+        notes.append(f"{number_of(count, 'row')} without a value of {target!r} left out")
+    return ~np.asarray(is_missing, dtype=np.bool_)
 
 
 def _needed(model: PlaneModel, features: pd.DataFrame, table: Table) -> list[str]:
@@ -223,25 +235,25 @@ def _needed(model: PlaneModel, features: pd.DataFrame, table: Table) -> list[str
 
 
 def _without_names_of_rows(
-    X: pd.DataFrame, arguments: argparse.Namespace, console: Console
+    X: pd.DataFrame, categories: Sequence[str], notes: list[str]
 ) -> pd.DataFrame:
     """Leave out columns that cannot mean anything: empty ones, names of rows, and counters of rows."""
-    kept, asked_for = [], ",".join(arguments.categories).split(",")
+    kept = []
     for name in X.columns:
         column = X[name]
-        kinds = column.nunique()
+        count = column.nunique()
         reason = None
-        if not kinds:
+        if not count:
             reason = "has no value in any row"
         elif column.dtype.kind == "O":
-            if kinds > max(_FEW_KINDS, len(X) / 2) and name not in asked_for:
-                reason = f"holds {kinds} different texts in {len(X)} rows, like names"
+            if count > max(_FEW_CATEGORIES, len(X) / 2) and name not in categories:
+                reason = f"holds {count} different texts in {len(X)} rows, like names"
         elif _is_counter(column.to_numpy()):
             reason = "counts the rows"
         if reason is None:
             kept.append(name)
         else:
-            console.note(f"column {name!r} {reason}, and is left out")
+            notes.append(f"column {name!r} {reason}, and is left out")
     if not kept:
         raise DataError("no column is left to learn from")
     return X[kept]
@@ -254,7 +266,7 @@ def _is_counter(values: NDArray[Any]) -> bool:
 
 
 def read_classes(
-    table: Table, target: str, rows: BoolArray, positive: str | None, console: Console
+    table: Table, target: str, rows: BoolArray, positive: str | None, notes: list[str]
 ) -> tuple[NDArray[Any], Label | None]:
     """Read the classes of the rows, and the positive one if the user names it."""
     values = table.frame[target].to_numpy()[rows]
@@ -266,9 +278,9 @@ def read_classes(
         raise DataError(
             f"the target {target!r} has a single class, {classes.tolist()[0]!r}; there is nothing to tell apart"
         )
-    if len(classes) > _MOST_CLASSES:
+    if len(classes) > _MAX_CLASSES:
         raise DataError(
-            f"the target {target!r} has {len(classes)} different values, more than {_MOST_CLASSES}; it looks like a "
+            f"the target {target!r} has {len(classes)} different values, more than {_MAX_CLASSES}; it looks like a "
             "number or a name, not like a class. Name another column, or put it into classes first"
         )
     if positive is None:
@@ -276,11 +288,11 @@ def read_classes(
     found = [label for label in classes.tolist() if str(label) == positive]
     if not found:
         hint = nearest_name(positive, [str(label) for label in classes.tolist()])
-        raise DataError(f"--positive: {positive!r} is no class of {target!r}{hint}")
+        raise DataError(f"positive: {positive!r} is no class of {target!r}{hint}")
     if len(classes) == 2:
         return labels, found[0]
     other = f"not {positive}"
-    console.note(
+    notes.append(
         f"{number_of(len(classes) - 1, 'class')} of {target!r} taken together as {other!r}"
     )
     return np.where(labels == found[0], positive, other).astype(object), positive
@@ -292,33 +304,33 @@ def _text(value: object) -> str:
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
 
-def _without_gaps(
-    X: pd.DataFrame, missing: str, table: Table, console: Console, known: Mapping[str, Any] | None
+def _without_missing_values(
+    X: pd.DataFrame, missing: str, table: Table, notes: list[str], known: Mapping[str, Any] | None
 ) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    gaps = X.isna()
-    lacking = gaps.any(axis=1).to_numpy()
+    is_missing = X.isna()
+    lacking = is_missing.any(axis=1).to_numpy()
     count = int(lacking.sum())
     if not count:
         return X, None
-    worst = gaps.sum().sort_values(ascending=False)
+    worst = is_missing.sum().sort_values(ascending=False)
     where = ", ".join(f"{name!r}: {n}" for name, n in worst[worst > 0][:3].items())
     more = ", ..." if int((worst > 0).sum()) > 3 else ""
-    said = f"{count} of {len(X)} rows lack a value ({where}{more})"
+    finding = f"{count} of {len(X)} rows lack a value ({where}{more})"
     if missing == "error":
         first = int(X.index[int(np.argmax(lacking))]) + 1
         raise DataError(
-            f"{table.name}: {said}, the first of them row {first}. Say what to do: --missing drop leaves these rows "
-            "out, --missing impute fills them with medians and most frequent categories"
+            f"{table.name}: {finding}, the first of them row {first}. Say what to do: missing='drop' leaves these "
+            "rows out, missing='impute' fills them with medians and most frequent categories"
         )
     if missing == "drop":
         if count == len(X):
             raise DataError(
-                f"{table.name}: every row lacks a value ({where}{more}); try --missing impute"
+                f"{table.name}: every row lacks a value ({where}{more}); try missing='impute'"
             )
-        console.note(f"{said} and are left out")
+        notes.append(f"{finding} and are left out")
         return X.loc[~lacking], None
     values = {str(name): (known or {}).get(str(name), _typical(X[name])) for name in X.columns}
-    console.note(f"{said}; filled with medians and most frequent categories")
+    notes.append(f"{finding}; filled with medians and most frequent categories")
     return X.fillna(values), values
 
 
@@ -339,6 +351,68 @@ def _typical(column: Any, default: Any = None) -> Any:
     return str(known.mode().iloc[0])
 
 
-def position_of(task: Task, row: int) -> IntArray:
-    """Where a row of the table, counted from 1, is among the rows that are learned from."""
-    return np.flatnonzero(task.X.index.to_numpy() == row - 1)
+def find_row(task: Task, row: int) -> IntArray:
+    """Find the position of a row of the table, counted from 1, among the rows of the task.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    row : int
+        Its number in the table; the first one below the column names is 1.
+
+    Returns
+    -------
+    ndarray of int of shape (1,)
+        Its position.
+    """
+    total = len(task.table.frame)
+    if row > total:
+        raise DataError(f"row={row}: {task.table.name} has {total} rows")
+    found = np.flatnonzero(task.X.index.to_numpy() == row - 1)
+    if not len(found):
+        raise DataError(f"row={row}: this row lacks a value and was left out; try missing='impute'")
+    return found
+
+
+def find_rows(task: Task, premise: str) -> tuple[IntArray, int]:
+    """Find the positions of the rows that meet a premise in the rule language.
+
+    Parameters
+    ----------
+    task : Task
+        The task; columns of its table that are no features count here, too.
+    premise : str
+        The premise, such as ``age > 60``; of a column of texts also ``patient = P-07`` without quotes.
+
+    Returns
+    -------
+    positions : ndarray of int
+        Rows of the task.
+    n_left_out : int
+        How many other rows of the table meet it.
+    """
+    met = np.flatnonzero(_met(task, premise))
+    usable = np.flatnonzero(np.isin(task.X.index.to_numpy(), met))
+    if not len(usable):
+        gone = f" but {len(met)} that were left out" if len(met) else ""
+        raise DataError(f"where: no row{gone} has {premise}")
+    return usable, len(met) - len(usable)
+
+
+def _met(task: Task, premise: str) -> Any:
+    """Which rows of the whole table meet a premise."""
+    # Names of rows, such as P-07, read as they are: in the rule language they would need quotes.
+    name, sign, value = (part.strip() for part in premise.partition("="))
+    frame = task.table.frame
+    if sign and name in frame.columns and frame[name].dtype.kind == "O":
+        same = frame[name] == value
+        if same.any():
+            return same.to_numpy(dtype=bool)
+    from clearmargin.language import parse_rules
+    from clearmargin.rules import FeatureSpace
+
+    text = f"{premise} => chosen"
+    names = [require_column(name, task.table) for name in parse_rules(text).space.names]
+    rules = parse_rules(text, space=FeatureSpace.from_data(frame[names]))
+    return rules.covers(frame[names])[:, 0]

@@ -1,8 +1,7 @@
-"""How a command's model does on rows that it was not trained on: the whole way of training it, repeated in folds."""
+"""How a model does on rows that it was not trained on: the whole way of training it, repeated in folds."""
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,119 +10,80 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.cli.console import Console
 from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.language.prose import ratio_text
 from clearmargin.progress import Progress, advance
 from clearmargin.progress import task as progress_task
+from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from clearmargin.cli.table import Table
-    from clearmargin.cli.task import Task
     from clearmargin.models import PlaneModel
+    from clearmargin.recipes.task import Task
     from clearmargin.report.validation import Refit
     from clearmargin.tables.splitting import Folds, Splitting
 
-__all__ = [
-    "Recipe",
-    "Unseen",
-    "add_split_arguments",
-    "inner_folds",
-    "number_of_folds",
-    "read_splitting",
-    "unseen_text",
-]
+__all__ = ["FOLDS", "Retraining", "Unseen", "inner_folds", "read_splitting", "unseen_text"]
 
-_FOLDS = 5
+# Number of folds for figures on unseen rows, where the user does not choose it.
+FOLDS = 5
+# The fact of a model whose training had to differ from that of the model of all rows.
+OTHERWISE = "trained_otherwise"
 
 
-def add_split_arguments(parser: argparse.ArgumentParser, *, columns: bool = True) -> None:
-    """Take how rows are split for figures on rows that a model was not trained on."""
-    group = parser.add_argument_group("rows not seen in training")
-    group.add_argument(
-        "--cv",
-        type=_number_of_folds,
-        metavar="N",
-        help=f"number of folds, in each of which everything is trained anew (default: {_FOLDS}); 'none' for no figure",
-    )
-    if not columns:
-        return
-    group.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="rows with the same value here (a patient, a customer) are never in both parts of a fold",
-    )
-    group.add_argument(
-        "--time",
-        metavar="COLUMN",
-        help="train on earlier rows and test on later ones; numbers, or dates as 2024-03-31",
-    )
-
-
-def _number_of_folds(text: str) -> int:
-    if text.lower() == "none":
-        return 0
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor 'none'") from None
-    if number < 2:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 2, or 'none'")
-    return number
-
-
-def read_splitting(arguments: argparse.Namespace, table: Table) -> Splitting | None:
+def read_splitting(
+    table: Table, target: str, cv: int | None, groups: str | None, time: str | None
+) -> Splitting | None:
     """Read how the rows of a table are split.
 
     Parameters
     ----------
-    arguments : Namespace
-        With what `add_split_arguments` adds; without it, nothing is split.
     table : Table
         The whole table.
+    target : str
+        The column of the classes.
+    cv : int or None
+        Number of folds; None where no figure is wanted.
+    groups, time : str or None
+        The columns that decide.
 
     Returns
     -------
     Splitting or None
         Of all rows of the table; None where no figure is wanted.
     """
-    if not hasattr(arguments, "cv"):
-        return None
-    from clearmargin.cli.table import find_column
     from clearmargin.tables.splitting import Splitting
 
-    number = number_of_folds(arguments)
     columns: dict[str, Any] = {}
-    for option, name in (("groups", arguments.groups), ("time", arguments.time)):
+    for option, name in (("groups", groups), ("time", time)):
         if name is None:
             continue
-        if not number:
-            raise DataError(f"--{option} says how rows are split; leave it out with --cv none")
-        if name == arguments.target:
-            raise DataError(f"--{option}: {name!r} is the column of classes")
+        if not cv:
+            raise DataError(f"{option} says how rows are split; leave it out with cv=None")
+        if name == target:
+            raise DataError(f"{option}: {name!r} is the column of classes")
+        if name not in table.frame.columns:
+            hint = nearest_name(name, table.frame.columns)
+            raise DataError(f"{table.name} has no column {name!r}{hint}")
         key = "groups" if option == "groups" else "times"
-        columns[key] = table.frame[find_column(name, table)].to_numpy()
+        columns[key] = table.frame[name].to_numpy()
         try:
-            Splitting(number, **{key: columns[key]}).checked(len(table.frame))
+            Splitting(cv, **{key: columns[key]}).checked(len(table.frame))
         except DataError as error:
-            raise DataError(f"--{option} {name}: {error}") from None
-    return Splitting(number, **columns).checked(len(table.frame)) if number else None
-
-
-def number_of_folds(arguments: argparse.Namespace) -> int:
-    """How many folds the user wants; 0 for no figure."""
-    return _FOLDS if arguments.cv is None else int(arguments.cv)
+            raise DataError(f"{option}={name!r}: {error}") from None
+    return Splitting(cv, **columns).checked(len(table.frame)) if cv else None
 
 
 def inner_folds(task: Task, number: int) -> Any:
-    """Folds for a search within a task: a number, or training and test rows where groups or times decide.
+    """Make folds for a search within a task: a number, or training and test rows where groups or times decide.
 
     Parameters
     ----------
     task : Task
         The rows that are trained on.
     number : int
-        Most folds.
+        Maximum number of folds.
 
     Returns
     -------
@@ -135,9 +95,7 @@ def inner_folds(task: Task, number: int) -> Any:
         return number
     try:
         folds = splitting.within(np.arange(len(task.y)), number).folds(task.X, task.y)
-    except (
-        DataError
-    ):  # so few groups or times are left in a fold that they cannot be split once more
+    except DataError:  # so few groups or times are left in a fold that they cannot be split again
         return number
     return list(folds.pairs)
 
@@ -154,11 +112,14 @@ class Unseen:
         Rows of each fold on which its model is right.
     constant : tuple of label and int
         The most frequent class, and how many of the tested rows are of it.
+    otherwise : tuple of str
+        Folds whose models had to be trained in another way than the model of all rows, and how.
     """
 
     folds: Folds
     right: IntArray
     constant: tuple[Any, int]
+    otherwise: tuple[str, ...] = ()
 
     @property
     def by_fold(self) -> FloatArray:
@@ -166,7 +127,7 @@ class Unseen:
         return np.asarray(self.right / np.array([len(test) for _, test in self.folds.pairs]))
 
     def facts(self) -> dict[str, Any]:
-        """What a model file keeps, and `print_model` says."""
+        """What a model file keeps, and `unseen_text` puts into words."""
         label, count = self.constant
         total = self.folds.n_tested
         facts: dict[str, Any] = {"cross_validated_accuracy": float(self.right.sum() / total)}
@@ -178,10 +139,12 @@ class Unseen:
         facts["most_frequent_class_share"] = count / total
         if self.folds.note:
             facts["duplicate_rows"] = self.folds.note
+        if self.otherwise:
+            facts[OTHERWISE] = ", ".join(self.otherwise)
         return facts
 
 
-class Recipe:
+class Retraining:
     """A way to train a model on rows of a table, which is repeated in every fold.
 
     Parameters
@@ -209,7 +172,7 @@ class Recipe:
         self._models: dict[bytes, PlaneModel] = {}
 
     @classmethod
-    def of_task(cls, task: Task, train: Callable[[Task], PlaneModel]) -> Recipe:
+    def of_task(cls, task: Task, train: Callable[[Task], PlaneModel]) -> Retraining:
         """Train on parts of a task."""
         return cls(
             task.X, task.y, task.splitting, lambda rows: train(task.part(rows)), task.rows_for
@@ -225,14 +188,14 @@ class Recipe:
                 self._models[key] = self._train(rows)
         return self._models[key]
 
-    def unseen(self, console: Console, progress: Progress) -> Unseen | None:
+    def judge(self, progress: Progress) -> tuple[Unseen | None, tuple[str, ...]]:
         """Judge models on rows that they were not trained on; None, and a note, where that cannot be."""
         if self.splitting is None:
-            return None
+            return None, ()
         place = ""
         try:
             folds = self.splitting.folds(self.X, self.y)
-            right = []
+            right, otherwise = [], []
             with progress_task("folds", len(folds), show=progress):
                 for number, (train, test) in enumerate(folds.pairs, start=1):
                     # What is wrong with the rows of a fold may be false of all rows.
@@ -242,16 +205,17 @@ class Recipe:
                     model = self.model(train)
                     predicted = model.predict(self._table(test, model))
                     right.append(int((predicted == self.y[test]).sum()))
+                    if model.facts and OTHERWISE in model.facts:
+                        otherwise.append(f"in fold {number} {model.facts[OTHERWISE]}")
                     advance()
         except ClearmarginError as error:
-            console.note(
-                f"how the model does on rows that it was not trained on is not known: {place}{error}"
-            )
-            return None
+            unknown = "how the model does on rows that it was not trained on is not known"
+            return None, (f"{unknown}: {place}{error}",)
         tested = self.y[np.concatenate([test for _, test in folds.pairs])]
         labels, counts = np.unique(tested, return_counts=True)
         common = int(counts.argmax())
-        return Unseen(folds, np.array(right), (labels.tolist()[common], int(counts[common])))
+        constant = (labels.tolist()[common], int(counts[common]))
+        return Unseen(folds, np.array(right), constant, tuple(otherwise)), ()
 
     def refit(self, extract: Callable[[IntArray, PlaneModel], Any]) -> Refit:
         """Give what a report trains its folds with: a model with its rules, and rows as it takes them."""
@@ -271,13 +235,14 @@ def unseen_text(facts: dict[str, Any]) -> str:
     """Say what is known of a model on rows that it was not trained on; empty if nothing is."""
     if "cross_validated_accuracy" not in facts:
         return ""
-    share = 100 * float(facts["cross_validated_accuracy"])
+    share = ratio_text(float(facts["cross_validated_accuracy"]))
     error = facts.get("cross_validated_error")
     margin = "" if error is None else f" (standard error {100 * float(error):.1f})"
-    common, most = facts["most_frequent_class"], 100 * float(facts["most_frequent_class_share"])
+    common, most = facts["most_frequent_class"], float(facts["most_frequent_class_share"])
+    way = f", except that {facts[OTHERWISE]},\n" if OTHERWISE in facts else " "
     text = (
-        f"Trained in the same way without the rows it is judged on, it is right on {share:.1f} %{margin},\n"
-        f"always saying {common} on {most:.1f} % ({facts['cross_validation']})."
+        f"Trained in the same way{way}without the rows it is judged on, it is right on {share}{margin},\n"
+        f"always saying {common} on {ratio_text(most)} ({facts['cross_validation']})."
     )
     if "duplicate_rows" in facts:
         text += f"\n{facts['duplicate_rows']},\nwhich may make this figure too high."

@@ -1,0 +1,115 @@
+"""What commands are given: tables, models and options, as recipes take them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.cli.console import Console
+from clearmargin.exceptions import DataError
+
+if TYPE_CHECKING:
+    from clearmargin.models import PlaneModel
+    from clearmargin.progress import Progress
+    from clearmargin.recipes.found_rules import ExtractOptions
+    from clearmargin.recipes.task import Task
+    from clearmargin.recipes.training import Trained
+
+__all__ = [
+    "extract_options",
+    "folds",
+    "options_of_training",
+    "prepare",
+    "read_inputs",
+    "read_task",
+    "show_progress",
+    "train",
+]
+
+_OF_TRAINING = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
+
+
+def options_of_training(arguments: argparse.Namespace) -> list[str]:
+    """Options that were given and say how a model is trained and judged, which one that is given already was."""
+    given = {name: getattr(arguments, name, None) for name in _OF_TRAINING}
+    return [name for name, value in given.items() if value is not None and value is not False]
+
+
+def folds(arguments: argparse.Namespace) -> int | None:
+    """How many folds the user wants for figures on unseen rows; None for no figure."""
+    from clearmargin.recipes import unseen
+
+    number: int = unseen.FOLDS if arguments.cv is None else arguments.cv
+    return number or None
+
+
+def show_progress(console: Console) -> Progress:
+    """Whether bars are shown: on a terminal, unless the user wants quiet."""
+    return False if console.quiet else "auto"
+
+
+def read_task(
+    arguments: argparse.Namespace, console: Console, model: PlaneModel | None = None, **more: Any
+) -> Task:
+    """Read the table of a command and make the task that its options describe; notes are said."""
+    from clearmargin.cli.table import names_in, read_table
+    from clearmargin.recipes.task import make_task
+
+    table = read_table(arguments, console)
+    settings: dict[str, Any] = {
+        "positive": arguments.positive,
+        "missing": getattr(arguments, "missing", "keep"),
+        "categories": names_in(arguments.categories, table.frame.columns),
+        "model": model,
+        "cv": None,
+    }
+    if hasattr(arguments, "cv"):
+        settings |= {"cv": folds(arguments), "groups": arguments.groups, "time": arguments.time}
+    task = make_task(table, arguments.target, **{**settings, **more})
+    console.note_all(task.notes)
+    return task
+
+
+def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, PlaneModel | None]:
+    """Read the table, and the model if there is one."""
+    if arguments.model is None:
+        return read_task(arguments, console), None
+    for option in options_of_training(arguments):
+        raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
+    from clearmargin.models import load_model
+    from clearmargin.recipes.training import match_model, positive_class
+
+    model = load_model(arguments.model)
+    task = read_task(arguments, console, model, positive=positive_class(model))
+    return match_model(model, task), model
+
+
+def train(task: Task, arguments: argparse.Namespace, console: Console) -> Trained:
+    """Train the default machine by the options of a command; notes are said."""
+    from clearmargin.recipes.training import PlaneOptions, train_plane
+
+    options = PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
+    trained = train_plane(task, options, progress=show_progress(console))
+    console.note_all(trained.notes)
+    return trained
+
+
+def prepare(arguments: argparse.Namespace, console: Console) -> Trained:
+    """Read the table, and load the model or train one."""
+    from clearmargin.recipes.training import load_for_task
+
+    task, model = read_inputs(arguments, console)
+    return train(task, arguments, console) if model is None else load_for_task(model, task)
+
+
+def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
+    """Which rules the user wants."""
+    from clearmargin.recipes.found_rules import ExtractOptions
+
+    return ExtractOptions(
+        arguments.criterion,
+        arguments.max_rules,
+        arguments.max_conditions,
+        arguments.min_coverage,
+        arguments.assume_ranges,
+    )

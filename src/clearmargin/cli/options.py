@@ -1,0 +1,444 @@
+"""All options of all commands, once each: one name means one thing and has one default, wherever it is taken."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "CASES",
+    "EXTRACTION",
+    "MODEL",
+    "OPTIONS",
+    "OUTPUT",
+    "PLANE",
+    "SPLIT",
+    "TABLE",
+    "TASK",
+    "Option",
+    "add_options",
+    "number_of_folds",
+    "positive_number",
+    "share",
+    "whole_number",
+]
+
+
+def whole_number(text: str) -> int:
+    """Read a number of things from the command line.
+
+    Examples
+    --------
+    >>> whole_number("3")
+    3
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    return number
+
+
+def positive_number(text: str) -> float:
+    """Read a number above zero from the command line.
+
+    Examples
+    --------
+    >>> positive_number("0.5")
+    0.5
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not (number > 0 and math.isfinite(number)):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return number
+
+
+def share(text: str) -> float:
+    """Read a number between 0 and 1 from the command line.
+
+    Examples
+    --------
+    >>> share("0.95")
+    0.95
+    """
+    number = positive_number(text)
+    if number >= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number between 0 and 1")
+    return number
+
+
+def number_of_folds(text: str) -> int:
+    """Read a number of folds from the command line; 0 for none.
+
+    Examples
+    --------
+    >>> number_of_folds("none"), number_of_folds("3")
+    (0, 3)
+    """
+    if text.lower() == "none":
+        return 0
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor 'none'") from None
+    if number < 2:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 2, or 'none'")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option or argument.
+
+    Parameters
+    ----------
+    flag : str
+        What is typed, such as ``--nu``; an argument without dashes is positional.
+    help : str
+        What it does.
+    group : str
+        The heading in the help.
+    settings : mapping
+        What `argparse` is told besides.
+    """
+
+    flag: str
+    help: str
+    group: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+_A_TABLE = "a table: CSV (also .gz) or Parquet, with column names; - for standard input"
+_READING = "how to read the table"
+_MODEL = "the model"
+_RULES = "the rules"
+_UNSEEN = "rows not seen in training"
+_ADVICE = "the training with rules"
+_RANKING = "the ranking"
+_TREE = "the tree"
+_CHANGE = "the change"
+_FORM = "the form"
+
+
+def _flag(flag: str, text: str, group: str = "") -> Option:
+    return Option(flag, text, group, {"action": "store_true"})
+
+
+def _count(flag: str, text: str, group: str = "") -> Option:
+    return Option(flag, text, group, {"type": whole_number, "metavar": "N"})
+
+
+def _number(flag: str, text: str, group: str = "") -> Option:
+    return Option(flag, text, group, {"type": positive_number, "metavar": "X"})
+
+
+def _text(flag: str, text: str, metavar: str, group: str = "") -> Option:
+    return Option(flag, text, group, {"metavar": metavar})
+
+
+def _choice(flag: str, text: str, choices: Iterable[str], group: str = "") -> Option:
+    return Option(flag, text, group, {"choices": list(choices)})
+
+
+def _list(flag: str, text: str, metavar: str, group: str = "") -> Option:
+    # `extend` and `append` would add to a default that all parsers share, were it not copied by argparse.
+    return Option(flag, text, group, {"action": "append", "default": [], "metavar": metavar})
+
+
+OPTIONS: Mapping[str, Option] = {
+    # What a command is about.
+    "DATA": _text("data", _A_TABLE, "DATA"),
+    "RULES": _text("rules", "rules, or a model with rules, from a file", "RULES"),
+    "OLD": _text("old", "the rules so far, or a model with rules, from a file", "OLD"),
+    "NEW": Option("new", "the new ones", "", {"metavar": "NEW", "nargs": "?"}),
+    "DATASET": Option(
+        "dataset", "a data set of the package", "", {"metavar": "NAME", "nargs": "?"}
+    ),
+    "SHELL": Option("shell", "the shell", "", {"choices": ["bash", "zsh", "fish"]}),
+    "data": _text("--data", _A_TABLE, "DATA"),
+    "rules": _text("--rules", "rules decide; where none applies, nothing does", "FILE"),
+    "target": _text("--target", "the column of classes", "COLUMN"),
+    "positive": _text(
+        "--positive",
+        "the class of interest; of more than two classes, it against all others",
+        "CLASS",
+    ),
+    "missing": Option(
+        "--missing",
+        "rows with missing values: refuse (default), leave out, or fill with medians and most frequent categories",
+        "",
+        {"choices": ["error", "drop", "impute"], "default": "error"},
+    ),
+    "row": _count("--row", "a row of the table; the first one below the column names is 1"),
+    "where": _text(
+        "--where",
+        "rows with these values, in the rule language; columns that are left out count here, too",
+        "PREMISE",
+    ),
+    "most": _count(
+        "--most",
+        "maximum number to print (default: 10 rules of a class, 3 cases, 20 properties)",
+    ),
+    # How to read the table.
+    "separator": _text("--separator", "comma, semicolon, tab, bar or a letter", "MARK", _READING),
+    "decimal": Option(
+        "--decimal",
+        "the decimal mark: . or ,",
+        _READING,
+        {"choices": [".", ","], "metavar": "MARK"},
+    ),
+    "encoding": Option("--encoding", "how letters are written (default: utf-8)", _READING),
+    "na": _list("--na", "a text that means: no value", "TEXT", _READING),
+    "categories": _list(
+        "--categories",
+        "columns of numbers that are categories, with commas between",
+        "COLUMNS",
+        _READING,
+    ),
+    "drop": _list("--drop", "columns to leave out", "COLUMNS", _READING),
+    # The model.
+    "machine": _choice(
+        "--machine",
+        "the machine: 1-norm SVM (lp-svm, default), proximal SVM, SVM with advice, or advice weighed against data",
+        ["lp-svm", "proximal", "advice", "advice-blend"],
+        _MODEL,
+    ),
+    "model": _text("--model", "take this model instead of training one", "FILE", _MODEL),
+    "nu": _number("--nu", "cost of errors (default: by cross-validation)", _MODEL),
+    "max_features": _count(
+        "--max-features",
+        "maximum number of features of the plane (default: 8); a category counts as one",
+        _MODEL,
+    ),
+    "balanced": _flag("--balanced", "let all classes weigh the same in training", _MODEL),
+    "save_model": _text(
+        "--save-model", "write the model, with its rules, to a .json file", "FILE", _MODEL
+    ),
+    # The rules.
+    "criterion": _choice(
+        "--criterion",
+        "what makes a rule good (default: volume); coverage takes longer and gives fewer rules",
+        ["coverage", "volume", "coverage-lp", "coverage-exact"],
+        _RULES,
+    ),
+    "max_rules": _count("--max-rules", "maximum number of rules per class", _RULES),
+    "max_conditions": _count("--max-conditions", "maximum number of features in a rule", _RULES),
+    "min_coverage": _count(
+        "--min-coverage",
+        "minimum number of rows under a rule (default: 2; one in a thousand if the table is too large to be held)",
+        _RULES,
+    ),
+    "assume_ranges": _flag(
+        "--assume-ranges",
+        "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
+        _RULES,
+    ),
+    "kind": Option(
+        "--kind",
+        "the rule that covers the case (default), a rule made for it, the largest box, or one around it",
+        _RULES,
+        {"choices": ["rule", "on-demand", "largest", "central"], "default": "rule"},
+    ),
+    # Rows not seen in training.
+    "cv": Option(
+        "--cv",
+        "number of folds, in each of which everything is trained anew (default: 5; of rank: two random halves); "
+        "'none' for no figure",
+        _UNSEEN,
+        {"type": number_of_folds, "metavar": "N"},
+    ),
+    "groups": _text(
+        "--groups",
+        "rows with the same value here (a patient, a customer) are never in both parts of a fold",
+        "COLUMN",
+        _UNSEEN,
+    ),
+    "time": _text(
+        "--time",
+        "train on earlier rows and test on later ones; numbers, or dates as 2024-03-31",
+        "COLUMN",
+        _UNSEEN,
+    ),
+    # Training with rules.
+    "advice": _text("--advice", "an expert's rules, as a .rules or .json file", "FILE", _ADVICE),
+    "refine": _choice(
+        "--refine",
+        "let the data correct the rules (default: keep them); a rule is not moved where the plane gives its "
+        "features no weight against it, and the output says so",
+        ["translate", "slp", "sqp", "trust"],
+        _ADVICE,
+    ),
+    "published": _flag(
+        "--published",
+        "refine by the published program: from the rules as given, free to lose all cases of their class",
+        _ADVICE,
+    ),
+    "lam": _number("--lam", "cost of a row on the wrong side (default: 1)", _ADVICE),
+    "mu": _number("--mu", "cost of an error of a rule (default: 1)", _ADVICE),
+    "change_cost": _number(
+        "--change-cost", "cost of changing a rule, relative to mu (default: 1)", _ADVICE
+    ),
+    "tune": _flag("--tune", "choose these costs by cross-validation", _ADVICE),
+    # A ranking.
+    "top": Option(
+        "--top",
+        "size of the top: a share below 1, or a number of rows (default: 0.05)",
+        _RANKING,
+        {"type": positive_number, "default": 0.05, "metavar": "SHARE"},
+    ),
+    "bottom": Option(
+        "--bottom",
+        "size of the bottom: a share below 1, or a number of rows (default: 0.05)",
+        _RANKING,
+        {"type": positive_number, "default": 0.05, "metavar": "SHARE"},
+    ),
+    "min_leverage": Option(
+        "--min-leverage",
+        "minimum leverage of a property, at most 0.25 (default: 0.08)",
+        _RANKING,
+        {"type": positive_number, "default": 0.08, "metavar": "X"},
+    ),
+    "max_size": Option(
+        "--max-size",
+        "maximum number of conditions of a property (default: 2)",
+        _RANKING,
+        {"type": whole_number, "default": 2, "metavar": "N"},
+    ),
+    # A scorecard.
+    "max_cuts": _count(
+        "--max-cuts", "maximum number of cuts and categories with points (default: 15)"
+    ),
+    "max_points": _count("--max-points", "maximum number of points of a cut (default: 10)"),
+    # A tree.
+    "order": _choice(
+        "--order",
+        "make all good cells leaves (breadth, default), or the largest one (depth)",
+        ["breadth", "depth"],
+        _TREE,
+    ),
+    "partition": _choice(
+        "--partition",
+        "how cells are cut: K-means (default) or evolving clustering",
+        ["kmeans", "ecm"],
+        _TREE,
+    ),
+    "loss": _choice(
+        "--loss",
+        "errors of a leaf among all its rows (default), or among those of the rarest class",
+        ["all", "minority"],
+        _TREE,
+    ),
+    "tol": Option(
+        "--tol",
+        "maximum loss of a leaf, as a share (default: 0.02)",
+        _TREE,
+        {"type": share, "metavar": "SHARE"},
+    ),
+    "min_leaf": _count("--min-leaf", "minimum number of rows of a leaf (default: 1)", _TREE),
+    "max_layers": _count("--max-layers", "maximum number of layers (default: no limit)", _TREE),
+    # The cheapest change.
+    "actionable": _list(
+        "--actionable",
+        "a feature that may change: NAME, NAME=increase, NAME=decrease, NAME=20..40, or NAME=yes|ex (categories)",
+        "FEATURE",
+        _CHANGE,
+    ),
+    "cost": _list(
+        "--cost",
+        "what one unit of a number costs, or one change of a category: NAME=2.5 (default: 1 for the range seen)",
+        "FEATURE",
+        _CHANGE,
+    ),
+    "goal": _text(
+        "--goal",
+        "the class to reach (default: the other one), or rank:N to leave the top N of the table",
+        "CLASS",
+        _CHANGE,
+    ),
+    "alternatives": Option(
+        "--alternatives",
+        "how many other ways to find, too (default: 0)",
+        _CHANGE,
+        {"type": whole_number, "metavar": "N"},
+    ),
+    # A comparison.
+    "confidence": Option(
+        "--confidence",
+        "confidence of intervals, and 1 minus the risk that any rule is said to have changed by chance (default: 0.95)",
+        "",
+        {"type": share, "default": 0.95, "metavar": "SHARE"},
+    ),
+    # Other languages.
+    "to": _text(
+        "--to", "sql, python, pmml, json, rules, text, markdown, latex or xlsx", "FORM", _FORM
+    ),
+    "dialect": Option(
+        "--dialect", "the database: ansi, postgresql, sqlite, duckdb or mysql (sql)", _FORM
+    ),
+    "form": Option("--form", "case, an expression; or view, a statement (sql)", _FORM),
+    "table": Option("--table", "the table under a view (sql)", _FORM),
+    "column": Option("--column", "the column of a view that holds the class (sql)", _FORM),
+    "name": Option("--name", "the name of the function (python)", _FORM),
+    "default": _text("--default", "the class where no rule applies", "CLASS"),
+    # Files.
+    "report": _text("--report", "write a report on model and rules to an .html file, too", "FILE"),
+    "no_report": _flag("--no-report", "write no report"),
+    "out": _text("--out", "write the result to this file", "FILE"),
+    "force": _flag("--force", "replace files that exist already"),
+}
+
+TABLE = ("separator", "decimal", "encoding", "na", "categories", "drop")
+TASK = ("DATA", *TABLE, "target!", "positive")
+PLANE = ("nu", "max_features", "balanced")
+MODEL = ("model", *PLANE, "save_model")
+EXTRACTION = ("criterion", "max_rules", "max_conditions", "min_coverage", "assume_ranges")
+SPLIT = ("cv", "groups", "time")
+CASES = ("row|where", "most")
+OUTPUT = ("out", "force")
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str, **more: str) -> None:
+    """Add options by their names in `OPTIONS`.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Of a command.
+    *names : str
+        ``nu``, or ``target!`` for a required one, or ``row|where`` for two of which exactly one is given.
+    **more : str
+        What the help adds to an option for this command, such as the endings of files.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser()
+    >>> add_options(parser, "DATA", "target!", "nu", "row|where")
+    >>> vars(parser.parse_args(["a.csv", "--target", "y", "--row", "3"]))
+    {'data': 'a.csv', 'target': 'y', 'nu': None, 'row': 3, 'where': None}
+    """
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for name in names:
+        parts = name.rstrip("!").split("|")
+        either: argparse._ActionsContainer = parser
+        if len(parts) > 1:
+            either = parser.add_mutually_exclusive_group(required=True)
+        for part in parts:
+            option = OPTIONS[part]
+            place = either
+            if option.group and len(parts) == 1:
+                if option.group not in groups:
+                    groups[option.group] = parser.add_argument_group(option.group)
+                place = groups[option.group]
+            text = f"{option.help}: {more[part]}" if part in more else option.help
+            settings = dict(option.settings, help=text)
+            if name.endswith("!"):
+                settings["required"] = True
+            place.add_argument(option.flag, **settings)

@@ -1,0 +1,261 @@
+"""Train with an expert's rules, and check rules before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.exceptions import DataError
+from clearmargin.recipes.applied_rules import load_rules
+from clearmargin.recipes.phrases import number_of
+from clearmargin.recipes.task import Task
+from clearmargin.recipes.training import Trained, encoder, judge
+from clearmargin.recipes.unseen import inner_folds
+
+if TYPE_CHECKING:
+    from clearmargin.advice import AdviceReport
+    from clearmargin.models import PlaneModel
+    from clearmargin.progress import Progress
+    from clearmargin.rules import RuleSet
+
+__all__ = ["AdviceOptions", "Advised", "CheckedRules", "advise", "check_rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceOptions:
+    """How a machine is trained with rules; what is None is as in `AdviceSVC`.
+
+    Parameters
+    ----------
+    refine : str, optional
+        How the data may correct the rules; not at all by default.
+    published : bool, default False
+        Whether refinement is by the published program.
+    lam, mu, change_cost : float, optional
+        Cost of a row on the wrong side, of an error of a rule, and of changing a rule (`nu` of `AdviceSVC`).
+    tune : bool, default False
+        Whether these costs are chosen by cross-validation.
+    """
+
+    refine: str | None = None
+    published: bool = False
+    lam: float | None = None
+    mu: float | None = None
+    change_cost: float | None = None
+    tune: bool = False
+
+    def costs(self) -> dict[str, float]:
+        """Costs that are given, by their names here."""
+        names = ("lam", "mu", "change_cost")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advised:
+    """A model trained with rules, and what became of them.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model.
+    outcome : AdviceOutcome
+        What became of each rule.
+    refined : RuleSet
+        The rules as they are in the end.
+    """
+
+    trained: Trained
+    outcome: Any
+    refined: RuleSet
+
+    def to_dict(self) -> dict[str, Any]:
+        """Model and rules as plain data for JSON."""
+        return {
+            **self.trained.to_dict(),
+            "outcome": [_outcome(rule) for rule in self.outcome],
+            "refined": self.refined.to_dict(),
+        }
+
+
+def advise(
+    task: Task, advice: str, options: AdviceOptions | None = None, *, progress: Progress = False
+) -> Advised:
+    """Train a machine on a table and an expert's rules.
+
+    Parameters
+    ----------
+    task : Task
+        The table, of two classes.
+    advice : str
+        The file with the rules; by it, a rule that does not fit is found with its place in the text.
+    options : AdviceOptions, optional
+        How it is trained.
+    progress : bool or "auto", default False
+        Whether bars are shown.
+
+    Returns
+    -------
+    Advised
+        The model, and what became of each rule.
+    """
+    chosen = options or AdviceOptions()
+    rules = load_rules(advice)
+    task.require_two_classes("advice")
+    model, fitted = _train(task, advice, chosen, progress)
+    trained = judge(
+        task, model, lambda part: _train(part, advice, chosen, False)[0], [], progress=progress
+    )
+    if "cross_validated_accuracy" in (model.facts or {}):
+        notes = (*trained.notes, *_learned_advice(rules))
+        trained = Trained(task, model, trained.accuracy, trained.retraining, notes)
+    return Advised(trained, fitted.outcome_, fitted.refined_)
+
+
+def _train(
+    task: Task, advice: str, options: AdviceOptions, progress: Progress
+) -> tuple[PlaneModel, Any]:
+    """Train with the rules; also give the fitted classifier itself."""
+    from sklearn.pipeline import make_pipeline
+
+    from clearmargin.models import PlaneModel
+
+    svm = _machine(task, advice, options, progress)
+    encode = encoder(task, scale=False).set_output(transform="pandas")
+    svm.groups = _category_columns(encode.fit(task.X))
+    pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
+    fitted: Any = pipeline[-1]
+    model = PlaneModel.from_estimator(
+        pipeline,
+        task.X,
+        positive=task.positive,
+        advice=(fitted.advice_, fitted.refined_),
+        fill=task.fill,
+        facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
+    )
+    return model, fitted
+
+
+def _learned_advice(advice: RuleSet) -> tuple[str, ...]:
+    """Say that rules which were learned may come from the rows that they are now judged on."""
+    learned = sum(rule.origin != "expert" for rule in advice)
+    if not learned:
+        return ()
+    return (
+        f"{learned} of {number_of(len(advice), 'rule')} of the advice were learned from data. If that was this "
+        "table, the figure on rows not trained on is too high: the folds train the model anew, not the rules",
+    )
+
+
+def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress) -> Any:
+    from clearmargin.advice import AdviceSVC, AdviceSVCCV
+
+    if options.published and options.refine is None:
+        raise DataError("published says how rules are refined; name a way, too: refine='sqp'")
+    given = options.costs()
+    if not options.tune:
+        costs: dict[str, Any] = {
+            "nu" if name == "change_cost" else name: cost for name, cost in given.items()
+        }
+        return AdviceSVC(advice, refine=options.refine, published=options.published, **costs)
+    if given:
+        raise DataError(f"tune chooses the costs; leave out {next(iter(given))}")
+    folds = min(5, *task.counts.values())
+    if folds < 2:
+        raise DataError("tune needs two rows of each class at least; leave it out")
+    return AdviceSVCCV(
+        advice,
+        refine=options.refine,
+        published=options.published,
+        cv=inner_folds(task, folds),
+        progress=progress,
+    )
+
+
+def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
+    """For each categorical feature, the 0/1 column of each category: worst cases have one category of each."""
+    onehot = encode.named_transformers_["categories"]
+    features = getattr(onehot, "feature_names_in_", ())  # none where the table has numbers alone
+    return {
+        str(feature): {str(category): f"{feature}_{category}" for category in categories}
+        for feature, categories in zip(features, getattr(onehot, "categories_", ()), strict=True)
+    }
+
+
+def _outcome(rule: Any) -> dict[str, Any]:
+    return {
+        "name": rule.before.name,
+        "verdict": rule.verdict,
+        "before": rule.text_before,
+        "after": rule.text_after,
+        "standing": rule.standing,
+        "standing_text": rule.standing_text,
+        "holds": rule.holds,
+        "stuck": rule.stuck,
+        "unmoved": rule.unmoved,
+        "margin": rule.margin if math.isfinite(rule.margin) else None,
+        "slack": rule.slack,
+        "guarantee": rule.guarantee,
+        "covered_before": None if rule.before.stats is None else rule.before.stats.covered,
+        "covered_after": None if rule.after.stats is None else rule.after.stats.covered,
+        "agreed_after": None if rule.after.stats is None else rule.after.stats.agreed,
+        "text": str(rule),
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedRules:
+    """Rules as they were understood, and what is wrong with them.
+
+    Parameters
+    ----------
+    file : str
+        Where they come from.
+    rules : RuleSet
+        The rules.
+    report : AdviceReport
+        What is wrong with them.
+    """
+
+    file: str
+    rules: RuleSet
+    report: AdviceReport
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as plain data for JSON."""
+        return {"file": self.file, **self.report.to_dict()}
+
+
+def check_rules(file: str, table: Any = None, target: str | None = None) -> CheckedRules:
+    """Check a file of rules, alone or against a table.
+
+    Parameters
+    ----------
+    file : str
+        The rules, as .rules text or .json.
+    table : Table, optional
+        A table to check them against.
+    target : str, optional
+        Its column of classes.
+
+    Returns
+    -------
+    CheckedRules
+        The rules, and what is wrong with them.
+    """
+    from clearmargin.advice import check_advice
+    from clearmargin.recipes.task import require_column
+
+    if target is not None and table is None:
+        raise DataError("target names a column of a table; name the table, too: data=FILE")
+    rules = load_rules(file)
+    X = y = None
+    if table is not None:
+        X = table.frame
+        if target is not None:
+            require_column(target, table)
+            X = X.dropna(subset=[target])
+            y, X = X[target].to_numpy(), X.drop(columns=target)
+    # By its file, a rule that does not fit the table is found with its place in the text.
+    is_text = file.lower().endswith(".rules")
+    return CheckedRules(file, rules, check_advice(file if is_text else rules, X, y))

@@ -1,0 +1,302 @@
+"""Extract the rules of a trained model, explain cases by them, and report on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.recipes.task import Task, find_row, find_rows
+from clearmargin.recipes.training import Trained, model_facts
+
+if TYPE_CHECKING:
+    from clearmargin.models import PlaneModel
+    from clearmargin.plane_rules import RuleExtractor
+    from clearmargin.progress import Progress
+    from clearmargin.report import Report
+    from clearmargin.rules import RuleSet
+    from clearmargin.rules.rule import Label
+    from clearmargin.rules.value import IntArray
+
+__all__ = [
+    "ExplainedCases",
+    "ExtractOptions",
+    "FoundRules",
+    "choose_rows",
+    "explain_rows",
+    "find_rules",
+    "make_report",
+    "rule_lines",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """Which rules are extracted; what is None is as in `RuleExtractor`.
+
+    Parameters
+    ----------
+    criterion : str, optional
+        What makes a rule good.
+    max_rules, max_conditions, min_coverage : int, optional
+        Maximum number of rules per class, of features in a rule, and minimum number of rows under a rule.
+    assume_ranges : bool, default False
+        Whether the ranges seen in the data are taken for granted.
+    """
+
+    criterion: str | None = None
+    max_rules: int | None = None
+    max_conditions: int | None = None
+    min_coverage: int | None = None
+    assume_ranges: bool = False
+
+    def chosen(self) -> dict[str, Any]:
+        """Parameters of `RuleExtractor` that are chosen."""
+        names = ("criterion", "max_rules", "max_conditions", "min_coverage")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundRules:
+    """The rules of a model on a table.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    rules : RuleSet
+        The rules.
+    trace : mapping from class to Trace
+        What they cover of each class.
+    model : RuleExtractor or Planes
+        The model with its rules, as it is saved.
+    facts : dict
+        The model as plain data.
+    """
+
+    task: Task
+    rules: RuleSet
+    trace: Mapping[Label, Any]
+    model: Any
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Task, model, coverage and rules as plain data for JSON."""
+        return {
+            **self.task.to_dict(),
+            "model": self.facts,
+            "coverage": [
+                {"class": label, "coverage": trace.coverage, "recall": trace.recall}
+                for label, trace in self.trace.items()
+            ],
+            "rules": self.rules.to_dict(),
+        }
+
+
+def find_rules(
+    trained: Trained, options: ExtractOptions | None = None, *, progress: Progress = False
+) -> FoundRules:
+    """Extract the rules of a model from the table of its task.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model and its task.
+    options : ExtractOptions, optional
+        Which rules.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+
+    Returns
+    -------
+    FoundRules
+        Each rule is proved: the model predicts its class wherever it applies.
+    """
+    model = trained.model
+    extractor = _extract(trained.task, model, options or ExtractOptions(), progress)
+    facts = model_facts(model, trained.accuracy)
+    return FoundRules(trained.task, extractor.rules_, extractor.trace_, extractor, facts)
+
+
+def _extract(
+    task: Task, model: PlaneModel, options: ExtractOptions, progress: Progress
+) -> RuleExtractor:
+    from clearmargin.plane_rules import RuleExtractor
+
+    bounds: Any = "data"
+    if options.assume_ranges:
+        bounds = {
+            name: (float(task.X[name].min()), float(task.X[name].max()))
+            for name, categories in zip(model.space.names, model.space.categories, strict=True)
+            if categories is None
+        }
+    # What the user does not choose is as in Python.
+    extractor = RuleExtractor(model, bounds=bounds, progress=progress, **options.chosen())
+    return extractor.fit(task.X, task.y)
+
+
+def rule_lines(rules: RuleSet) -> list[str]:
+    """The rules in the rule language, without declarations."""
+    from clearmargin.language.printer import Phrases, format_label
+
+    phrases = Phrases(rules.space)
+    return [f"{phrases.premise(rule)} => {format_label(rule.label)}" for rule in rules]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExplainedCases:
+    """Explanations of rows of a table.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    rows : tuple of int
+        Numbers of the rows in the table, counted from 1.
+    labels : tuple of label
+        Their true classes.
+    explanations : tuple of Explanation
+        One for each.
+    """
+
+    task: Task
+    rows: tuple[int, ...]
+    labels: tuple[Any, ...]
+    explanations: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanations as plain data for JSON."""
+        parts = zip(self.explanations, self.rows, self.labels, strict=True)
+        return {
+            **self.task.to_dict(),
+            "explanations": [_explanation(told, row, true) for told, row, true in parts],
+        }
+
+
+def choose_rows(
+    task: Task, *, row: int | None = None, where: str | None = None, most: int = 3
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Choose rows of a task by number or by a premise.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    row : int, optional
+        The number of a row in the table, counted from 1.
+    where : str, optional
+        A premise in the rule language, if no row is given.
+    most : int, default 3
+        Maximum number of rows.
+
+    Returns
+    -------
+    positions : ndarray of int
+        Positions among the rows of the task.
+    notes : tuple of str
+        That there are more of them, if so.
+    """
+    if row is not None:
+        return find_row(task, row), ()
+    premise = where or "true"
+    usable, _ = find_rows(task, premise)
+    notes: tuple[str, ...] = ()
+    if len(usable) > most:
+        notes = (f"{len(usable)} rows have {premise}; the first {most} are explained",)
+    return usable[:most], notes
+
+
+def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> ExplainedCases:
+    """Explain why rows get their class.
+
+    Parameters
+    ----------
+    found : FoundRules
+        The rules of a table in memory.
+    positions : ndarray of int
+        Rows of its task.
+    kind : {"rule", "on_demand", "largest", "central"}, default "rule"
+        The kind of explanation.
+
+    Returns
+    -------
+    ExplainedCases
+        An explanation for each.
+    """
+    task = found.task
+    told = found.model.explain_many(task.X.iloc[positions], kind)
+    rows = tuple(task.row_number(position) for position in positions.tolist())
+    return ExplainedCases(task, rows, tuple(task.y[positions].tolist()), tuple(told))
+
+
+def _explanation(explanation: Any, row: int, true: Any) -> dict[str, Any]:
+    from clearmargin.rules import RuleSet
+
+    alone = RuleSet([explanation.rule], explanation.space, [explanation.label])
+    return {
+        "row": row,
+        "class": explanation.label,
+        "true_class": true,
+        "score": explanation.margin,
+        "kind": explanation.kind,
+        "rule": rule_lines(alone)[0],
+        "proof": explanation.rule.proof,
+        "confidence": explanation.confidence,
+        "parts": dict(explanation.parts),
+        "text": explanation.text,
+    }
+
+
+def make_report(
+    trained: Trained,
+    found: FoundRules,
+    options: ExtractOptions | None = None,
+    *,
+    command: str | None = None,
+) -> Report:
+    """Report on a model and its rules, both judged on rows that they were not made from.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model.
+    found : FoundRules
+        Its rules.
+    options : ExtractOptions, optional
+        How they were extracted, and are again in every fold.
+    command : str, optional
+        What makes the report again, instead of a call in Python.
+
+    Returns
+    -------
+    Report
+        To be saved as HTML or Markdown.
+    """
+    from clearmargin.report import Report, report
+
+    task, chosen = trained.task, options or ExtractOptions()
+    made = report(found.model, task.X, task.y, **_validation(trained, chosen))
+    if command is None:
+        return made
+    summary = made.to_dict()
+    summary["reproduce"]["call"] = command
+    return Report(summary)
+
+
+def _validation(trained: Trained, options: ExtractOptions) -> dict[str, Any]:
+    """How the report judges the model on rows that it was not trained on."""
+    task, retraining = trained.task, trained.retraining
+    if (
+        retraining is None
+    ):  # a model that was given; the report says that it cannot be trained again
+        return {}
+    if task.splitting is None:
+        return {"cv": None}
+    return {
+        "cv": task.splitting.cv,
+        "groups": task.splitting.groups,
+        "times": task.splitting.times,
+        "refit": retraining.refit(
+            lambda rows, model: _extract(task.part(rows), model, options, False)
+        ),
+    }

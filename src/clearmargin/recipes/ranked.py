@@ -1,0 +1,97 @@
+"""Rank the rows of a table, and say what sets its top apart from its bottom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.recipes.task import Task
+
+if TYPE_CHECKING:
+    from clearmargin.rankings import RankContrast
+
+__all__ = ["Ranked", "rank_rows"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The properties that set the top of a ranking apart from its bottom.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    contrast : RankContrast
+        The ranking and its properties.
+    """
+
+    task: Task
+    contrast: RankContrast
+
+    @property
+    def properties(self) -> Any:
+        """The properties as a data frame."""
+        return self.contrast.properties_.drop(columns="items")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking and its properties as plain data for JSON."""
+        contrast = self.contrast
+        return {
+            **self.task.to_dict(),
+            "auc": contrast.auc_,
+            "held_out_auc": getattr(contrast, "held_out_auc_", None),
+            "top_rows": [self.task.row_number(k) for k in contrast.top_index_],
+            "bottom_rows": [self.task.row_number(k) for k in contrast.bottom_index_],
+            "properties": self.properties.to_dict(orient="records"),
+        }
+
+
+def rank_rows(
+    task: Task,
+    *,
+    top: float = 0.05,
+    bottom: float = 0.05,
+    min_leverage: float = 0.08,
+    max_size: int = 2,
+    cv: int | str | None = "halves",
+) -> Ranked:
+    """Rank the rows of a task by a support vector machine, and search for properties of its ends.
+
+    Parameters
+    ----------
+    task : Task
+        The table, of two classes; missing values may be kept.
+    top, bottom : float, default 0.05
+        Sizes of the ends: shares below 1, or numbers of rows.
+    min_leverage : float, default 0.08
+        Minimum leverage of a property.
+    max_size : int, default 2
+        Maximum number of its conditions.
+    cv : int, "halves" or None, default "halves"
+        How rows are split to confirm properties on labels that were held out.
+
+    Returns
+    -------
+    Ranked
+        The properties.
+    """
+    from clearmargin.rankings import RankContrast
+
+    task.require_two_classes("a ranking")
+    columns = {}
+    if task.splitting is not None:
+        columns = {"groups": task.splitting.groups, "times": task.splitting.times}
+    contrast = RankContrast(
+        top=_size(top),
+        bottom=_size(bottom),
+        min_leverage=min_leverage,
+        max_size=max_size,
+        positive=task.positive,
+        cv=cv,
+    )
+    return Ranked(task, contrast.fit(task.X, task.y, **columns))
+
+
+def _size(given: float) -> float | int:
+    """A share, or a number of rows."""
+    return given if given < 1 else int(given)

@@ -1,0 +1,360 @@
+"""Train the default machine on a task: a sparse plane, judged on rows that it was not trained on."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.exceptions import ClearmarginWarning, DataError
+from clearmargin.recipes.task import Task
+from clearmargin.recipes.unseen import OTHERWISE, Retraining, inner_folds
+
+if TYPE_CHECKING:
+    from clearmargin.models import PlaneModel
+    from clearmargin.models.planes import Planes
+    from clearmargin.progress import Progress
+
+__all__ = [
+    "PlaneOptions",
+    "Trained",
+    "encoder",
+    "feature_groups",
+    "features_used",
+    "judge",
+    "load_for_task",
+    "match_model",
+    "model_facts",
+    "positive_class",
+    "train_plane",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneOptions:
+    """How the default machine, a 1-norm support vector machine, is trained.
+
+    Parameters
+    ----------
+    nu : float, optional
+        Cost of errors; by default chosen by cross-validation.
+    max_features : int, optional
+        Maximum number of features of the plane, where nu is chosen; 8 by default.
+    balanced : bool, default False
+        Whether all classes weigh the same.
+    """
+
+    nu: float | None = None
+    max_features: int | None = None
+    balanced: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A trained or loaded model, and how it does on the rows of its task.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    model : PlaneModel
+        The model.
+    accuracy : float
+        The share of the rows of the task on which it is right.
+    retraining : Retraining, optional
+        How it is trained again on part of the rows; None for a model that was given.
+    notes : tuple of str
+        What the user should know.
+    """
+
+    task: Task
+    model: PlaneModel
+    accuracy: float
+    retraining: Retraining | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task and the model as plain data for JSON."""
+        return {**self.task.to_dict(), "model": model_facts(self.model, self.accuracy)}
+
+
+def load_for_task(model: PlaneModel, task: Task) -> Trained:
+    """Take a model that was trained before for a task.
+
+    Parameters
+    ----------
+    model : PlaneModel
+        The model, which must know all classes of the table.
+    task : Task
+        Made for this model.
+
+    Returns
+    -------
+    Trained
+        Without a way to train it again.
+    """
+    matched = match_model(model, task)
+    return Trained(matched, model, _accuracy(model, matched))
+
+
+def match_model(model: Planes, task: Task) -> Task:
+    """Give the task as the model sees it; raise if it has a class that the model does not know."""
+    classes = model.classes_.tolist()
+    for label in task.counts:
+        if label not in classes:
+            known = ", ".join(map(repr, classes))
+            raise DataError(f"{task.target!r} has the class {label!r}; the model knows {known}")
+    return replace(task, positive=classes[1] if len(classes) == 2 else None)
+
+
+def positive_class(model: Planes) -> str | None:
+    """The class that a model tells from all others, taken together as "not ..."; else None."""
+    classes = [str(label) for label in model.classes_]
+    return classes[1] if len(classes) == 2 and classes[0] == f"not {classes[1]}" else None
+
+
+def train_plane(
+    task: Task, options: PlaneOptions | None = None, *, progress: Progress = False
+) -> Trained:
+    """Train a sparse plane on a task, and judge it on rows that it was not trained on.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    options : PlaneOptions, optional
+        How it is trained.
+    progress : bool or "auto", default False
+        Whether bars are shown.
+
+    Returns
+    -------
+    Trained
+        With `notes` where the figure is not known, or no plane is better than a constant one.
+    """
+    chosen = options or PlaneOptions()
+    pipeline = _fit(task, chosen, progress)
+    _refuse_constant(pipeline, task, chosen)
+    notes = _doubts(pipeline, chosen)
+    can_choose = _can_choose(task, chosen)
+
+    def train_again(part: Task) -> PlaneModel:
+        facts = None
+        if can_choose and not _can_choose(part, chosen):
+            label, _ = min(part.counts.items(), key=lambda pair: pair[1])
+            facts = {OTHERWISE: f"nu is 1 and not chosen, since one row is {label}"}
+        return _as_model(part, _fit(part, chosen, False), facts)
+
+    return judge(task, _as_model(task, pipeline), train_again, notes, progress=progress)
+
+
+def judge(
+    task: Task, model: PlaneModel, train_again: Any, notes: list[str], *, progress: Progress
+) -> Trained:
+    """Judge a model on the rows it was trained on, and on rows it was not: trained again in folds.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    model : PlaneModel
+        Trained on all of its rows.
+    train_again : callable
+        Trains on a part of the task in the same way.
+    notes : list of str
+        What is known already.
+    progress : bool or "auto"
+        Whether bars are shown.
+
+    Returns
+    -------
+    Trained
+        The facts of its model hold the figures.
+    """
+    retraining = Retraining.of_task(task, train_again)
+    unseen, unknown = retraining.judge(progress)
+    if unseen is not None:
+        model.facts = {**(model.facts or {}), **unseen.facts()}
+    return Trained(task, model, _accuracy(model, task), retraining, (*notes, *unknown))
+
+
+def _accuracy(model: PlaneModel, task: Task) -> float:
+    return float((model.predict(task.X) == task.y).mean())
+
+
+def features_used(model: Planes) -> list[str]:
+    """The features that have a weight."""
+    used = (model.coef_ != 0).any(axis=0).tolist()
+    sources = model.encoding_.sources
+    features = dict.fromkeys(source.feature for source, u in zip(sources, used, strict=True) if u)
+    return [model.space.names[j] for j in features]
+
+
+def model_facts(model: Planes, accuracy: float) -> dict[str, Any]:
+    """A model as plain data for JSON."""
+    return {
+        "classes": model.classes_.tolist(),
+        "features_used": features_used(model),
+        "accuracy": accuracy,
+        **(model.facts or {}),
+    }
+
+
+def encoder(task: Task, *, scale: bool) -> Any:
+    """Make the step that turns a table into numbers: categories as 0/1 columns, numbers scaled or as they are."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numeric, categorical = _numeric(task), _categorical(task)
+    # A category that only other rows of the table have gets a column of zeros, and so no weight.
+    categories = OneHotEncoder(categories=list(categorical.values()), sparse_output=False)
+    return ColumnTransformer(
+        [
+            ("numbers", StandardScaler() if scale else "passthrough", numeric),
+            ("categories", categories, list(categorical)),
+        ],
+        verbose_feature_names_out=False,
+    )
+
+
+def _numeric(task: Task) -> list[Any]:
+    return [name for name in task.X.columns if task.X[name].dtype.kind in "iuf"]
+
+
+def _categorical(task: Task) -> dict[Any, list[Any]]:
+    """The categories of each categorical feature, in the order of their 0/1 columns."""
+    import numpy as np
+
+    numeric = set(_numeric(task))
+    others = [name for name in task.X.columns if name not in numeric]
+    if task.levels is not None:
+        return {name: list(task.levels[name]) for name in others}
+    return {name: np.unique(task.X[name].to_numpy(dtype=object)).tolist() for name in others}
+
+
+def feature_groups(task: Task) -> list[str]:
+    """Name the feature of each column that `encoder` gives.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+
+    Returns
+    -------
+    list of str
+        A number has one column, a category one for each of its values.
+    """
+    groups = [str(name) for name in _numeric(task)]
+    for name, values in _categorical(task).items():
+        groups += [str(name)] * len(values)
+    return groups
+
+
+def _fit(task: Task, options: PlaneOptions, progress: Progress) -> Any:
+    """Train a pipeline, with its cost chosen by cross-validation where the user does not choose it."""
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.pipeline import make_pipeline
+
+    svm = _machine(task, options, progress)
+    last = OneVsRestClassifier(svm) if len(task.counts) > 2 else svm
+    pipeline = make_pipeline(encoder(task, scale=not hasattr(svm, "scale")), last)
+    with warnings.catch_warnings():
+        # What is known is said by `_doubts`, in words that fit the options.
+        warnings.filterwarnings("ignore", "no plane", ClearmarginWarning)
+        return pipeline.fit(task.X, task.y)
+
+
+def _as_model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
+    from clearmargin.models import PlaneModel
+
+    svm = getattr(pipeline[-1], "estimator", pipeline[-1])
+    facts: dict[str, Any] = {
+        "trained_by": type(svm).__name__,
+        "target": task.target,
+        "rows": len(task.X),
+        **_chosen_cost(pipeline[-1]),
+        **(more or {}),
+    }
+    return PlaneModel.from_estimator(
+        pipeline, task.X, positive=task.positive, fill=task.fill, facts=facts
+    )
+
+
+def _can_choose(task: Task, options: PlaneOptions) -> bool:
+    """Whether nu is chosen by cross-validation: every fold needs a row of every class."""
+    return options.nu is None and min(task.counts.values()) >= 2
+
+
+def _machine(task: Task, options: PlaneOptions, progress: Progress) -> Any:
+    """Make the machine, not yet trained: that of `RuleExtractor` unless the user gives a cost."""
+    from clearmargin.lp_svm import LPSVC
+    from clearmargin.lp_svm.lpsvccv import FOLDS, default_machine
+
+    weight = "balanced" if options.balanced else None
+    if not _can_choose(task, options):
+        if options.max_features is not None and options.nu is not None:
+            raise DataError("max_features is a choice among values of nu; leave out nu")
+        if options.max_features is not None:
+            rare = next(label for label, count in task.counts.items() if count < 2)
+            raise DataError(
+                f"max_features chooses features by cross-validation, which needs two rows of each class; {rare!r} "
+                "has one. Leave it out, or add rows"
+            )
+        return LPSVC(options.nu or 1.0, class_weight=weight)
+    folds = min(FOLDS, *task.counts.values())
+    return default_machine(
+        folds,
+        max_features=options.max_features,
+        cv=inner_folds(task, folds),
+        feature_groups=feature_groups(task),
+        class_weight=weight,
+        # Accuracy would choose planes that neglect the class that the weights are for.
+        scoring="balanced_accuracy" if options.balanced else None,
+        progress=progress,
+    )
+
+
+def _refuse_constant(pipeline: Any, task: Task, options: PlaneOptions) -> None:
+    """Raise if the plane predicts the same class everywhere, in words that fit what the user chose."""
+    parts = getattr(pipeline[-1], "estimators_", [pipeline[-1]])
+    if any(part.coef_.any() for part in parts):
+        return
+    if options.nu is not None:
+        raise DataError(
+            f"with nu={options.nu:g} the plane is constant, it predicts the same class of {task.target!r} for all "
+            "rows; try a larger nu, or leave it out, so that cross-validation chooses it"
+        )
+    advice = "" if options.balanced else "; if one class is rare, try balanced=True"
+    better = [d for d in (getattr(part, "doubt_", None) for part in parts) if d and d.more_features]
+    if better:
+        most = max(doubt.more_features for doubt in better)
+        raise DataError(
+            f"all planes with at most {better[0].cap:.0f} features are constant, they predict the same class of "
+            f"{task.target!r} for all rows; with more features there are better ones: try max_features={most}{advice}"
+        )
+    raise DataError(
+        f"all planes that were tried are constant: no linear combination of the features tells the classes of "
+        f"{task.target!r} apart better than predicting the same class for all rows{advice}"
+    )
+
+
+def _doubts(pipeline: Any, options: PlaneOptions) -> list[str]:
+    """Say where no plane beats a constant one."""
+    last = pipeline[-1]
+    parts = getattr(last, "estimators_", [last])
+    notes = []
+    for k, part in enumerate(parts):
+        doubt = getattr(part, "doubt_", None)
+        if doubt is None:
+            continue
+        about = f"class {last.classes_[k]!s}: " if len(parts) > 1 else ""
+        advice = "" if options.balanced else " If one class is rare, try balanced=True."
+        more = f"max_features={doubt.more_features} or more"
+        notes.append(f"{about}{doubt.finding()}. {doubt.cause(more=more)}{advice}")
+    return notes
+
+
+def _chosen_cost(svm: Any) -> dict[str, Any]:
+    """The cost that was chosen for a plane of two classes. The score it was chosen by is no figure for other rows."""
+    return {"nu": float(svm.nu_)} if hasattr(svm, "cv_results_") else {}
