@@ -10,8 +10,8 @@ import pytest
 
 from clearmargin import LPSVC
 from clearmargin.exceptions import FileInTheWayError, InvalidValueError
+from clearmargin.language.words import share_text
 from clearmargin.report import Report, report
-from clearmargin.report.words import share_text
 
 
 def test_the_suffix_decides_the_form(reports, tmp_path):

@@ -9,8 +9,8 @@ import pandas as pd
 
 from clearmargin import LPSVC
 from clearmargin.language.printer import format_number
+from clearmargin.language.words import number_text, ratio_text, share_text
 from clearmargin.report import report
-from clearmargin.report.words import number_text, ratio_text, share_text
 
 
 def test_measured_numbers_look_as_in_rules():

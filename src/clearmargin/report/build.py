@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from clearmargin.advice.facts import advice_facts
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rankings import RankContrast
-from clearmargin.report.advice_facts import advice_facts
+from clearmargin.rankings.facts import contrast_facts
 from clearmargin.report.case_facts import case_facts
-from clearmargin.report.contrast_facts import contrast_facts
 from clearmargin.report.document import Report
 from clearmargin.report.learned import about, default_title, learned
 from clearmargin.report.measured import Measured, measure

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from clearmargin.language.words import condition_texts, finite, sentences, single_condition
 from clearmargin.plane_rules import RuleExtractor
 from clearmargin.report.measured import Measured
 from clearmargin.report.rule_facts import ranges
 from clearmargin.report.subject import Subject
-from clearmargin.report.words import condition_texts, finite, sentences, single_condition
 from clearmargin.rules import Box, FeatureSpace, Rule
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray

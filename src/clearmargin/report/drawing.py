@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.language.words import number_text, plain, ratio_text
 from clearmargin.report.markup import Html, svg, tag
-from clearmargin.report.words import number_text, plain, ratio_text
 
 __all__ = ["STYLES", "condition_bar", "curve_chart", "line_sample", "two_sided_bar", "value_bar"]
 

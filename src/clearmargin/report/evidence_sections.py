@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.language.words import counted, number_text, plain, ratio_text, share_text
 from clearmargin.report.blocks import (
     Block,
     Card,
@@ -17,7 +18,6 @@ from clearmargin.report.blocks import (
 )
 from clearmargin.report.drawing import curve_chart, line_sample, value_bar
 from clearmargin.report.rule_sections import proof_mark
-from clearmargin.report.words import counted, number_text, plain, ratio_text, share_text
 
 __all__ = [
     "case_section",

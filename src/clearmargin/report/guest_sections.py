@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.language.words import counted, plain, ratio_text, share_text
 from clearmargin.report.blocks import (
     Block,
     Bullets,
@@ -18,7 +19,6 @@ from clearmargin.report.blocks import (
     Table,
 )
 from clearmargin.report.drawing import condition_bar, two_sided_bar
-from clearmargin.report.words import counted, plain, ratio_text, share_text
 
 __all__ = ["advice_section", "contrast_section"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clearmargin.report.words import counted, listed, plain, share_text
+from clearmargin.language.words import counted, listed, plain, share_text
 
 __all__ = ["about", "default_title", "learned"]
 

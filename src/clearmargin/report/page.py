@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clearmargin.language.words import number_text
 from clearmargin.report.blocks import (
     Block,
     Bullets,
@@ -22,7 +23,6 @@ from clearmargin.report.blocks import (
 from clearmargin.report.markup import Html, join, tag
 from clearmargin.report.sections import make_sections
 from clearmargin.report.style import STYLE
-from clearmargin.report.words import number_text
 
 __all__ = ["make_page"]
 

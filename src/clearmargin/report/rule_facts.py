@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from clearmargin.language.printer import Phrases
+from clearmargin.language.words import condition_texts, finite, sentences, single_condition
 from clearmargin.report.measured import Measured
-from clearmargin.report.words import condition_texts, finite, sentences, single_condition
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clearmargin.language.prose import mostly_wrong
+from clearmargin.language.words import counted, listed, number_text, plain, share_text
 from clearmargin.report.blocks import Block, Card, Cell, Fold, Group, Mark, Para, Section, Table
 from clearmargin.report.drawing import condition_bar
-from clearmargin.report.words import counted, listed, number_text, plain, share_text
 
 __all__ = ["feature_section", "proof_mark", "rule_section"]
 

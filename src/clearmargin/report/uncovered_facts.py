@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from clearmargin.language.words import finite
 from clearmargin.report.case_facts import row_name
 from clearmargin.report.measured import Measured
-from clearmargin.report.words import finite
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray

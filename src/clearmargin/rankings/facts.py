@@ -1,4 +1,4 @@
-"""A ranking's contrast as plain data."""
+"""The facts that a report shows of a RankContrast, as plain data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.rankings import RankContrast
-from clearmargin.report.words import finite
+from clearmargin.language.words import finite
+from clearmargin.rankings.contrast import RankContrast
 from clearmargin.rules.rule import as_label
 
 __all__ = ["contrast_facts"]
@@ -15,11 +15,11 @@ __all__ = ["contrast_facts"]
 Facts = dict[str, Any]
 
 # The table of the contrast itself, `properties_`, has all of them.
-_MOST_PROPERTIES, _MOST_ATTRIBUTES = 40, 8
+_MAX_PROPERTIES, _MAX_ATTRIBUTES = 40, 8
 
 
 def contrast_facts(contrast: RankContrast) -> Facts:
-    """Say what a fitted contrast found.
+    """Collect what a report shows of a fitted contrast.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def contrast_facts(contrast: RankContrast) -> Facts:
                 **{name: finite(row[name]) for name in ("leverage", "low", "high", "holm")},
                 "confirmed": bool(row["confirmed"]),
             }
-            for row in shown.head(_MOST_PROPERTIES).to_dict("records")
+            for row in shown.head(_MAX_PROPERTIES).to_dict("records")
         ],
         "attributes": _attributes(contrast),
     }
@@ -70,7 +70,7 @@ def contrast_facts(contrast: RankContrast) -> Facts:
 
 def _attributes(contrast: RankContrast) -> list[Facts]:
     frame = contrast.histograms_
-    names = list(dict.fromkeys(frame["attribute"]))[:_MOST_ATTRIBUTES]
+    names = list(dict.fromkeys(frame["attribute"]))[:_MAX_ATTRIBUTES]
     return [
         {
             "attribute": name,

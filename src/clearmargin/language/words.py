@@ -1,4 +1,4 @@
-"""Numbers, shares and rules as people read them."""
+"""Numbers, shares, conditions and rules in words, for reports and pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LABEL = "x"
 
 
 def finite(value: Any) -> float | None:
-    """A number as JSON can hold it: None where it is infinite or not a number.
+    """Give a number as JSON can hold it: None where it is infinite or not a number.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def finite(value: Any) -> float | None:
 
 
 def counted(count: int, word: str, plural: str | None = None) -> str:
-    """Say a number of things.
+    """Write a count with its noun.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def listed(words: Sequence[str], most: int = 8) -> str:
 
 
 def share_text(part: int | None, whole: int) -> str:
-    """Say a share in percent, rounded down; a dash where there is nothing to share.
+    """Write a share in percent, rounded down; a dash where there is nothing to share.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def number_text(value: float | None, digits: int = 4) -> str:
 
 
 def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
-    """Say rules in sentences, without what is known about them.
+    """Write rules as sentences, without statistics or names.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
 
 
 def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]:
-    """Say premises; bounds are rounded inwards.
+    """Write premises as text, with bounds rounded inwards.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]
 
 
 def single_condition(box: Box, feature: int) -> Box:
-    """The box with the condition on one feature alone.
+    """Keep of a box the condition on one feature alone.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Advice before and after training, or as it fares on the data, as plain data."""
+"""The facts that a report shows of advice, as plain data: each rule before and after training, or on the data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.advice import AdviceOutcome, AdviceReport, RuleOutcome, check_advice
+from clearmargin.advice.check import check_advice
+from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome
+from clearmargin.advice.report import AdviceReport
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.words import condition_texts, finite, single_condition
 from clearmargin.models.fitted import is_fitted
-from clearmargin.report.words import condition_texts, finite, single_condition
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.tables.table import Table
 
@@ -20,7 +22,7 @@ Facts = dict[str, Any]
 
 
 def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
-    """Say what became of advice.
+    """Collect what a report shows of advice.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
         # An outcome by itself knows no features; the model that it is of does.
         space = advice.advice_.space if outcome is not advice else None
         rules = [
-            {**_outcome(k, rule), "conditions": _conditions(rule, space, X)}
+            {**_outcome_facts(k, rule), "conditions": _conditions(rule, space, X)}
             for k, rule in enumerate(outcome)
         ]
         return {"kind": "outcome", "rules": rules}
@@ -63,7 +65,7 @@ def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
     return {"kind": "check", **outcome.to_dict()}
 
 
-def _outcome(k: int, rule: RuleOutcome) -> Facts:
+def _outcome_facts(k: int, rule: RuleOutcome) -> Facts:
     return {
         "name": rule.before.name or f"rule {k + 1}",
         "class": rule.before.label,
@@ -97,7 +99,7 @@ def _stats(rule: Rule) -> Facts | None:
 
 
 def _conditions(outcome: RuleOutcome, space: FeatureSpace | None, X: Any) -> list[Facts]:
-    """What a rule asked for and asks for now, feature by feature; nothing where a premise is no box."""
+    """List the conditions of a rule before and after training, feature by feature; none where a premise is no box."""
     before, after = outcome.before.region, outcome.after.region
     if space is None or not isinstance(before, Box) or not isinstance(after, Box):
         return []
@@ -108,23 +110,25 @@ def _conditions(outcome: RuleOutcome, space: FeatureSpace | None, X: Any) -> lis
         for when, box in times:
             if j in box.bounded:
                 text = condition_texts([single_condition(box, j)], space)[0]
-                facts.append({"when": when, "text": text, **_asked(box, j, space, limits)})
+                facts.append(
+                    {"when": when, "text": text, **_condition_facts(box, j, space, limits)}
+                )
     return facts
 
 
-def _asked(box: Box, j: int, space: FeatureSpace, limits: list[float | None]) -> Facts:
-    kinds = space.categories[j]
+def _condition_facts(box: Box, j: int, space: FeatureSpace, limits: list[float | None]) -> Facts:
+    categories = space.categories[j]
     if j in box.missing or j in box.known:
         return {"feature": space.names[j], "missing": j in box.missing}
-    if kinds is not None:
-        allowed = {"allowed": sorted(box.sets[j]), "categories": list(kinds)}
+    if categories is not None:
+        allowed = {"allowed": sorted(box.sets[j]), "categories": list(categories)}
         return {"feature": space.names[j], **allowed}
     low, high = finite(box.interval(j).low), finite(box.interval(j).high)
     return {"feature": space.names[j], "low": low, "high": high, "range": limits}
 
 
 def _limits(space: FeatureSpace, j: int, X: Any, *boxes: Box) -> list[float | None]:
-    """The range of a feature: what is declared, what is seen in the data, and all bounds."""
+    """Find the range of a feature that holds the declared range, the values in the data and all bounds of the rule."""
     if space.categories[j] is not None:
         return [None, None]
     known = [space.lower[j], space.upper[j]]
