@@ -32,7 +32,7 @@ from clearmargin import (
 )
 from clearmargin.exceptions import ClearmarginError, DataError
 from clearmargin.report import report
-from clearmargin.tables.table import name_row, number_table
+from clearmargin.tables.table import Table, name_row, number_table
 from clearmargin.tables.validation import naming_columns
 
 M = 40
@@ -197,3 +197,16 @@ def test_other_errors_of_a_machine_stay_what_they_are():
     ):
         raise ValueError("Input X contains NaN")
     assert not isinstance(caught.value, ClearmarginError)
+
+
+def test_a_dict_of_columns_and_a_table_already_read_are_tables_like_others():
+    y = np.where(NUMBERS[:, 0] > 0, "yes", "no")
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b"])
+    expected = LPSVC().fit(frame, y)
+    for X in ({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1]}, Table.read(frame), Table.read(NUMBERS)):
+        model = LPSVC().fit(X, y)
+        assert model.coef_.tolist() == expected.coef_.tolist()
+        assert model.predict(X).tolist() == expected.predict(frame).tolist()
+    assert LPSVC().fit(Table.read(frame), y).feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(DataError, match="X contains NaN in row 2, column 'b'"):
+        LPSVC().fit({"a": [1, 2], "b": [3, None]}, [0, 1])

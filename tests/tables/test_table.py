@@ -1,18 +1,23 @@
-"""Columns of tables of all kinds, read as numbers or as categories."""
+"""Tables of all kinds, read once: columns as numbers or categories, missing values, rows by name."""
 
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
 
 from clearmargin.exceptions import DataError
-from clearmargin.rules.space import category_name
+from clearmargin.rules.space import FeatureSpace, category_name
 from clearmargin.tables.table import Column, Table
 
 NAN = np.nan
@@ -204,3 +209,185 @@ def test_numbers_beside_texts_stay_numbers():
     table = Table.read([[1, "a"], [2, "b"]])
     assert [column.values.tolist() for column in table.columns] == [[1, 2], ["a", "b"]]
     assert Table.read([[1, 2]]).column("x0").values.dtype == np.int64
+
+
+# Tables: the same rows in all forms.
+ROWS = [(40, "no", 1.5), (None, "ex", 2.5), (60, None, None), (50, "no", 0.5)]
+NAMES = ["age", "smoker", "dose"]
+COLUMNS = {name: [row[j] for row in ROWS] for j, name in enumerate(NAMES)}
+TABLES = {
+    "pandas": pd.DataFrame,
+    "pandas, no numpy types": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "pandas categorical": lambda columns: pd.DataFrame(columns).astype({"smoker": "category"}),
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "pyarrow in chunks": lambda columns: pa.concat_tables(
+        [pa.table(columns)[:1], pa.table(columns)[1:]]
+    ),
+    "pyarrow dictionary": lambda columns: pa.table(columns).set_column(
+        1, "smoker", pa.chunked_array([columns["smoker"]]).dictionary_encode()
+    ),
+    "dict of columns": dict,
+}
+POINTS = [[40, 1, 1.5], [NAN, 0, 2.5], [60, NAN, NAN], [50, 1, 0.5]]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_is_the_same_whoever_made_it(kind):
+    table = Table.read(TABLES[kind](COLUMNS))
+    assert (table.names, table.shape, table.is_frame) == (tuple(NAMES), (4, 3), True)
+    space = table.space(units={"age": "years"})
+    assert space.categories == (None, ("ex", "no"), None)
+    assert (space.lower[[0, 2]].tolist(), space.upper[[0, 2]].tolist()) == ([40, 0.5], [60, 2.5])
+    assert space.integer.tolist() == [True, False, False]
+    np.testing.assert_array_equal(table.points(space), POINTS)
+    assert table.column("smoker").written == {"ex": "ex", "no": "no"}
+    assert [table.name_row(k) for k in range(2)] == ["row 1", "row 2"]
+
+
+@pytest.mark.parametrize("make", [list, lambda rows: np.array(rows, dtype=object)])
+def test_rows_without_names_have_columns_by_position(make):
+    table = Table.read(make(ROWS))
+    assert (table.names, table.is_frame) == (("x0", "x1", "x2"), False)
+    np.testing.assert_array_equal(table.points(table.space()), POINTS)
+    assert [column.name for column in table.columns_of(NAMES)] == NAMES
+    with pytest.raises(DataError, match="X has 3 columns, but the model was fitted to 2"):
+        table.columns_of(["age", "smoker"])
+
+
+@given(data=st.data(), kind=st.sampled_from(sorted(TABLES)), read_before=st.booleans())
+def test_some_rows_of_a_table_are_what_reading_these_rows_gives(data, kind, read_before):
+    table = Table.read(TABLES[kind](COLUMNS))
+    rows = np.array(data.draw(st.lists(st.integers(0, 3), max_size=5)), dtype=np.intp)
+    part = np.array(
+        data.draw(st.lists(st.integers(0, max(0, len(rows) - 1)), max_size=3)), dtype=np.intp
+    )
+    part = part if len(rows) else rows
+    whole = table.space()
+    table = table if read_before else Table.read(table.given)
+    expected = np.array(POINTS)[rows]
+    for taken, values in (
+        (table.take(rows), expected),
+        (table.take(rows).take(part), expected[part]),
+    ):
+        again = Table.read(taken.given)
+        assert len(taken) == len(again) == len(values)
+        for each in (taken, again):
+            np.testing.assert_array_equal(each.points(whole), values)
+        known = {("ex", "no")[int(code)] for code in values[:, 1] if not np.isnan(code)}
+        if taken.column("smoker").declared is None:
+            assert taken.column("smoker").categories == tuple(sorted(known))
+
+
+def test_rows_taken_are_named_by_their_own_labels():
+    frame = pd.DataFrame({"a": [1, "x", 3]}, index=["ann", "bob", "eve"], dtype=object)
+    for table in (Table.read(frame), Table.read(frame)):
+        table.column("a")
+        with pytest.raises(
+            DataError, match=r"column 'a', row 2 \(index 'bob'\): 'x' is not a number"
+        ):
+            table.take(np.array([2, 1])).column("a").numbers()
+    assert (
+        Table.read(frame).take(np.array([False, True, True])).name_row(1) == "row 2 (index 'eve')"
+    )
+
+
+class _Watched:
+    """A data frame that counts how often each column is asked for."""
+
+    def __init__(self, columns):
+        self.data, self.columns, self.asked = columns, list(columns), []
+
+    def __len__(self):
+        return len(self.data[self.columns[0]])
+
+    def __getitem__(self, key):
+        self.asked.append(key)
+        return np.array(self.data[key], dtype=object)
+
+
+def test_a_column_is_looked_at_when_it_is_first_asked_for_and_never_again():
+    frame = _Watched({**COLUMNS, "when": [dt.date(2024, 1, 1)] * 4})
+    table = Table.read(frame)
+    assert Table.read(table) is table
+    assert frame.asked == []
+    space = FeatureSpace(NAMES, categories={"smoker": ["no", "ex"]})
+    for _ in range(2):
+        table.points(space)
+        assert table.column("smoker").categories == ("ex", "no")
+        table.take(np.array([1, 3])).points(space)
+        space.read(table)
+    assert frame.asked == NAMES
+    assert table.values("when").tolist() == [dt.date(2024, 1, 1)] * 4
+    with pytest.raises(DataError, match="column 'when' holds dates"):
+        table.space()
+
+
+def test_numbers_of_all_columns_are_one_array():
+    expected = [[1.0, 2.5], [NAN, 3.0]]
+    columns = {"a": [1, None], "b": [2.5, 3.0]}
+    for made in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns), columns):
+        np.testing.assert_array_equal(Table.read(made).numbers(), expected)
+    array = np.ones((2, 2), dtype=np.float32)
+    assert Table.read(array).numbers() is array
+    with pytest.raises(DataError, match=r"column 'smoker' holds texts \(row 1: 'no'\)"):
+        Table.read(COLUMNS).numbers()
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_other_rows_are_made_in_the_form_of_the_table(kind):
+    table = Table.read(TABLES[kind](COLUMNS)).select(["dose", "smoker"])
+    made = table.make_like([np.array([1.0, 2.0]), np.array(["no", "ex"], dtype=object)])
+    assert type(made) is type(table.given)
+    again = Table.read(made)
+    assert again.names == ("dose", "smoker")
+    assert [column.values.tolist() for column in again.columns] == [[1.0, 2.0], ["no", "ex"]]
+
+
+def test_a_table_made_like_an_array_of_texts_is_one():
+    made = Table.read(np.array([["a", "bcd"]])).make_like([np.array(["a"], object)] * 2)
+    assert made.dtype == np.dtype("<U3")
+    assert made.tolist() == [["a", "a"]]
+
+
+def test_without_pandas_a_dict_of_columns_is_a_table_of_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = Table.read(COLUMNS)
+    assert isinstance(table.given, pa.Table)
+    np.testing.assert_array_equal(table.points(table.space()), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ({"a": [1, 2], "b": [1]}, "columns 'a' and 'b' of the dict have 2 and 1 values"),
+        ({"a": 1}, "column 'a' of the dict must be a list of values, one a row, not 1"),
+        ([1.0, 2.0], r"not of shape \(2,\); for a single row use \[row\]"),
+        (sparse.eye(2).tocsr(), r"X is a sparse matrix, and rules need tables; pass X.toarray\(\)"),
+    ],
+)
+def test_what_is_no_table_is_refused(X, message):
+    with pytest.raises(DataError, match=message):
+        Table.read(X)
+
+
+def test_an_unknown_column_is_named_with_the_nearest():
+    with pytest.raises(DataError, match="the table has no column 'smokr'; did you mean 'smoker'"):
+        Table.read(COLUMNS).column("smokr")
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (np.ones((1, 1), dtype=np.float32), True),
+        (np.ones((1, 1)), False),
+        (pd.DataFrame({"a": [1.0], "b": np.float32([1])}), True),
+        (pd.DataFrame({"a": [1.0], "b": ["x"]}), False),
+        (pl.DataFrame({"a": np.float32([1])}), True),
+        (pl.DataFrame({"a": [1.0]}), False),
+        (pa.table({"a": pa.array([1.0], pa.float32())}), True),
+        (pa.table({"a": [1.0]}), False),
+    ],
+)
+def test_single_precision_is_noticed(X, expected):
+    assert Table.read(X).is_single_precision == expected

@@ -16,6 +16,7 @@ from clearmargin.advice.reading import read_advice, saying_how_to_keep_names
 from clearmargin.exceptions import DataError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import as_label
+from clearmargin.tables.table import as_given
 from clearmargin.tables.validation import read_points, read_training
 
 __all__ = ["AdviceCase", "read_case"]
@@ -153,7 +154,7 @@ def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[An
             + ("no other" if len(both) < 2 else f"{len(both) - 1} others")
             + "; a classifier needs two classes to tell apart"
         )
-    validate_data(estimator, X, skip_check_array=True)
+    validate_data(estimator, as_given(X), skip_check_array=True)
     return read_points(estimator, X), both, np.where(labels_met == both[1], 1.0, -1.0)
 
 

@@ -22,6 +22,7 @@ from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.rules import RuleSet
 from clearmargin.tables.splitting import Folds, Splitting
+from clearmargin.tables.table import read_frame
 
 __all__ = ["AdviceSVCCV"]
 
@@ -144,6 +145,7 @@ class AdviceSVCCV(PlaneClassifier):
             raise DataError("cross-validation needs data; AdviceSVC learns from advice alone")
         grid = self._grid()
         self._model(grid[0])._check_parameters()
+        X = read_frame(X)
         case = read_case(self, X, y, sample_weight)
         self.folds_ = self._folds(case, groups, times)
         scores = self._score_folds(case, grid, list(self.folds_.pairs))

@@ -23,6 +23,7 @@ class PlaneClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of classifiers that decide by the side of a hyperplane; `classes_[1]` is the positive side."""
 
     _accepts_sparse = False
+    _reads_tables = True  # see `Table.taken_by`
 
     coef_: FloatArray
     intercept_: FloatArray

@@ -34,6 +34,8 @@ class Planes:
     ['old']
     """
 
+    _reads_tables = True  # see `Table.taken_by`
+
     def __init__(
         self,
         rules: RuleSet,
@@ -138,7 +140,7 @@ class Planes:
         """
         table = self.encoding_.read(X)
         self._check(table, X)
-        points = self.encoding_.encode(X)
+        points = self.encoding_.spread(table)
         if not np.isfinite(points).all():
             # Where the model has no weight a value may be missing; zero times NaN would be NaN.
             points = np.where(self.coef_.any(axis=0), points, 0.0)

@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
-from clearmargin.tables.table import Table, is_missing_value
+from clearmargin.tables.table import Table, as_given, is_missing_value
 
 __all__ = ["HALVES", "Folds", "Splitting", "count_duplicates"]
 
@@ -246,7 +246,7 @@ class Splitting:
         ]
 
     def _by_splitter(self, X: Any, labels: NDArray[Any]) -> tuple[list[Pair], str]:
-        splitter = check_cv(self.cv, labels, classifier=True)
+        splitter, X = check_cv(self.cv, labels, classifier=True), as_given(X)
         given = dict(self.params or {})
         if self.groups is not None:
             given["groups"] = self.groups

@@ -38,10 +38,12 @@ __all__ = [
     "as_given",
     "case_table",
     "column_ranges",
+    "is_dict_of_columns",
     "is_frame",
     "is_missing_value",
     "name_row",
     "number_table",
+    "read_frame",
 ]
 
 # numpy's letters for truth values, whole numbers and floats.
@@ -409,7 +411,7 @@ class Table:
         """
         if isinstance(X, Table):
             return X
-        if isinstance(X, Mapping):
+        if is_dict_of_columns(X):
             X = _frame_of_columns(X)
         keys = _column_keys(X)
         if keys is not None:
@@ -612,6 +614,19 @@ class Table:
         return name_row(row, self)
 
 
+def read_frame(X: Any) -> Any:
+    """Read a data frame or a dict of columns as a `Table`, and leave anything else as it is.
+
+    An array costs nothing to read, and what is no table at all is better refused by scikit-learn.
+
+    Examples
+    --------
+    >>> read_frame([[1.0, 2.0]]), read_frame({"age": [40, 50]}).names
+    ([[1.0, 2.0]], ('age',))
+    """
+    return Table.read(X) if is_frame(X) or is_dict_of_columns(X) else X
+
+
 def as_given(X: Any) -> Any:
     """Give the user's own table, for scikit-learn: what a `Table` was read from, anything else as it is."""
     return X.given if isinstance(X, Table) else X
@@ -633,6 +648,11 @@ def column_ranges(
 def is_frame(X: Any) -> bool:
     """Tell whether a table has columns with names of their own."""
     return X.is_frame if isinstance(X, Table) else hasattr(X, "columns")
+
+
+def is_dict_of_columns(X: Any) -> bool:
+    """Tell whether a table is a dict of columns; some sparse matrices are dicts, too, of entries."""
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 
 def _column_keys(X: Any) -> dict[str, Hashable] | None:
@@ -719,7 +739,7 @@ def number_table(X: Any) -> Any:
         types = getattr(X, "dtypes", None)
         if types is not None and all(getattr(kind, "kind", "O") in _NUMBERS for kind in types):
             return X
-    elif not isinstance(X, Mapping):
+    else:
         array = np.asarray(X)
         if array.ndim != 2 or array.dtype.kind not in "OUSMm":
             return X  # scikit-learn has the right words for what is no table

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.rules.space import nearest_name
-from clearmargin.tables.table import Table, as_given, name_row, number_table
+from clearmargin.tables.table import Table, as_given, is_dict_of_columns, name_row, number_table
 
 __all__ = [
     "TwoClasses",
@@ -98,6 +98,7 @@ def read_training(
     labels : TwoClasses
         The classes and signs.
     """
+    X = Table.read(X) if is_dict_of_columns(X) else X
     _check_lengths(X, y)
     table = number_table(X)
     if table is X:
@@ -111,6 +112,7 @@ def read_training(
 
 def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
     """Read a table with the features the estimator was fitted with."""
+    X = Table.read(X) if is_dict_of_columns(X) else X
     table = number_table(X)
     if table is X:
         points = validate_data(estimator, X, reset=False, **_options(accept_sparse))
