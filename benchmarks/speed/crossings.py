@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.kernel_rules.crossings import all_crossings, nearest_crossings
 from clearmargin.models.kernel_function import KernelFunction, KernelKind
 from clearmargin.rules.value import FloatArray
 

@@ -20,14 +20,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clearmargin.datasets import load_ionosphere, load_wbc
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines import fuzzy
-from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
-from clearmargin.kernel_rules.baselines.fuzzy_antecedents import (
+from clearmargin.kernel_rules.baselines.fuzzy import (
     FREE,
     FuzzyEvidence,
+    FuzzyPartition,
+    FuzzyRules,
     log_memberships,
     needed_rules,
 )
-from clearmargin.kernel_rules.baselines.fuzzy_sets import FuzzyPartition
 
 finite = st.floats(-1e6, 1e6)
 

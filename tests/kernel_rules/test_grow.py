@@ -16,7 +16,7 @@ from sklearn.svm import SVC, OneClassSVM
 
 from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.certificate import certify
-from clearmargin.kernel_rules.grown_box import grow_box
+from clearmargin.kernel_rules.growth import grow_box
 from clearmargin.rules import FeatureSpace
 
 

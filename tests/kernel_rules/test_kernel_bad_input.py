@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.kernel_rules.certificate import certify
-from clearmargin.kernel_rules.grown_box import grow_box
+from clearmargin.kernel_rules.growth import grow_box
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rules import Box, FeatureSpace

@@ -16,9 +16,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.kernel_rules.baselines.ellipsoids import Ellipsoid, axes_to_vectors
-from clearmargin.kernel_rules.baselines.prototype_regions import Region, need_partition, span_region
-from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
+from clearmargin.kernel_rules.baselines.prototypes import (
+    Ellipsoid,
+    PrototypeRegion,
+    PrototypeRules,
+    axes_to_vectors,
+    need_partition,
+    span_region,
+)
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale
 from clearmargin.rule_base.task import SupportVectors
 
@@ -152,7 +157,7 @@ def test_regions_are_cut_as_the_literal_test_says(seed, shape):
         every = np.vstack([centre, around])
         ellipsoid = Ellipsoid(centre, axes_to_vectors(centre, around), "a")
         code = int(rng.integers(0, 2))
-        regions.append(Region(ellipsoid, every.min(axis=0), every.max(axis=0), code))
+        regions.append(PrototypeRegion(ellipsoid, every.min(axis=0), every.max(axis=0), code))
     cut = need_partition(task, regions, support, shape)
     assert cut.tolist() == [literal_test(task, region, support, shape) for region in regions]
 

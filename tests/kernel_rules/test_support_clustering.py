@@ -12,8 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.svm import OneClassSVM
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.kernel_rules.baselines import support_clustering
-from clearmargin.kernel_rules.baselines.support_clustering import support_clusters
+from clearmargin.kernel_rules.baselines import hyper_rectangles
+from clearmargin.kernel_rules.baselines.hyper_rectangles import support_clusters
 
 
 def brute_force(points, q, outliers, samples=12):
@@ -84,7 +84,7 @@ def test_the_scale_is_refined_until_support_vectors_are_too_many():
 def test_neighbours_tell_the_same_as_all_pairs(monkeypatch):
     X, _ = make_moons(150, noise=0.05, random_state=3)
     all_pairs = support_clusters(X, q=12.0).labels
-    monkeypatch.setattr(support_clustering, "_ALL_PAIRS", 10)
+    monkeypatch.setattr(hyper_rectangles, "_ALL_PAIRS", 10)
     np.testing.assert_array_equal(support_clusters(X, q=12.0).labels, all_pairs)
 
 

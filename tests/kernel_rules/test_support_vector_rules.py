@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.svm import SVC, NuSVC
 
-from clearmargin.kernel_rules.axis_crossings import nearest_crossings
+from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rules import RuleSet

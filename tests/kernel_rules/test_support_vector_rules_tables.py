@@ -17,8 +17,8 @@ from sklearn.svm import SVC, OneClassSVM
 
 from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.axis_crossings import nearest_crossings
 from clearmargin.kernel_rules.certificate import certify
+from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules import Box, RuleSet

@@ -16,9 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
-from clearmargin.kernel_rules.surrogate_samples import mean_distance
-from clearmargin.kernel_rules.tree_boxes import tree_boxes
+from clearmargin.kernel_rules.surrogate_rules import SurrogateRules, mean_distance, tree_boxes
 
 from ..conftest import ring
 

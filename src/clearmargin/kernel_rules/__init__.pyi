@@ -4,7 +4,7 @@ from .certificate import (
 from .certificate import (
     certify as certify,
 )
-from .grown_box import (
+from .growth import (
     grow_box as grow_box,
 )
 from .support_vector_rules import (

@@ -1,12 +1,18 @@
-r"""Whether the functions of a kernel machine are all positive on a box: branch and bound with proofs.
+"""Whether the functions of a kernel machine are all positive on a box: branch and bound with proofs.
 
-A box is *proved* when `kernel_bounds` finds every function above 0 on it, *refuted* by one point where a function is
+A box is *proved* when `lower_bounds` finds every function above 0 on it, *refuted* by one point where a function is
 proved to be below 0. Otherwise each coordinate along which all functions still open go one way is set to the end
 where they are lowest, the box is cut in half across the coordinate that adds most to the gap of its bound, and the
 parts are looked at, lowest bound first, many at a time. Functions proved on a box are not asked about in its parts.
 Points where bounds are lowest are tried as witnesses; whenever the work has doubled the best of them starts a descent.
 
 What touches 0 can be neither: such boxes end as *unknown*, when nodes or time are used up or nothing is left to cut.
+
+**Witnesses** (`hunt`), points of a box where a function is negative: descent within the box from several starts: from z
+towards the corner that the gradient points away from, by the best of a few step lengths (the conditional gradient
+method of Frank and Wolfe, 1956, for a function that need not be convex). Starts are the centre of the box and the
+support vectors that count negatively, clipped to the box. Whatever is found is a witness only if `lower_bounds` proves
+the sign at that point.
 """
 
 from __future__ import annotations
@@ -19,14 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.kernel_bounds import check_boxes, lower_bounds
-from clearmargin.kernel_rules.kernel_witness import confirm, descend, hunt
+from clearmargin.kernel_rules.bounds import check_boxes, lower_bounds
+from clearmargin.kernel_rules.kernels import KERNELS
 from clearmargin.models.kernel_function import KernelFunction
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["Verdict", "decide"]
+__all__ = ["Verdict", "confirm", "decide", "descend", "hunt"]
 
-BoolArray = NDArray[np.bool_]
 
 # Boxes looked at together: as many as keep one array of boxes, support vectors and columns in the caches.
 _BLOCK = 1 << 18
@@ -202,11 +207,12 @@ class _Search:
         lower = np.where(direction < 0, nodes.upper, nodes.lower)
         upper = np.where(direction > 0, nodes.lower, nodes.upper)
         factor = nodes.factor
-        if self.function.kind == "rbf":
+        rate = KERNELS[self.function.kind].growth_rate(self.function)
+        if rate:
             # growth f is monotone, not f: going back along a coordinate fixed here, exp(g v^2) is lost at most.
             # A little more than that, for rounding.
             fixed = (direction != 0) * (nodes.upper / 2.0 - nodes.lower / 2.0)
-            factor = factor + 1.000001 * self.function.gamma * (fixed * fixed).sum(axis=1)
+            factor = factor + 1.000001 * rate * (fixed * fixed).sum(axis=1)
         middle = lower / 2.0 + upper / 2.0
         can_cut = (lower < middle) & (middle < upper)
         gap = np.where(can_cut, gap, 0.0)
@@ -232,3 +238,131 @@ class _Search:
     ) -> Verdict:
         bound = min(self.proved, self.stuck, self.waiting.lowest())
         return Verdict(status, witness, self.nodes, -np.inf if status == "refuted" else bound)
+
+
+# Shares of the way to the corner, tried at once.
+_STEPS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01])
+_ROUNDS = 30
+_STARTS = 16
+# A descent that gains less, relative to what is left to go, has arrived.
+_GAIN = 1e-3
+
+
+def descend(
+    function: KernelFunction,
+    k: int,
+    starts: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    rounds: int = _ROUNDS,
+) -> tuple[FloatArray, FloatArray]:
+    """Go down from all starts at once; stop when one is below 0, or nothing moves.
+
+    Parameters
+    ----------
+    function : KernelFunction
+        The functions.
+    k : int
+        Which one.
+    starts : ndarray of shape (m, n)
+        Points of the box.
+    lower, upper : ndarray of shape (n,)
+        The box.
+    rounds : int, default 30
+        Largest number of steps.
+
+    Returns
+    -------
+    tuple of ndarray
+        Points (m, n) and their values (m,), no higher than those of the starts.
+
+    Examples
+    --------
+    >>> bump = KernelFunction("rbf", np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1))
+    >>> descend(bump, 0, np.array([[0.5]]), np.array([-1.0]), np.array([2.0]))[0]
+    array([[2.]])
+    """
+    points, values = starts, function.values(starts)[:, k]
+    for _ in range(rounds):
+        if bool((values < 0.0).any()):
+            break
+        corners = np.where(
+            KERNELS[function.kind].gradients(function, k, points) > 0.0, lower, upper
+        )
+        tried = points + _STEPS[:, None, None] * (corners - points)
+        # Rounding may step over a side.
+        tried = np.clip(tried, lower, upper)
+        found = function.values(tried.reshape(-1, tried.shape[2]))[:, k].reshape(len(_STEPS), -1)
+        best = found.argmin(axis=0)
+        places = np.arange(len(points))
+        reached = found[best, places]
+        better = reached < values
+        gained = values - reached > _GAIN * np.abs(values)
+        points = np.where(better[:, None], tried[best, places], points)
+        values = np.where(better, reached, values)
+        if not bool(gained.any()):
+            break
+    return points, values
+
+
+def confirm(function: KernelFunction, points: FloatArray) -> FloatArray | None:
+    """Give the first point where a function is negative beyond all errors of rounding.
+
+    Parameters
+    ----------
+    function : KernelFunction
+        The functions.
+    points : ndarray of shape (m, n)
+        Points that may be witnesses.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        The point, if there is one.
+
+    Examples
+    --------
+    >>> plane = KernelFunction("linear", np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
+    >>> confirm(plane, np.array([[0.0], [-1.0]]))
+    array([-1.])
+    """
+    if not len(points):
+        return None
+    q = range(function.n_functions)
+    negated = function.take(q, [-1 for _ in q])
+    proved = np.flatnonzero((lower_bounds(negated, points, points).value > 0.0).any(axis=1))
+    return points[proved[0]] if len(proved) else None
+
+
+def hunt(function: KernelFunction, lower: FloatArray, upper: FloatArray) -> FloatArray | None:
+    """Look for a point of a box where a function is negative.
+
+    Parameters
+    ----------
+    function : KernelFunction
+        The functions.
+    lower, upper : ndarray of shape (n,)
+        The box.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        A proved one, or None if none was found.
+
+    Examples
+    --------
+    >>> bump = KernelFunction("rbf", np.zeros((1, 1)), np.ones((1, 1)), np.array([-0.1]))
+    >>> hunt(bump, np.array([-1.0]), np.array([2.0]))
+    array([2.])
+    """
+    middle = np.clip(lower / 2.0 + upper / 2.0, lower, upper)
+    for k in range(function.n_functions):
+        against = function.coefs[:, k] < 0.0
+        starts = np.vstack([middle, np.clip(function.vectors[against], lower, upper)])
+        order = np.argsort(function.values(starts)[:, k], kind="stable")[:_STARTS]
+        starts = starts[np.union1d(order, [0])]
+        points, values = descend(function, k, starts, lower, upper)
+        witness = confirm(function, points[values < 0.0])
+        if witness is not None:
+            return witness
+    return None

@@ -1,22 +1,37 @@
-"""A box around a point that grows as long as a kernel machine is proved to say the same in all of it."""
+"""Grow boxes around points as long as a kernel machine is proved to predict one class in all of them.
+
+`grow_box` gives such a box around one case: an explanation with a proof. `prove_boxes` shrinks the boxes of rules to
+parts that are proved.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_function import KernelFunction
-from clearmargin.models.kernel_machine import KernelMachine
-from clearmargin.rules.value import FloatArray
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
+from clearmargin.rule_base.simplify import shorten_bounds
+from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rules import Box, Domain, FeatureSpace
+from clearmargin.rules.boxes import Boxes
+from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.table import case_table
+from clearmargin.tables.validation import check_whole
 
-__all__ = ["ProvedBox"]
+__all__ = ["BoxGrowth", "grow_box", "prove_boxes"]
+
 
 # A box in proportion to the ranges is found to one part in 64 of them, a side to one part in 8 of what is left.
 _PROPORTION_STEPS = 6
 _SIDE_STEPS = 3
 
 
-class ProvedBox:
+class BoxGrowth:
     """A proved box around a point that grows.
 
     Parameters
@@ -132,3 +147,241 @@ class ProvedBox:
             row[j] = lower[j] if side < 0 else upper[j]
         cost = -self.function.values(self.machine.to_machine(ends)).min(axis=1)
         return [sides[s] for s in np.argsort(cost, kind="stable")]
+
+
+def grow_box(
+    estimator: Any, x: Any, *, space: FeatureSpace | None = None, budget: int = 500
+) -> Box:
+    """Find a large box around a case in which a kernel machine is proved to say the same everywhere.
+
+    First the box grows on all sides in proportion to the ranges of the features, then side by side, those first
+    along which the decision function changes least. Each step counts only when it is proved.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A kernel machine, as for `certify`.
+    x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+        The case, for example ``X.iloc[0]``; by name in any order.
+    space : FeatureSpace, optional
+        Where features live; the box ends there, and at whole numbers where the space has them. By default where the
+        support vectors do.
+    budget : int, default 500
+        Most boxes that the proof of a step may look at.
+
+    Returns
+    -------
+    Box
+        Over the features of the table, in the user's units; closed.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["near", "near", "far", "far"]
+    >>> model = SVC(gamma=1.0, C=10.0).fit(X, y)
+    >>> grow_box(model, [1.0], space=FeatureSpace(["x0"], [0.0], [4.0])).interval(0)
+    Interval(0, 1.98, closed='both')
+    >>> grow_box(model, [1.0], space=FeatureSpace(["x0"], [0.0], [4.0], integer=True)).interval(0)
+    Interval(0, 1, closed='both')
+    """
+    check_whole("budget", budget, 1)
+    names = getattr(estimator, "feature_names_in_", None)
+    rows = case_table(x, None if names is None else [str(name) for name in names])
+    machine = read_machine(estimator, rows)
+    point = machine.encoding.encode(rows)[0]
+    if not np.isfinite(point).all():
+        name = machine.encoding.columns.names[int(np.argmax(~np.isfinite(point)))]
+        raise DataError(f"the case has no value in {name!r}; a box needs a point to start from")
+    k = _class_of(machine, point)
+    lower, upper = _limits(machine, point, space)
+    growth = BoxGrowth(machine, machine.region(k), point, budget)
+    growth.grow_in_proportion(lower, upper)
+    growth.grow_sides(lower, upper)
+    if not growth.is_proved():
+        raise DataError(
+            "the case lies so near the decision surface that its class cannot be proved even at the case itself"
+        )
+    region = _readable(machine, growth, point, lower, upper)
+    return region if space is None else _to_values(region, space, machine.encoding.read(rows)[0])
+
+
+def _to_values(region: Box, space: FeatureSpace, case: FloatArray) -> Box:
+    """End a box at values that features can have: whole numbers, where space and case have them."""
+    with np.errstate(invalid="ignore"):
+        whole = space.integer & (case == np.floor(case))
+    return Domain(FeatureSpace(space.names, integer=whole)).round_to_values(region)
+
+
+def _class_of(machine: KernelMachine, point: FloatArray) -> int:
+    Z = machine.to_machine(point[None, :])
+    for k in range(len(machine.classes)):
+        if (machine.region(k).values(Z) > 0).all():
+            return k
+    raise DataError(
+        "the case lies on the decision surface, or no class wins all its duels there: no box around it has one class"
+    )
+
+
+def _limits(
+    machine: KernelMachine, point: FloatArray, space: FeatureSpace | None
+) -> tuple[FloatArray, FloatArray]:
+    """Where the box ends at the latest; columns of categories stay as they are."""
+    sources = machine.encoding.sources
+    vectors = machine.support_points(point)
+    lower, upper = vectors.min(axis=0), vectors.max(axis=0)
+    if space is not None:
+        if len(space) != len(machine.encoding.space):
+            raise DataError(
+                f"space has {len(space)} features, but the model takes {len(machine.encoding.space)}"
+            )
+        feature = [source.feature for source in sources]
+        low, high = space.lower[feature], space.upper[feature]
+        lower, upper = (
+            np.where(np.isfinite(low), low, lower),
+            np.where(np.isfinite(high), high, upper),
+        )
+    named = np.array([source.code is not None for source in sources], dtype=np.bool_)
+    lower, upper = np.minimum(lower, point), np.maximum(upper, point)
+    return np.where(named, point, lower), np.where(named, point, upper)
+
+
+def _readable(
+    machine: KernelMachine,
+    growth: BoxGrowth,
+    point: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> Box:
+    """The box in the user's features and in few digits, which only takes from it."""
+    columns = machine.encoding.columns
+    used: BoolArray = np.zeros(len(columns), dtype=np.bool_)
+    used[machine.source] = True
+    ranges = FeatureSpace(
+        columns.names, lower, np.where(upper > lower, upper, lower), np.zeros_like(used)
+    )
+    box = shorten_bounds(
+        Box(np.where(used, growth.lower, -np.inf), np.where(used, growth.upper, np.inf)),
+        ranges,
+        point[None, :],
+    )
+    region = to_user_box(box, machine.encoding)
+    assert region is not None  # the category of the case is in it
+    return region
+
+
+# Points that proved boxes left out start boxes of their own, at most so many times as there were boxes, and until so
+# many boxes in a row have covered hardly any of them: what is left then lies along the surface, where boxes are tiny.
+_MORE_STARTS = 3
+_PATIENCE, _FEW = 4, 3
+
+
+def prove_boxes(
+    machine: KernelMachine, task: ExtractionTask, found: FoundBoxes, budget: int
+) -> FoundBoxes:
+    """Shrink boxes to a part that is proved; points that are lost on the way start boxes of their own.
+
+    The part grows from the deepest training point of the box, the one with the largest decision function, towards the
+    ends of the box. Boxes end with the training points, since the sign of a kernel machine far from all data says
+    little, and proofs need ends.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+        The machine.
+    task : ExtractionTask
+        The training points.
+    found : FoundBoxes
+        Boxes over the encoded columns.
+    budget : int
+        Most boxes that a proof may look at.
+
+    Returns
+    -------
+    FoundBoxes
+        Proved boxes.
+    """
+    functions = [machine.region(k) for k in range(len(machine.classes))]
+    Z = machine.to_machine(task.points)
+    depth = np.stack([function.values(Z).min(axis=1) for function in functions], axis=1)
+    prover = _Prover(machine, functions, task, depth, budget)
+    ends = zip(found.boxes.lower, found.boxes.upper, found.codes, strict=True)
+    boxes = [prover.prove(lower, upper, int(k)) for lower, upper, k in ends]
+    kept = [(box, int(k)) for box, k in zip(boxes, found.codes, strict=True) if box is not None]
+    kept += _more(prover, [box for box, _ in kept], _MORE_STARTS * len(found.boxes))
+    if not kept:
+        raise DataError(
+            f"no box could be proved with a budget of {budget} boxes a proof; raise budget, or use certify=False"
+        )
+    limits = np.array([box for box, _ in kept])
+    # What the machine does not look at needs no bound.
+    idle = np.setdiff1d(np.arange(limits.shape[2]), machine.source)
+    limits[:, 0, idle], limits[:, 1, idle] = -np.inf, np.inf
+    codes = np.array([k for _, k in kept], dtype=np.intp)
+    return FoundBoxes(
+        Boxes.from_bounds(limits[:, 0], limits[:, 1]), codes, np.ones(len(codes), dtype=np.bool_)
+    )
+
+
+class _Prover:
+    """Grows proved boxes around training points."""
+
+    def __init__(
+        self,
+        machine: KernelMachine,
+        functions: list[KernelFunction],
+        task: ExtractionTask,
+        depth: FloatArray,
+        budget: int,
+    ):
+        self.machine = machine
+        self.functions = functions
+        self.task = task
+        self.depth = depth
+        self.budget = budget
+
+    def prove(self, lower: FloatArray, upper: FloatArray, k: int) -> FloatArray | None:
+        """The proved part of a box around its deepest point, as its two ends; None where it holds no point."""
+        task = self.task
+        low, high = np.maximum(lower, task.lower), np.minimum(upper, task.upper)
+        held = Box(low, high).contains(task.points)
+        depth = np.where(held, self.depth[:, k], -np.inf)
+        row = int(np.argmax(depth))
+        return self.grow(row, k, low, high) if depth[row] > 0 else None
+
+    def grow(self, row: int, k: int, low: FloatArray, high: FloatArray) -> FloatArray | None:
+        """A proved box within limits, around a point on the side of class k; None where it is too near the surface."""
+        task = self.task
+        start = task.points[row]
+        box = BoxGrowth(self.machine, self.functions[k], start, self.budget)
+        near = task.points[(self.depth[:, k] > 0) & Box(low, high).contains(task.points)]
+        reach = np.where(task.upper > task.lower, task.upper - task.lower, 1.0)
+        box.grow_over(near[np.argsort(np.abs((near - start) / reach).max(axis=1), kind="stable")])
+        # To the end or not at all: a bound at the end of the data is one that a rule need not think about.
+        box.grow_sides(low, high, steps=0)
+        return np.stack([box.lower, box.upper]) if box.is_proved() else None
+
+
+def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[FloatArray, int]]:
+    """Boxes around points that no proved box covers, the deepest first, while they cover more than a few of these."""
+    task = prover.task
+    bare: BoolArray = np.ones(len(task.points), dtype=np.bool_)
+    for box in proved:
+        bare &= ~Box(*box).contains(task.points)
+    found: list[tuple[FloatArray, int]] = []
+    idle = 0
+    for _ in range(most):
+        score = np.where(bare[:, None], prover.depth, -np.inf)
+        row, k = np.unravel_index(int(np.argmax(score)), score.shape)
+        if score[row, k] <= 0 or idle == _PATIENCE:
+            break
+        grown = prover.grow(int(row), int(k), task.lower, task.upper)
+        if grown is None:
+            bare[row] = False
+            idle += 1
+            continue
+        held = Box(*grown).contains(task.points)
+        idle = 0 if np.count_nonzero(held & bare) >= _FEW else idle + 1
+        bare &= ~held
+        bare[row] = False
+        found.append((grown, int(k)))
+    return found

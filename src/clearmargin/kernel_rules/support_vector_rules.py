@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.svm import OneClassSVM
 
 from clearmargin.exceptions import DataError
-from clearmargin.kernel_rules.axis_crossings import nearest_crossings
-from clearmargin.kernel_rules.certified_boxes import prove_boxes
+from clearmargin.kernel_rules.crossings import nearest_crossings
+from clearmargin.kernel_rules.growth import prove_boxes
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.kernel_machine import KernelMachine, innermost, read_machine
 from clearmargin.rule_base.base import KernelRules
@@ -33,7 +33,7 @@ class SupportVectorRules(KernelRules):
     axis until the decision surface is crossed; the crossings make a box. Boxes that hold training points of
     another class are cut until they do not (*tuning*), boxes whose points another box of the class covers as well are
     left out (*pruning*), and bounds that keep no point of another class out are dropped (*shortening*). All crossings
-    are found, with a certificate; see `clearmargin.kernel_rules.axis_crossings`.
+    are found, with a certificate; see `clearmargin.kernel_rules.crossings`.
 
     Parameters
     ----------

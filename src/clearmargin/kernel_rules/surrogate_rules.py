@@ -1,4 +1,8 @@
-"""Rules of a surrogate that learned what a model says (Barakat and Diederich; ALBA)."""
+"""Rules of a surrogate that learned what a model predicts (Barakat and Diederich; ALBA).
+
+The surrogate learns on training rows, support vectors or rows drawn near either. If it is a decision tree, its leaves
+become boxes, sibling leaves of one class taken together, and rules without space between them.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,28 @@ from sklearn.base import clone
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.surrogate_samples import near_support, near_training, seen_columns
-from clearmargin.kernel_rules.tree_boxes import close_gaps, tree_boxes
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
 from clearmargin.rule_base.shaping import shorten, tune
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, read_support
+from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors, read_support
+from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rules import Box, Rule, RuleSet
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.validation import check_choice, check_whole
 
-__all__ = ["SurrogateRules"]
+__all__ = [
+    "LabelledRows",
+    "SurrogateRules",
+    "close_gaps",
+    "mean_distance",
+    "near_support",
+    "near_training",
+    "seen_columns",
+    "tree_boxes",
+]
+
 
 # The tree grows past the leaves wanted and is cut back where that costs least: greedy growth alone ends in bad places.
 _SPARE_LEAVES = 4
@@ -207,3 +222,284 @@ def _cover_with_boxes(
     boxes, box_codes, covers = boxes.take(kept), box_codes[kept], covers[kept]
     chosen = greedy_cover(covers, box_codes, codes, weights, sizes=boxes.n_conditions)
     return FoundBoxes.observed(boxes.take(chosen), box_codes[chosen])
+
+
+LabelledRows = tuple[FloatArray, IntArray, FloatArray]
+
+# Around a training row points are drawn with this share of each column's standard deviation.
+_SPREAD = 0.3
+# So many rows show whether a column matters to the model.
+_ROWS_TRIED = 500
+# ALBA draws from half the mean distance to both sides together (Martens et al. 2009).
+_ALBA_WIDTH = 0.5
+
+
+def near_support(task: ExtractionTask, support: SupportVectors, count: int) -> FloatArray:
+    """Draw rows close to support vectors, as ALBA does.
+
+    Around a support vector drawn at random, each column moves by up to a quarter of the mean distance between training
+    rows and support vectors in that column. Columns of categories stay as the support vector has them.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows.
+    support : SupportVectors
+        The support vectors.
+    count : int
+        How many rows.
+
+    Returns
+    -------
+    ndarray of shape (count, n)
+        Encoded rows within the range of the training rows.
+    """
+    reach = np.array(
+        [
+            mean_distance(column, vectors)
+            for column, vectors in zip(task.points.T, support.points.T, strict=True)
+        ]
+    )
+    start = support.points[task.random.randint(len(support.points), size=count)]
+    moves = (task.random.uniform(size=start.shape) - 0.5) * reach * _ALBA_WIDTH
+    return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def mean_distance(x: FloatArray, s: FloatArray) -> float:
+    """Give the mean of |x_i - s_j| over all pairs, without a table of all pairs.
+
+    Parameters
+    ----------
+    x, s : ndarray of shape (m,) and (k,)
+        Numbers.
+
+    Returns
+    -------
+    float
+        The mean distance.
+
+    Examples
+    --------
+    >>> mean_distance(np.array([0.0, 1.0]), np.array([3.0, 5.0]))
+    3.5
+    """
+    ordered = np.sort(s)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    below = np.searchsorted(ordered, x)
+    total = x * (2 * below - len(s)) - 2.0 * sums[below] + sums[-1]
+    return float(total.mean() / len(s))
+
+
+def near_training(task: ExtractionTask, count: int) -> FloatArray:
+    """Draw rows between training rows and around them, half and half.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows.
+    count : int
+        How many rows.
+
+    Returns
+    -------
+    ndarray of shape (count, n)
+        Encoded rows within the range of the training rows.
+    """
+    m = len(task.points)
+    start = task.points[task.random.randint(m, size=count)]
+    other = task.points[task.random.randint(m, size=count)]
+    between = task.random.uniform(size=(count, 1)) * (other - start)
+    around = task.random.normal(size=start.shape) * task.points.std(axis=0) * _SPREAD
+    moves = np.where(np.arange(count)[:, None] % 2 == 0, between, around)
+    return _as_rows(task, start, np.where(_named(task), 0.0, moves))
+
+
+def seen_columns(task: ExtractionTask) -> BoolArray:
+    """Tell which columns the model looks at: those that change its word on some row if they are shuffled.
+
+    A surrogate that splits on another column explains the model by what it does not know.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training rows and the model.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+        All true if the model says the same of all rows tried.
+    """
+    half = min(_ROWS_TRIED // 2, len(task.points))
+    some = task.points[task.random.permutation(len(task.points))[:half]]
+    rows = np.vstack([some, near_training(task, half)])
+    said = task.ask(rows)
+    seen = np.zeros(rows.shape[1], dtype=np.bool_)
+    features = np.array([source.feature for source in task.encoding.sources], dtype=np.intp)
+    for feature in np.unique(features):
+        own = features == feature
+        changed = rows.copy()
+        # The columns of a categorical feature move together, so that each row still has one category.
+        changed[:, own] = rows[task.random.permutation(len(rows))][:, own]
+        seen[own] = bool((task.ask(changed) != said).any())
+    return seen if seen.any() else np.ones_like(seen)
+
+
+def _named(task: ExtractionTask) -> BoolArray:
+    return np.array([source.code is not None for source in task.encoding.sources], dtype=np.bool_)
+
+
+def _as_rows(task: ExtractionTask, start: FloatArray, moves: FloatArray) -> FloatArray:
+    """Rows that could be rows of the table: within the ranges, whole numbers where the table has whole numbers."""
+    rows = np.clip(start + moves, task.lower, task.upper)
+    return np.where(task.encoding.columns.integer, np.rint(rows), rows)
+
+
+# Cuts are rounded to about one hundredth of the range of their column, as bounds of other rules are.
+_STEPS = 100.0
+_MOST_DECIMALS = 17
+
+
+def tree_boxes(
+    tree: Any, most: int | None = None, *, points: FloatArray | None = None
+) -> tuple[Boxes, IntArray]:
+    """Read the leaves of a fitted decision tree of scikit-learn as boxes.
+
+    Brothers of one class are one leaf. Then, if there are more leaves than wanted, brothers are joined where that costs
+    the fewest of the points the tree was fitted to.
+
+    Parameters
+    ----------
+    tree : DecisionTreeClassifier
+        Fitted to codes 0, 1, ...
+    most : int, optional
+        Most leaves.
+    points : ndarray of shape (m, n), optional
+        If given, cuts are moved to numbers of few digits where that leaves all these points on their sides.
+
+    Returns
+    -------
+    boxes : Boxes
+        They do not meet and cover everything.
+    codes : ndarray of int of shape (r,)
+        Their classes.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> boxes, codes = tree_boxes(DecisionTreeClassifier().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]))
+    >>> boxes.upper[:, 0].tolist(), codes.tolist()
+    ([1.5, inf], [0, 1])
+    """
+    inner = tree.tree_
+    # Weights of the classes in each node; scikit-learn stores shares.
+    weights = inner.value[:, 0, :] * inner.weighted_n_node_samples[:, None]
+    left, right = inner.children_left.copy(), inner.children_right.copy()
+    _join_brothers(left, right, weights, most)
+    cuts = inner.threshold if points is None else _short_cuts(inner, points)
+    n = int(tree.n_features_in_)
+    lower, upper, codes = [], [], []
+    stack = [(0, np.full(n, -np.inf), np.full(n, np.inf))]
+    while stack:
+        node, low, high = stack.pop()
+        if left[node] < 0:
+            lower.append(low)
+            upper.append(high)
+            codes.append(int(np.argmax(weights[node])))
+            continue
+        j, cut = int(inner.feature[node]), float(cuts[node])
+        below, above = high.copy(), low.copy()
+        below[j] = min(high[j], cut)
+        above[j] = max(low[j], np.nextafter(cut, np.inf))
+        # Two cuts between the same points may have become the same short number; then nothing lies between them.
+        if above[j] <= high[j]:
+            stack.append((int(right[node]), above, high))
+        if low[j] <= below[j]:
+            stack.append((int(left[node]), low, below))
+    classes = tree.classes_[np.array(codes, dtype=np.intp)]
+    return Boxes.from_bounds(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
+
+
+def _join_brothers(left: IntArray, right: IntArray, weights: FloatArray, most: int | None) -> None:
+    """Turn nodes into leaves, in place, until no brothers agree and there are few enough leaves."""
+    lost = weights.sum(axis=1) - weights.max(axis=1)
+    while True:
+        # Children of a node come after it, so that the whole of a sweep sees joined children.
+        tests = np.flatnonzero(left >= 0)
+        ends = tests[(left[left[tests]] < 0) & (left[right[tests]] < 0)]
+        if not len(ends):
+            return
+        price = lost[ends] - lost[left[ends]] - lost[right[ends]]
+        same = weights[left[ends]].argmax(axis=1) == weights[right[ends]].argmax(axis=1)
+        if same.any():
+            chosen = ends[same]
+        elif most is not None and len(tests) + 1 > most:
+            chosen = ends[[int(np.argmin(price))]]
+        else:
+            return
+        left[chosen] = right[chosen] = -1
+
+
+def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
+    """The cuts of the nodes, each at the shortest number between the two points next to it."""
+    cuts = inner.threshold.copy()
+    order = np.sort(points, axis=0)
+    for node in np.flatnonzero(inner.feature >= 0).tolist():
+        column, cut = order[:, inner.feature[node]], float(cuts[node])
+        place = int(np.searchsorted(column, cut, side="right"))
+        low = column[place - 1] if place else -np.inf
+        high = column[place] if place < len(column) else np.inf
+        reach = float(column[-1] - column[0])
+        if not 0.0 < reach < np.inf:
+            continue
+        coarsest = -int(np.floor(np.log10(reach / _STEPS)))
+        for decimals in range(coarsest, coarsest + _MOST_DECIMALS):
+            short = round(cut, decimals)
+            if low <= short < high:
+                cuts[node] = short
+                break
+    return np.asarray(cuts)
+
+
+def close_gaps(
+    rules: RuleSet, boxes: Boxes, leaves: Boxes, encoding: Encoding
+) -> tuple[RuleSet, Boxes]:
+    """Let rules that were made of leaves end where their leaves end.
+
+    Bounds of rules are rounded inwards. Between boxes by themselves that costs nothing, but between two leaves it opens
+    a gap on both sides of a cut, in which no rule fires. A leaf begins just after its cut and so does the rule here.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        Rules, each inside of a leaf.
+    boxes : Boxes
+        Their boxes over the encoded columns.
+    leaves : Boxes
+        The leaves, which do not meet.
+    encoding : Encoding
+        The table as columns of numbers.
+
+    Returns
+    -------
+    rules : RuleSet
+        The same rules with the bounds of the leaves; columns of whole numbers keep their whole bounds.
+    boxes : Boxes
+        Their boxes.
+    """
+    low, high = leaves.lower, leaves.upper
+    inside = (low[None] <= boxes.lower[:, None]).all(axis=2)
+    inside &= (boxes.upper[:, None] <= high[None]).all(axis=2)
+    home = inside.argmax(axis=1)
+    whole = encoding.columns.integer
+    lower = np.where(whole, boxes.lower, low[home])
+    upper = np.where(whole, boxes.upper, high[home])
+    after_cut = np.isfinite(lower) & ~whole
+    starts = np.where(after_cut, np.nextafter(lower, -np.inf), lower)
+    closed = []
+    for r, rule in enumerate(rules):
+        region = to_user_box(Box(starts[r], upper[r], ~after_cut[r]), encoding)
+        assert region is not None  # it holds that of the rule
+        closed.append(
+            Rule(region, rule.label, origin=rule.origin, proof=rule.proof, stats=rule.stats)
+        )
+    return RuleSet(closed, rules.space, rules.classes), Boxes.from_bounds(lower, upper)

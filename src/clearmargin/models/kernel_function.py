@@ -1,4 +1,7 @@
-"""The decision function of a kernel machine: a sum of kernels around support vectors."""
+"""The decision function of a kernel machine: a sum of kernels around support vectors.
+
+To add a kernel, see `kernel_rules/kernels.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,27 +1,41 @@
-"""Rules from prototypes of the classes and the support vectors around them."""
+"""Rules from prototypes of the classes and the support vectors around them (SVM+Prototypes).
+
+A prototype and the support vectors around it span two figures: a box, and an ellipsoid whose axes end at the support
+vectors that lie farthest out. A test tells whether a region has to be cut into smaller ones.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import qr
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from clearmargin.exceptions import DataError
-from clearmargin.kernel_rules.baselines.ellipsoids import Ellipsoid
-from clearmargin.kernel_rules.baselines.prototype_regions import Region, need_partition, span_region
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.box_selection import tidy_boxes
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.rule import Label
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
 from clearmargin.tables.validation import check_choice, check_whole
 
-__all__ = ["PrototypeRules"]
+__all__ = [
+    "Ellipsoid",
+    "PrototypeRegion",
+    "PrototypeRules",
+    "axes_to_vectors",
+    "need_partition",
+    "span_region",
+]
 
 
 class PrototypeRules(KernelRules):
@@ -114,7 +128,7 @@ class PrototypeRules(KernelRules):
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         support = usable_support(task, X, trained_here=self._trained_here, by=self.by)
         self.n_iter_ = 0
-        regions: list[Region] = []
+        regions: list[PrototypeRegion] = []
         for code in np.unique(task.codes):
             regions += self._class_regions(task, support, int(code))
         self.ellipsoids_, self._ellipsoid_codes = self._choose_ellipsoids(task, regions)
@@ -124,11 +138,11 @@ class PrototypeRules(KernelRules):
 
     def _class_regions(
         self, task: ExtractionTask, support: SupportVectors, code: int
-    ) -> list[Region]:
+    ) -> list[PrototypeRegion]:
         scale = RangeScale.of(task.points)
         data = task.points[task.codes == code]
         own = support.points[support.codes == code]
-        regions: list[Region] = []
+        regions: list[PrototypeRegion] = []
         k, rounds = 1, 0
         while len(data):
             rounds += 1
@@ -149,7 +163,7 @@ class PrototypeRules(KernelRules):
         return regions
 
     def _choose_ellipsoids(
-        self, task: ExtractionTask, regions: list[Region]
+        self, task: ExtractionTask, regions: list[PrototypeRegion]
     ) -> tuple[tuple[Ellipsoid, ...], IntArray]:
         """The ellipsoids with enough points, the surest first, as rules are ordered."""
         inside = np.array([region.ellipsoid.contains(task.points) for region in regions])
@@ -205,3 +219,234 @@ def _k_means(
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(k, n_init=3, random_state=random).fit(points)
     return means.cluster_centers_, means.labels_.astype(np.intp)
+
+
+class PrototypeRegion(NamedTuple):
+    """What a prototype and the support vectors nearest to it span.
+
+    Parameters
+    ----------
+    ellipsoid : Ellipsoid
+        The equation rule.
+    lower, upper : ndarray of shape (n,)
+        The interval rule: the box around the prototype and the support vectors.
+    code : int
+        Position of the class.
+
+    Examples
+    --------
+    >>> circle = Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], "a")
+    >>> region = PrototypeRegion(circle, np.array([-1.0, 0.0]), np.array([1.0, 1.0]), 0)
+    >>> corner = np.array([[1.0, 1.0]])
+    >>> region.contains(corner, "interval"), region.contains(corner, "ellipsoid")
+    (array([ True]), array([False]))
+    """
+
+    ellipsoid: Ellipsoid
+    lower: FloatArray
+    upper: FloatArray
+    code: int
+
+    def contains(self, points: FloatArray, shape: str) -> BoolArray:
+        """Tell which points are in the figure."""
+        if shape == "ellipsoid":
+            return self.ellipsoid.contains(points)
+        return np.asarray(((points >= self.lower) & (points <= self.upper)).all(axis=1))
+
+    def vertices(self, shape: str) -> FloatArray:
+        """Give the 2n points where axes through the prototype leave the figure."""
+        if shape == "ellipsoid":
+            return self.ellipsoid.vertices
+        centre = self.ellipsoid.centre
+        steps = (np.diag(self.lower - centre), np.diag(self.upper - centre))
+        return np.vstack([centre + step for step in steps])
+
+
+def span_region(
+    task: ExtractionTask, centre: FloatArray, around: FloatArray, scale: RangeScale, code: int
+) -> PrototypeRegion:
+    """Span the figures of a prototype.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The classes.
+    centre : ndarray of shape (n,)
+        The prototype, in shares of the ranges.
+    around : ndarray of shape (s, n)
+        Vectors around it, in the units of the table.
+    scale : RangeScale
+        The ranges.
+    code : int
+        Position of the class.
+
+    Returns
+    -------
+    PrototypeRegion
+        In the units of the table.
+    """
+    axes = axes_to_vectors(centre, scale.shares(around)) * scale.reach
+    prototype = scale.lower + centre * scale.reach
+    every = np.vstack([prototype, around])
+    ellipsoid = Ellipsoid(prototype, axes, task.classes[code])
+    return PrototypeRegion(ellipsoid, every.min(axis=0), every.max(axis=0), code)
+
+
+def need_partition(
+    task: ExtractionTask, regions: Sequence[PrototypeRegion], support: SupportVectors, shape: str
+) -> BoolArray:
+    """Test which regions reach into another class and should be cut.
+
+    A region does if the model gives the prototype another class, or a vertex, or if a support vector of another
+    class lies inside. A box has 2^n vertices, far from all data; its faces are looked at where the axes through the
+    prototype pierce them.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The model to ask.
+    regions : sequence of PrototypeRegion
+        The regions, at least one.
+    support : SupportVectors
+        All support vectors.
+    shape : {"interval", "ellipsoid"}
+        The figure that counts.
+
+    Returns
+    -------
+    ndarray of bool of shape (r,)
+        Which should be cut.
+    """
+    codes = np.array([region.code for region in regions])[:, None]
+    asked = np.stack([[r.ellipsoid.centre, *r.vertices(shape)] for r in regions])
+    said = task.ask(asked.reshape(-1, asked.shape[2])).reshape(len(regions), -1)
+    inside = np.stack([region.contains(support.points, shape) for region in regions])
+    return np.asarray((said != codes).any(axis=1) | (inside & (support.codes != codes)).any(axis=1))
+
+
+# Axes shorter than this share of the longest are rounding.
+_DUST = 1e-9
+# Semi-axis of an ellipsoid around a single point, in shares of the ranges of the columns.
+_THINNEST = 1e-6
+# A point on the surface is inside, whatever rounding says.
+_SURFACE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class Ellipsoid(Value):
+    """An ellipsoid and the class that is said on it: an equation rule.
+
+    Parameters
+    ----------
+    centre : array-like of shape (n,)
+        The prototype.
+    axes : array-like of shape (n, n)
+        One semi-axis a row: the ellipsoid is the set of points centre + t_1 axes_1 + ... + t_n axes_n with |t| <= 1.
+    label : str, int, float or bool
+        The class.
+
+    Examples
+    --------
+    >>> round_one = Ellipsoid([1.0, 0.0], [[2.0, 0.0], [0.0, 1.0]], "yes")
+    >>> round_one.contains([[3.0, 0.0], [3.0, 0.5]])
+    array([ True, False])
+    >>> round_one
+    Ellipsoid(centre=[1.0, 0.0], label='yes')
+    """
+
+    centre: FloatArray
+    axes: FloatArray
+    label: Label
+
+    def __init__(self, centre: ArrayLike, axes: ArrayLike, label: Label):
+        middle = float_array(centre, "centre of an ellipsoid")
+        if middle.ndim != 1 or not len(middle):
+            raise InvalidValueError(
+                f"the centre of an ellipsoid is one point, not of shape {middle.shape}"
+            )
+        table = float_array(axes, "axes of an ellipsoid", shape=(len(middle), len(middle)))
+        if not (np.isfinite(middle).all() and np.isfinite(table).all()):
+            raise InvalidValueError("centre and axes of an ellipsoid must be finite")
+        if np.linalg.matrix_rank(_directions(table)) < len(middle):
+            raise InvalidValueError("the axes of an ellipsoid must be independent; one is flat")
+        self._set(centre=middle, axes=table, label=label)
+
+    def __repr__(self) -> str:
+        return f"Ellipsoid(centre={self.centre.tolist()}, label={self.label!r})"
+
+    def distance(self, points: ArrayLike) -> FloatArray:
+        """How far points are from the centre, in units of the surface: 1 on it.
+
+        Parameters
+        ----------
+        points : array-like of shape (m, n)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Distances, NaN for a point that is not known.
+        """
+        P = as_points(points, len(self.centre))
+        return np.asarray(np.linalg.norm(np.linalg.solve(self.axes.T, (P - self.centre).T), axis=0))
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Tell for each point whether it is inside or on the surface.
+
+        Parameters
+        ----------
+        points : array-like of shape (m, n)
+            The points; one with a NaN is not inside.
+
+        Returns
+        -------
+        ndarray of bool of shape (m,)
+            Whether it is.
+        """
+        return self.distance(points) <= 1.0 + _SURFACE
+
+    @property
+    def vertices(self) -> FloatArray:
+        """The 2n ends of the axes."""
+        return np.vstack([self.centre + self.axes, self.centre - self.axes])
+
+
+def _directions(axes: FloatArray) -> FloatArray:
+    """Axes of length 1: a thin ellipsoid is not a flat one."""
+    lengths = np.linalg.norm(axes, axis=1, keepdims=True)
+    return np.asarray(axes / np.where(lengths > 0, lengths, 1.0))
+
+
+def axes_to_vectors(centre: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Give orthogonal semi-axes that reach to the vectors farthest out.
+
+    The first axis ends in the vector farthest from the centre. The next is what is orthogonal to the axes before of the
+    vector for which that is longest, and so on: QR with column pivoting. Where vectors give no more axes, the
+    missing ones have the length of the shortest found.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (n,)
+        The centre.
+    vectors : ndarray of shape (s, n)
+        The vectors, in columns of comparable scale.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        One semi-axis a row, the longest first.
+
+    Examples
+    --------
+    >>> axes_to_vectors(np.zeros(2), np.array([[3.0, 0.0], [1.0, 2.0]])).round(6) + 0.0
+    array([[3., 0.],
+           [0., 2.]])
+    """
+    n = len(centre)
+    columns = (vectors - centre).T if len(vectors) else np.zeros((n, 1))
+    basis, triangle, _ = qr(columns, pivoting=True)
+    signed = np.diag(triangle)
+    found = np.abs(signed) > _DUST * max(np.abs(signed).max(), _THINNEST)
+    lengths = np.full(n, np.abs(signed[found]).min(initial=np.inf) if found.any() else _THINNEST)
+    lengths[: len(signed)][found] = signed[found]
+    return np.asarray(basis.T * lengths[:, None])

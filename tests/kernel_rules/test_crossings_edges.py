@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.kernel_rules.crossings import all_crossings, nearest_crossings
 from clearmargin.models.kernel_function import KernelFunction
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.kernel_rules.box_cubic import reduce_cubics
-from clearmargin.kernel_rules.kernel_expansion import Expansion, expand_rbf
-from clearmargin.kernel_rules.polynomial_bounds import expand_product
-from clearmargin.models.kernel_function import KernelFunction
+from clearmargin.kernel_rules.bounds import reduce_cubics
+from clearmargin.kernel_rules.kernels import KERNELS, Expansion
+from clearmargin.models.kernel_function import KernelFunction, KernelKind
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+def test_every_kernel_that_can_be_read_has_a_class():
+    assert set(KERNELS) == set(get_args(KernelKind))
 
 
 def along_a_line(kind: str, gamma: float, coef0: float, degree: int, x: float, half: float):
@@ -22,8 +26,7 @@ def along_a_line(kind: str, gamma: float, coef0: float, degree: int, x: float, h
     function = KernelFunction(
         kind, np.ones((1, 1)), np.ones((1, 1)), np.zeros(1), gamma, coef0, degree
     )
-    expand = expand_rbf if kind == "rbf" else expand_product
-    model = expand(function, np.array([[x]]), np.array([[half]]))
+    model = KERNELS[kind].expand(function, np.array([[x]]), np.array([[half]]))
     v = np.linspace(-half, half, 2001)
     kernel = function.kernel(x + v[:, None])[:, 0]
     u = v * model.slopes[0, 0, 0]

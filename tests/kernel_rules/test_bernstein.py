@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clearmargin.kernel_rules.bernstein_crossings import Pieces, bracketed_roots, sign_changes
-from clearmargin.kernel_rules.polynomial_crossings import polynomial_pieces
-from clearmargin.kernel_rules.rbf_crossings import rbf_pieces
+from clearmargin.kernel_rules.bernstein import Pieces, bracketed_roots, sign_changes
+from clearmargin.kernel_rules.kernels import KERNELS
 from clearmargin.models.kernel_function import KernelFunction
 
 
@@ -129,8 +128,7 @@ def test_the_pieces_are_as_near_to_the_function_as_they_say(kind, seed):
     function = KernelFunction(kind, S, coefs, rng.normal(size=q), gamma, 0.5, int(seed % 7))
     anchors, axes = rng.random((3, n)), rng.permutation(n)
     low, high = np.full(n, -0.2), np.full(n, 1.3)
-    make = rbf_pieces if kind == "rbf" else polynomial_pieces
-    pieces = Pieces.join(list(make(function, anchors, axes, low, high)))
+    pieces = Pieces.join(list(KERNELS[kind].pieces(function, anchors, axes, low, high)))
     assert set(pieces.owner.tolist()) == set(range(3 * n * q))
     for k in rng.integers(len(pieces.owner), size=40):
         line, column = divmod(int(pieces.owner[k]), q)

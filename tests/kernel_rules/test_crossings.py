@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
-from clearmargin.kernel_rules import (
-    axis_crossings,
-    polynomial_crossings,
-    rbf_crossings,
-    sigmoid_crossings,
-)
-from clearmargin.kernel_rules.axis_crossings import all_crossings, nearest_crossings
+from clearmargin.kernel_rules import bernstein, kernels
+from clearmargin.kernel_rules.crossings import all_crossings, nearest_crossings
 from clearmargin.models.kernel_function import KernelFunction
 
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"
@@ -241,9 +236,9 @@ def test_the_size_of_the_blocks_does_not_matter(kind, monkeypatch):
     ends = np.full(n, -2.0), np.full(n, 2.0)
     whole = all_crossings(function, anchors, None, *ends)
     assert len(whole.position) > 5
-    for module in (rbf_crossings, polynomial_crossings, sigmoid_crossings):
-        monkeypatch.setattr(module, "_BLOCK", 1)
-    monkeypatch.setattr(axis_crossings, "_LOT", 1)
+    monkeypatch.setattr(kernels, "_BLOCK", 1)
+    monkeypatch.setattr(kernels, "_RBF_BLOCK", 1)
+    monkeypatch.setattr(bernstein, "_LOT", 1)
     parts = all_crossings(function, anchors, None, *ends)
     np.testing.assert_array_equal(whole.anchor, parts.anchor)
     np.testing.assert_array_equal(whole.function, parts.function)

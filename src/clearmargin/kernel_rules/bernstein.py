@@ -13,7 +13,7 @@ among values that are not larger than it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -21,14 +21,17 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["Pieces", "SignChanges", "bracketed_roots", "sign_changes"]
+__all__ = ["EPS", "Pieces", "SignChanges", "bracketed_roots", "changes_in_lots", "sign_changes"]
 
 EPS = float(np.finfo(np.float64).eps)
 # Nothing that floats can tell apart is left after so many halvings.
 _HALVINGS = 60
 _NEWTON_STEPS = 100
+# Coefficients that are searched at once: enough to be quick, 32 MB of them.
+_LOT = 1 << 22
 
 _Signs = NDArray[np.int8]
 Evaluate = Callable[[IntArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -122,6 +125,39 @@ class _Settled:
     right: IntArray
     touches_left: BoolArray
     touches_right: BoolArray
+
+
+def changes_in_lots(parts: Iterable[Pieces]) -> Iterator[SignChanges]:
+    """Find every change of sign of many functions, in lots that are large enough to be quick.
+
+    Parameters
+    ----------
+    parts : iterable of Pieces
+        The functions; all pieces of an owner are in one part.
+
+    Yields
+    ------
+    SignChanges
+        One for each lot.
+    """
+    lot: list[Pieces] = []
+    size = 0
+    for pieces in parts:
+        lot.append(pieces)
+        size += pieces.coefs.size
+        if size >= _LOT:
+            yield sign_changes(_finite(Pieces.join(lot)))
+            lot, size = [], 0
+    if lot:
+        yield sign_changes(_finite(Pieces.join(lot)))
+
+
+def _finite(pieces: Pieces) -> Pieces:
+    if not (np.isfinite(pieces.coefs).all() and np.isfinite(pieces.error).all()):
+        raise InvalidValueError(
+            "the values of the kernel function along a line are too large for floats; scale the columns first"
+        )
+    return pieces
 
 
 def sign_changes(pieces: Pieces) -> SignChanges:

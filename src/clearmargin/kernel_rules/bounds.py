@@ -1,16 +1,16 @@
-r"""Proved lower bounds of the functions of a kernel machine over boxes, many boxes at once.
+"""Proved lower bounds of the functions of a kernel machine over boxes, many boxes at once.
 
-For f(z) = sum_i a_i k(z, s_i) + b each kernel is replaced by the quadratic model of `kernel_expansion` (or of
-`polynomial_bounds`); with u_i = w_i'v around the centre of the box,
+For f(z) = sum_i a_i k(z, s_i) + b each kernel is replaced by its quadratic model (`Kernel.expand`); with
+u_i = w_i'v around the centre of the box,
 
     growth(v) f(centre + v) >= sum_i a_i (c0_i + c1_i w_i'v + c2_i (w_i'v)^2) + b growth(v)
                                - sum_{a_i > 0} a_i below_i - sum_{a_i < 0} abs(a_i) above_i,
 
-a quadratic in v whose matrix sum_i a_i c2_i w_i w_i' has the terms of either sign already cancelled; `box_quadratic`
-bounds it. The factor growth(v) = exp(g abs(v)^2) >= 1 belongs to the kernel "rbf" alone and is convex in abs(v)^2:
-b growth(v) is bounded by a tangent for b > 0, by the secant for b < 0. The larger of this bound and the sum of the
-ranges of all kernels counts. Where the bound fails by less than what cubic terms would save, it is computed with them
-(`box_cubic`).
+a quadratic in v whose matrix sum_i a_i c2_i w_i w_i' has the terms of either sign already cancelled; `bound_quadratics`
+bounds it. The factor growth(v) = exp(g abs(v)^2) >= 1 belongs to the kernel "rbf" alone and is convex in abs(v)^2: b
+growth(v) is bounded by a tangent for b > 0, by the secant for b < 0. The larger of this bound and the sum of the ranges
+of all kernels counts. Where the bound fails by less than what cubic terms would save, it is computed with them
+(`reduce_cubics`).
 
 The same models bound the derivatives of growth f. Where one has a single sign over the box, growth f is lowest at an
 end of that coordinate: f > 0 on the box exactly if f > 0 on that side of it, which has one dimension less.
@@ -19,6 +19,23 @@ end of that coordinate: f > 0 on the box exactly if f > 0 on that side of it, wh
 Accuracy and Stability of Numerical Algorithms, section 3.1). Sizes and counts are followed through the expansion;
 eight times their sum is taken off each bound, which covers coefficients, their use in the quadratic, and terms of
 order u^2. So a bound above 0 is a proof about the real numbers that the stored floats stand for.
+
+**Quadratics** b'v + v'Qv over abs(v_j) <= h_j, many at once (`bound_quadratics`). The minimum is hard to find when Q is
+indefinite; a bound is not. Where abs(b_j) of the current problem is at least 2 sum_k abs(Q_jk) h_k, the derivative by
+v_j has one sign everywhere, and v_j goes to the end it points away from: this loses nothing, and makes the others
+linear terms exact, so that more of them may follow. Of what remains the separable part b_j v_j + Q_jj v_j^2 is
+minimised in closed form, and products of two coordinates are counted as -abs(Q_jk) h_j h_k: that is the gap.
+
+What is computed is the bound of a quadratic whose coefficients are off by a few roundings, relative to the terms they
+were summed from; these are accounted for as above.
+
+**Cubes** of linear forms, sum_i a_i (w_i'v)^3 over abs(v_j) <= h_j, reduced to linear forms (`reduce_cubics`). The
+tensor T_jkl = sum_i a_i w_ij w_ik w_il h_j h_k h_l of y = v / h is made first, so that terms of either sign cancel, and
+then each product of three coordinates is replaced by the nearest linear form (abs(y_j) <= 1):
+
+    y_j^3  by  3/4 y_j, up to 1/4;     y_j^2 y_k  by  1/2 y_k, up to 1/2;     y_j y_k y_l  by  0, up to 1.
+
+It takes n^3 s / 3 products a box: worth it only where a bound fails for little.
 """
 
 from __future__ import annotations
@@ -29,17 +46,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.box_cubic import reduce_cubics
-from clearmargin.kernel_rules.box_quadratic import bound_quadratics
-from clearmargin.kernel_rules.kernel_expansion import SAFETY, Expansion, count_roundings, expand_rbf
-from clearmargin.kernel_rules.polynomial_bounds import expand_product
+from clearmargin.kernel_rules.kernels import KERNELS, SAFETY, Expansion, count_roundings
 from clearmargin.models.kernel_function import KernelFunction
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["KernelBounds", "check_boxes", "lower_bounds"]
+__all__ = ["KernelBounds", "bound_quadratics", "check_boxes", "lower_bounds", "reduce_cubics"]
 
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.intp]
 
 # What may be lost where a kernel underflows, for each unit of coefficient: exp(20) times the smallest normal number.
 _UNDERFLOW = 1e-290
@@ -101,10 +113,7 @@ def check_boxes(
         ...
     clearmargin.exceptions.InvalidValueError: coordinate 0 of a box has lower 2.0 > upper 1.0; ...
     """
-    if function.kind == "rbf" and not function.gamma >= 0.0:
-        raise InvalidValueError(
-            f"gamma of the kernel rbf is {function.gamma}; it must not be negative"
-        )
+    KERNELS[function.kind].growth_rate(function)  # says if it cannot be
     low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     wanted = ("n",) if n_axes == 1 else ("B", "n")
     for name, ends in (("lower", low), ("upper", high)):
@@ -176,8 +185,7 @@ def lower_bounds(
         half = np.maximum(centre - low, high - centre)
         # The centre is rounded: reach out to both ends.
         half = np.where(half > 0.0, np.nextafter(half, np.inf), 0.0)
-        expand = expand_rbf if function.kind == "rbf" else expand_product
-        expansion = expand(function, centre, half)
+        expansion = KERNELS[function.kind].expand(function, centre, half)
         size = np.abs(expansion.slopes)
         for k in range(q):
             rows = np.ones(n_boxes, dtype=np.bool_) if wanted is None else wanted[:, k]
@@ -212,7 +220,7 @@ class _Bound:
     ) -> _Bound:
         a, b = function.coefs[:, k], float(function.intercepts[k])
         weight = np.abs(a)
-        gamma = function.gamma if function.kind == "rbf" else 0.0
+        gamma = KERNELS[function.kind].growth_rate(function)
         up = np.minimum(ex.growth, _LARGEST_GROWTH)
         swell = np.exp(up)
         noise = SAFETY * (ex.noise @ weight) + _UNDERFLOW * float(weight.sum())
@@ -276,3 +284,106 @@ def _intercept(b: float, up: FloatArray) -> tuple[FloatArray, FloatArray]:
         return middle * (1.0 - up / 2.0), middle
     up = np.maximum(up, _LEAST_GROWTH)
     return np.full(len(up), b), b * np.expm1(up) / up
+
+
+# Each round may make further coordinates monotone; few gain from more.
+_ROUNDS = 4
+
+
+def bound_quadratics(
+    linear: FloatArray, quadratic: FloatArray, half: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Bound b'v + v'Qv over boxes from below.
+
+    Parameters
+    ----------
+    linear : ndarray of shape (B, n)
+        b.
+    quadratic : ndarray of shape (B, n, n)
+        Q, symmetric.
+    half : ndarray of shape (B, n)
+        h, not negative.
+
+    Returns
+    -------
+    tuple of ndarray
+        The bounds (B,), points of the boxes where the bounding functions are lowest (B, n), and what each coordinate
+        adds to the distance between bound and minimum, at most (B, n).
+
+    Examples
+    --------
+    >>> bound_quadratics(np.array([[3.0, 0.0]]), np.eye(2)[None], np.ones((1, 2)))
+    (array([-2.]), array([[-1.,  0.]]), array([[0., 0.]]))
+    """
+    size = np.abs(quadratic)
+    curve = np.einsum("bjj->bj", quadratic)
+    v = np.zeros_like(half)
+    room = half.copy()
+    pull = linear
+    for _ in range(_ROUNDS):
+        settled = (room > 0.0) & (np.abs(pull) >= 2.0 * _times(size, room))
+        if not bool(settled.any()):
+            break
+        v = np.where(settled, -np.copysign(half, pull), v)
+        room = np.where(settled, 0.0, room)
+        pull = linear + 2.0 * _times(quadratic, v)
+    fixed = ((linear + pull) / 2.0 * v).sum(axis=1)
+    gap = np.maximum(room * (_times(size, room) - np.abs(curve) * room), 0.0)
+    lowest = np.where(
+        curve > 0.0,
+        np.clip(-pull / np.where(curve > 0.0, 2.0 * curve, 1.0), -room, room),
+        -np.copysign(room, pull),
+    )
+    bound = fixed + (lowest * (pull + curve * lowest) - gap).sum(axis=1)
+    return bound, v + lowest, gap
+
+
+def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def reduce_cubics(
+    weights: FloatArray, slopes: FloatArray, half: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Replace sums of cubes by linear forms with an error.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (B, s)
+        a.
+    slopes : ndarray of shape (B or 1, s, n)
+        w.
+    half : ndarray of shape (B, n)
+        h, not negative.
+
+    Returns
+    -------
+    tuple of ndarray
+        Coefficients of the linear forms in v, and the error that each coordinate stands for; their sum bounds the
+        distance of the cubes from the form. Both are of shape (B, n).
+
+    Examples
+    --------
+    >>> reduce_cubics(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([[2.0]]))
+    (array([[3.]]), array([[2.]]))
+    """
+    scaled = slopes * half[:, None, :]
+    linear, error = np.zeros((2, *half.shape))
+    for k in range(half.shape[1]):
+        part = scaled[:, :, : k + 1]
+        # T_ijk for all i, j <= k; those with a larger index come later.
+        block = np.swapaxes(part * (weights * scaled[:, :, k])[:, :, None], 1, 2) @ part
+        size = np.abs(block)
+        edge, square = block[:, :k, k], np.einsum("bjj->bj", block)[:, :k]
+        corner = block[:, k, k]
+        linear[:, k] += 1.5 * square.sum(axis=1) + 0.75 * corner
+        linear[:, :k] += 1.5 * edge
+        # Three orders of y_j^2 y_k and of y_j y_k^2, half of each lost.
+        error[:, k] += 1.5 * (np.abs(square) + np.abs(edge)).sum(axis=1) + np.abs(corner) / 4.0
+        # Six orders of three different coordinates, two for each of them.
+        diagonal = np.arange(k)
+        size[:, diagonal, diagonal] = 0.0
+        others = size[:, :k, :k].sum(axis=2)
+        error[:, :k] += 2.0 * others
+        error[:, k] += others.sum(axis=1)
+    return linear / np.where(half > 0.0, half, 1.0), error

@@ -4,7 +4,7 @@ Through an anchor z runs one line for each axis l, {z with z_l := t, lower_l <= 
 function of the machine changes its sign; a t where it only touches zero, or is zero at an end of the line, is none. The
 paper looks for crossings by Newton's method from the anchor, which finds one of them at most, and not always the
 nearest. Here the function on a line is a polynomial (linear and polynomial kernels), or pieces of polynomials with a
-bound on what they leave out (RBF), and `bernstein_crossings` finds all changes of sign of these.
+bound on what they leave out (RBF), as `kernels` makes them, and `bernstein` finds all changes of sign of these.
 
 A line is certified when no crossing can have been missed or invented, up to the rounding of f itself: it is not where f
 comes so near to zero, without a visible change of sign, that two crossings cannot be told from a touch, or where f is
@@ -20,17 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.bernstein_crossings import Pieces, SignChanges, sign_changes
-from clearmargin.kernel_rules.polynomial_crossings import polynomial_pieces
-from clearmargin.kernel_rules.rbf_crossings import rbf_pieces
-from clearmargin.kernel_rules.sigmoid_crossings import sigmoid_changes
+from clearmargin.kernel_rules.bernstein import SignChanges
+from clearmargin.kernel_rules.kernels import KERNELS
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, float_array
 
 __all__ = ["AllCrossings", "Crossings", "all_crossings", "nearest_crossings"]
-
-# Coefficients that are searched at once: enough to be quick, 32 MB of them.
-_LOT = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,28 +177,7 @@ def _changes(
     """The changes of sign, lot by lot; the owner is (anchor * a + position among the axes) * q + function."""
     if not (len(Z) and len(axes) and function.n_functions):
         return
-    if function.kind == "sigmoid":
-        yield from sigmoid_changes(function, Z, axes, lower, upper)
-        return
-    make = rbf_pieces if function.kind == "rbf" else polynomial_pieces
-    lot: list[Pieces] = []
-    size = 0
-    for pieces in make(function, Z, axes, lower, upper):
-        lot.append(pieces)
-        size += pieces.coefs.size
-        if size >= _LOT:
-            yield sign_changes(_finite(Pieces.join(lot)))
-            lot, size = [], 0
-    if lot:
-        yield sign_changes(_finite(Pieces.join(lot)))
-
-
-def _finite(pieces: Pieces) -> Pieces:
-    if not (np.isfinite(pieces.coefs).all() and np.isfinite(pieces.error).all()):
-        raise InvalidValueError(
-            "the values of the kernel function along a line are too large for floats; scale the columns first"
-        )
-    return pieces
+    yield from KERNELS[function.kind].sign_changes(function, Z, axes, lower, upper)
 
 
 def _checked(

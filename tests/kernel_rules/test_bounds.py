@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.kernel_rules.box_quadratic import bound_quadratics
-from clearmargin.kernel_rules.kernel_bounds import lower_bounds
-from clearmargin.kernel_rules.kernel_witness import descend, gradients
+from clearmargin.kernel_rules.bounds import bound_quadratics, lower_bounds
+from clearmargin.kernel_rules.box_search import descend
+from clearmargin.kernel_rules.kernels import KERNELS
 from clearmargin.models.kernel_function import KernelFunction
 
 KINDS = ("linear", "poly", "rbf", "sigmoid")
@@ -227,7 +227,7 @@ def test_a_direction_is_that_of_every_open_function(seed, kind):
     points = np.random.default_rng(seed).uniform(lower, upper, size=(200, function.n_features))
     grown = 0.0
     for k in np.flatnonzero(bounds.value[0] <= 0):
-        slopes = gradients(function, int(k), points)
+        slopes = KERNELS[function.kind].gradients(function, int(k), points)
         if kind == "rbf":
             # What is monotone is f exp(gamma |v|^2), around the centre of the box.
             v = points - (lower + upper) / 2
