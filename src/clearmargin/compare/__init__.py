@@ -1,4 +1,4 @@
-"""Comparisons: extractors of rules beside each other on rows that neither they nor the model have seen."""
+"""Comparisons: rule sets before and after, rules on new data (drift), and extractors of rules beside each other."""
 
 import lazy_loader
 
