@@ -11,7 +11,17 @@ from .prose import (
     rules_html as rules_html,
 )
 from .resolve import (
+    parse_relations as parse_relations,
+)
+from .resolve import (
     parse_rules as parse_rules,
 )
 
-__all__ = ["describe_rules", "format_rules", "parse_rules", "rules_frame", "rules_html"]
+__all__ = [
+    "describe_rules",
+    "format_rules",
+    "parse_relations",
+    "parse_rules",
+    "rules_frame",
+    "rules_html",
+]

@@ -43,6 +43,7 @@ __all__ = [
     "parse_classes",
     "parse_feature",
     "parse_premise",
+    "parse_relations_tree",
     "parse_tree",
 ]
 
@@ -210,16 +211,53 @@ def parse_premise(cursor: Cursor) -> list[Condition]:
     if cursor.token.kind == "true" and cursor.following.kind == "=>":
         cursor.take()
         return []
-    conditions = [_parse_condition(cursor)]
-    while cursor.token.kind == "and":
-        cursor.take()
-        conditions.append(_parse_condition(cursor))
+    conditions = _parse_conditions(cursor)
     if cursor.token.kind != "=>":
         cursor.fail(_after_condition(cursor))
     return conditions
 
 
-def _after_condition(cursor: Cursor) -> str:
+def parse_relations_tree(source: Source) -> list[Condition]:
+    """Read lines of conditions without a class, which hold for every case.
+
+    Parameters
+    ----------
+    source : Source
+        The text; blank lines and comments are passed over.
+
+    Returns
+    -------
+    list of Condition
+        The conditions of all lines, in order.
+
+    Examples
+    --------
+    >>> len(parse_relations_tree(Source("a <= b and b <= c  # sorted")))
+    2
+    """
+    conditions: list[Condition] = []
+    for start, end in source.lines():
+        cursor = Cursor(source, scan_line(source, start, end))
+        if cursor.token.kind == "end":
+            continue
+        conditions += _parse_conditions(cursor)
+        if cursor.token.kind == "=>":
+            cursor.fail("a relation has no class; it holds for every case")
+        if cursor.token.kind != "end":
+            cursor.fail(_after_condition(cursor, "the end of the relation"))
+    return conditions
+
+
+def _parse_conditions(cursor: Cursor) -> list[Condition]:
+    """Read conditions joined by ``and``."""
+    conditions = [_parse_condition(cursor)]
+    while cursor.token.kind == "and":
+        cursor.take()
+        conditions.append(_parse_condition(cursor))
+    return conditions
+
+
+def _after_condition(cursor: Cursor, end: str = "'=>'") -> str:
     kind = cursor.token.kind
     if kind == "or":
         return "a premise has no 'or', so that it stays convex; write two rules"
@@ -227,7 +265,7 @@ def _after_condition(cursor: Cursor) -> str:
         return "no '=>' in this line; a rule reads 'premise => class'"
     if kind == ",":
         return "expected 'and' between conditions, not ','"
-    return f"expected 'and' or '=>', not {cursor.what_is_here()}"
+    return f"expected 'and' or {end}, not {cursor.what_is_here()}"
 
 
 def _parse_condition(cursor: Cursor) -> Condition:

@@ -15,7 +15,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
 from clearmargin.language.lexer import NOT_NUMBERS, Source, shown, suggestion
-from clearmargin.language.parser import parse_tree
+from clearmargin.language.parser import parse_relations_tree, parse_tree
 from clearmargin.language.syntax import (
     Bound,
     Chain,
@@ -42,6 +42,7 @@ __all__ = [
     "infer_space",
     "make_region",
     "make_vocabulary",
+    "parse_relations",
     "parse_rules",
     "refuse_infinity",
 ]
@@ -96,6 +97,66 @@ def parse_rules(
     words = make_vocabulary(source, tree, space, labels)
     rules = [_make_rule(node, words) for node in tree.rules]
     return RuleSet(rules, words.space, words.classes)
+
+
+def parse_relations(relations: str | Iterable[str], space: FeatureSpace) -> Polyhedron | None:
+    """Read relations between numbers, which every case satisfies, in the rule language.
+
+    Parameters
+    ----------
+    relations : str or iterable of str
+        Comparisons as in the premise of a rule, joined by *and* or one a line; several texts are read as lines.
+    space : FeatureSpace
+        The features.
+
+    Returns
+    -------
+    Polyhedron or None
+        One row for each comparison, two for ``=``; None where the text says nothing.
+
+    Raises
+    ------
+    RuleSyntaxError
+        If the text cannot be understood; it says where and, if possible, what was meant.
+
+    Examples
+    --------
+    >>> pressure = FeatureSpace(["diastolic", "systolic"])
+    >>> parse_relations("diastolic <= systolic", pressure)
+    Polyhedron([[1.0, -1.0]], [0.0])
+    >>> parse_relations("diastolic <= sistolic", pressure)
+    Traceback (most recent call last):
+    clearmargin.exceptions.RuleSyntaxError: line 1, column 14: unknown feature 'sistolic'; did you mean 'systolic'?
+      diastolic <= sistolic
+                   ^^^^^^^^
+    """
+    lines = [relations] if isinstance(relations, str) else list(relations)
+    for line in lines:
+        if not isinstance(line, str):
+            raise TypeError(
+                f"relations are texts in the rule language or a Polyhedron, not {type(line).__name__}"
+            )
+    source = Source("\n".join(lines))
+    conditions = parse_relations_tree(source)
+    words = Vocabulary.over(source, space, ())
+    rows: list[Row] = []
+    for condition in conditions:
+        rows += _relation_rows(condition, words)
+    return _polyhedron(rows, len(space)) if rows else None
+
+
+def _relation_rows(condition: Condition, words: Vocabulary) -> Iterator[Row]:
+    if isinstance(condition, Missing) or words.categories(condition) is not None:
+        raise words.source.error(
+            "a relation compares numbers; categories and missing values belong into rules",
+            condition.start,
+            condition.end,
+        )
+    if isinstance(condition, Bound):
+        yield from _as_rows(_limits(condition, words))
+    elif isinstance(condition, Chain):
+        for item in _compare(condition, words):
+            yield from [item] if isinstance(item, Row) else _as_rows(item)
 
 
 def _make_rule(node: RuleNode, words: Vocabulary) -> Rule:
@@ -270,7 +331,7 @@ def make_vocabulary(
 
     Examples
     --------
-    >>> from clearmargin.language.parser import parse_tree
+    >>> from clearmargin.language.parser import parse_relations_tree, parse_tree
     >>> source = Source("smoker = yes and age > 40 => ill")
     >>> words = make_vocabulary(source, parse_tree(source))
     >>> words.space.names, words.space.categories, words.classes
@@ -359,7 +420,7 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
 
     Examples
     --------
-    >>> from clearmargin.language.parser import parse_tree
+    >>> from clearmargin.language.parser import parse_relations_tree, parse_tree
     >>> source = Source("colour = red and size > 3 => a\ncolour in {blue} => b")
     >>> space = infer_space(source, parse_tree(source).rules)
     >>> space.names, space.categories
@@ -695,13 +756,22 @@ def _make_polyhedron(
             rule.start,
             rule.end,
         )
-    A = np.zeros((len(rows), n))
+    return _polyhedron(rows, n, CategorySets(sets), _listed(said, True), _listed(said, False))
+
+
+def _polyhedron(
+    rows: Sequence[Row],
+    n_features: int,
+    sets: CategorySets = _NO_SETS,
+    missing: Sequence[int] = (),
+    known: Sequence[int] = (),
+) -> Polyhedron:
+    A = np.zeros((len(rows), n_features))
     for i, row in enumerate(rows):
         A[i, list(row.weights)] = list(row.weights.values())
     limits = [row.limit for row in rows]
     strict = np.array([row.is_strict for row in rows], dtype=np.bool_)
-    missing, known = _listed(said, True), _listed(said, False)
-    return Polyhedron(A, limits, strict, CategorySets(sets), missing, known)
+    return Polyhedron(A, limits, strict, sets, missing, known)
 
 
 def _as_rows(limits: Limits) -> Iterator[Row]:
