@@ -1,11 +1,13 @@
-"""The parts that a report is made of, before they become HTML or Markdown."""
+"""The parts that a report is made of, as plain data, before templates and Markdown draw them.
+
+The `tag` of a block names the part of `templates/blocks.html` that draws it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from clearmargin.report.markup import Html
+from typing import Any, ClassVar
 
 __all__ = [
     "Block",
@@ -13,14 +15,16 @@ __all__ = [
     "Card",
     "Cell",
     "Code",
-    "Drawing",
     "Figure",
     "Fold",
     "Group",
+    "Line",
     "Mark",
     "Para",
+    "Picture",
     "Section",
-    "Table",
+    "Shape",
+    "TableBlock",
 ]
 
 
@@ -28,31 +32,48 @@ __all__ = [
 class Code:
     """Text in the rule language or in Python, within a line or as a block."""
 
+    tag: ClassVar[str] = "code"
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word that stands out; `kind` chooses its style, the word says what it means."""
+    """A word that stands out: the word says what it means, the style is one of those in `style.css`."""
 
+    tag: ClassVar[str] = "mark"
     text: str
-    kind: str = "plain"
+    style: str = "plain"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """A small picture in a line; its words are in the text beside it."""
+class Shape:
+    """An element of a picture: its SVG tag, its attributes, and the text in it."""
 
-    svg: Html
+    tag: str
+    attributes: Mapping[str, Any]
+    text: str = ""
 
 
-Cell = str | Code | Mark | Drawing | None
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A small drawing; `label` says in words what it shows, None where the text beside it does."""
+
+    tag: ClassVar[str] = "picture"
+    width: str
+    height: str
+    label: str | None
+    style: str
+    shapes: tuple[Shape, ...]
+
+
+Cell = str | Code | Mark | Picture | None
 
 
 @dataclass(frozen=True, slots=True)
 class Para:
     """A paragraph."""
 
+    tag: ClassVar[str] = "paragraph"
     parts: tuple[Cell, ...]
 
     @classmethod
@@ -65,13 +86,15 @@ class Para:
 class Bullets:
     """A list of sentences."""
 
+    tag: ClassVar[str] = "bullets"
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableBlock:
     """A table whose first column names its rows; columns in `numbers` are set to the right."""
 
+    tag: ClassVar[str] = "table"
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -82,20 +105,31 @@ class Table:
 class Figure:
     """A drawing with a caption and, for each line in it, a sample and its name."""
 
-    svg: Html
+    tag: ClassVar[str] = "figure"
+    picture: Picture
     caption: str
-    legend: tuple[tuple[Html, str], ...] = ()
+    legend: tuple[tuple[Picture, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A condition or a value: its text and, where there is a range to draw it in, a bar and the ends of the range."""
+
+    text: str
+    bar: Picture | None = None
+    ends: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Something with a title, a sentence, conditions that may be drawn, and facts; `level` is that of its heading."""
+    """Something with a title, a sentence, conditions that may be drawn, and facts."""
 
+    tag: ClassVar[str] = "card"
     title: str
     anchor: str
     marks: tuple[Mark, ...] = ()
     lead: str | None = None
-    lines: tuple[dict[str, Any], ...] = ()
+    lines: tuple[Line, ...] = ()
     facts: tuple[tuple[str, Cell], ...] = ()
     exact: str | None = None
 
@@ -104,6 +138,7 @@ class Card:
 class Fold:
     """Blocks that are shown when asked for."""
 
+    tag: ClassVar[str] = "fold"
     title: str
     blocks: tuple[Block, ...]
 
@@ -112,6 +147,7 @@ class Fold:
 class Group:
     """Blocks under a heading of their own."""
 
+    tag: ClassVar[str] = "group"
     title: str
     blocks: tuple[Block, ...]
 
@@ -125,4 +161,4 @@ class Section:
     blocks: tuple[Block, ...] = field(default=())
 
 
-Block = Para | Bullets | Table | Figure | Card | Fold | Group | Code
+Block = Para | Bullets | TableBlock | Figure | Card | Fold | Group | Code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clearmargin.language.words import number_text, plain, ratio_text
-from clearmargin.report.markup import Html, svg, tag
+from clearmargin.report.blocks import Picture, Shape
 
 __all__ = ["STYLES", "condition_bar", "curve_chart", "line_sample", "two_sided_bar", "value_bar"]
 
@@ -29,7 +29,7 @@ def _place(value: float | None, limits: list[float | None], otherwise: float) ->
     return _WIDTH * min(1.0, max(0.0, (value - low) / (high - low)))
 
 
-def condition_bar(condition: Facts, style: int) -> Html | None:
+def condition_bar(condition: Facts, style: int) -> Picture | None:
     """Draw where a condition holds in the range of its feature; None where it is no interval of one feature.
 
     Parameters
@@ -41,15 +41,14 @@ def condition_bar(condition: Facts, style: int) -> Html | None:
 
     Returns
     -------
-    Html or None
+    Picture or None
         A bar.
 
     Examples
     --------
     >>> condition = {"feature": "age", "text": "age is at most 5", "low": None, "high": 5.0, "range": [0, 10]}
-    >>> bar = condition_bar(condition, 0)
-    >>> 'x="0" y="2" width="80"' in bar
-    True
+    >>> condition_bar(condition, 0).shapes[1].attributes
+    {'x': '0', 'y': 2, 'width': '80', 'height': 10.0, 'class': 'mark c0'}
     """
     if condition["feature"] is None or "missing" in condition:
         return None
@@ -66,7 +65,7 @@ def condition_bar(condition: Facts, style: int) -> Html | None:
     return _bar(label, _span(start, end, kind))
 
 
-def value_bar(fact: Facts, style: int) -> Html | None:
+def value_bar(fact: Facts, style: int) -> Picture | None:
     """Draw the value of a case in the interval that a rule asks for.
 
     Parameters
@@ -78,7 +77,7 @@ def value_bar(fact: Facts, style: int) -> Html | None:
 
     Returns
     -------
-    Html or None
+    Picture or None
         A bar with a tick; None for a category.
     """
     if "range" not in fact:
@@ -88,7 +87,7 @@ def value_bar(fact: Facts, style: int) -> Html | None:
     at = _place(fact["value"], limits, _WIDTH / 2)
     # Half a pixel more than the tick is wide, so that it is seen at either end.
     at = min(_WIDTH - 1.5, max(1.5, at))
-    tick = tag("line", x1=f"{at:g}", x2=f"{at:g}", y1=0, y2=_HEIGHT, class_="tick")
+    tick = _shape("line", x1=f"{at:g}", x2=f"{at:g}", y1=0, y2=_HEIGHT, class_="tick")
     label = f"{number_text(fact['value'])} in a range from {_range_text(limits)}; {fact['asks']}"
     return _bar(label, _span(start, end, f"mark c{style % STYLES}"), tick)
 
@@ -97,25 +96,31 @@ def _range_text(limits: list[float | None]) -> str:
     return f"{number_text(limits[0])} to {number_text(limits[1])}"
 
 
-def _span(start: float, end: float, kind: str) -> Html:
+def _shape(tag: str, text: str = "", **attributes: Any) -> Shape:
+    """Make a shape; `class_` stands for class, an underscore for a hyphen, None for leaving an attribute out."""
+    named = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
+    return Shape(tag, {key: value for key, value in named.items() if value is not None}, text)
+
+
+def _span(start: float, end: float, kind: str) -> Shape:
     width = max(_THINNEST, end - start)
     start = min(start, _WIDTH - width)
-    return tag("rect", x=f"{start:g}", y=2, width=f"{width:g}", height=_HEIGHT - 4, class_=kind)
+    return _shape("rect", x=f"{start:g}", y=2, width=f"{width:g}", height=_HEIGHT - 4, class_=kind)
 
 
-def _bar(label: str, *shapes: Html) -> Html:
-    track = tag("rect", x=0, y=5, width=_WIDTH, height=_HEIGHT - 10, class_="track")
-    return svg(_WIDTH, _HEIGHT, label, track, *shapes, class_="bar")
+def _bar(label: str, *shapes: Shape) -> Picture:
+    track = _shape("rect", x=0, y=5, width=_WIDTH, height=_HEIGHT - 10, class_="track")
+    return Picture(f"{_WIDTH:g}", f"{_HEIGHT:g}", label, "bar", (track, *shapes))
 
 
-def _category_bar(condition: Facts, kind: str) -> Html:
+def _category_bar(condition: Facts, kind: str) -> Picture:
     count, allowed = len(condition["categories"]), set(condition["allowed"])
     label = f"{condition['text']}; {len(allowed)} of {count} categories"
     if count > _MOST_CELLS:
         return _bar(label, _span(0.0, _WIDTH * len(allowed) / count, kind))
     step = _WIDTH / count
     cells = [
-        tag(
+        _shape(
             "rect",
             x=f"{k * step + 1:.4g}",
             y=2,
@@ -125,18 +130,18 @@ def _category_bar(condition: Facts, kind: str) -> Html:
         )
         for k in range(count)
     ]
-    return svg(_WIDTH, _HEIGHT, label, *cells, class_="bar")
+    return Picture(f"{_WIDTH:g}", f"{_HEIGHT:g}", label, "bar", tuple(cells))
 
 
-def line_sample(style: int) -> Html:
-    """A piece of the line that stands for a class, for legends.
+def line_sample(style: int) -> Picture:
+    """Draw a piece of the line that stands for a class, for legends.
 
     Examples
     --------
-    >>> line_sample(1)[:4]
-    '<svg'
+    >>> line_sample(1).style
+    'sample'
     """
-    line = tag(
+    line = _shape(
         "line",
         x1=0,
         x2=32,
@@ -145,10 +150,10 @@ def line_sample(style: int) -> Html:
         class_=f"curve s{style % STYLES}",
         stroke_dasharray=_DASHES[style % STYLES] or None,
     )
-    return Html(f'<svg viewBox="0 0 32 12" class="sample" aria-hidden="true">{line}</svg>')
+    return Picture("32", "12", None, "sample", (line,))
 
 
-def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
+def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Picture:
     """Draw shares after one rule, two rules, ..., a line for each class.
 
     Parameters
@@ -160,13 +165,13 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
 
     Returns
     -------
-    Html
+    Picture
         A drawing.
 
     Examples
     --------
-    >>> "yes: 75 % after 2 rules" in curve_chart([("yes", [0.5, 0.75])], "cases covered")
-    True
+    >>> curve_chart([("yes", [0.5, 0.75])], "cases covered").label
+    'Share of cases covered by number of rules. yes: 75 % after 2 rules'
     """
     left, right, top, bottom = 44.0, 352.0, 10.0, 178.0
     most = max(1, *(len(values) for _, values in curves))
@@ -175,16 +180,16 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
     for quarter in range(5):
         y = bottom - high * quarter / 4
         shapes += [
-            tag("line", x1=left, x2=right, y1=f"{y:g}", y2=f"{y:g}", class_="grid"),
-            tag("text", f"{25 * quarter} %", x=left - 6, y=f"{y + 4:g}", text_anchor="end"),
+            _shape("line", x1=left, x2=right, y1=f"{y:g}", y2=f"{y:g}", class_="grid"),
+            _shape("text", f"{25 * quarter} %", x=left - 6, y=f"{y + 4:g}", text_anchor="end"),
         ]
     step = max(1, -(-most // 6))
     shapes += [
-        tag("text", str(k), x=f"{left + wide * k:.4g}", y=bottom + 16, text_anchor="middle")
+        _shape("text", str(k), x=f"{left + wide * k:.4g}", y=bottom + 16, text_anchor="middle")
         for k in range(0, most + 1, step)
     ]
     middle = (left + right) / 2
-    shapes.append(tag("text", "number of rules", x=middle, y=bottom + 34, text_anchor="middle"))
+    shapes.append(_shape("text", "number of rules", x=middle, y=bottom + 34, text_anchor="middle"))
     said = []
     for k, (name, values) in enumerate(curves):
         x, path = left, f"M{left:g} {bottom:g}"
@@ -192,7 +197,7 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
             x += wide
             path += f"L{x:.5g} {bottom - high * min(1.0, value):.5g}"
         shapes.append(
-            tag(
+            _shape(
                 "path",
                 d=path,
                 class_=f"curve s{k % STYLES}",
@@ -202,10 +207,10 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Html:
         end = f"{ratio_text(values[-1])} after {len(values)} rules" if values else "no rules"
         said.append(f"{plain(name)}: {end}")
     label = f"Share of {what} by number of rules. {'; '.join(said)}"
-    return svg(360, 218, label, *shapes, class_="chart")
+    return Picture("360", "218", label, "chart", tuple(shapes))
 
 
-def two_sided_bar(value: float, largest: float, label: str) -> Html:
+def two_sided_bar(value: float, largest: float, label: str) -> Picture:
     """Draw a number that may have either sign, from the middle to the left or to the right.
 
     Parameters
@@ -217,16 +222,16 @@ def two_sided_bar(value: float, largest: float, label: str) -> Html:
 
     Returns
     -------
-    Html
+    Picture
         A bar.
 
     Examples
     --------
-    >>> 'x="40" y="2" width="40"' in two_sided_bar(-0.125, 0.25, "half of what is possible")
-    True
+    >>> two_sided_bar(-0.125, 0.25, "half of what is possible").shapes[1].attributes["width"]
+    '40'
     """
     middle = _WIDTH / 2
     size = middle * min(1.0, abs(value) / largest) if largest else 0.0
     start, kind = (middle, "mark c1") if value >= 0 else (middle - size, "mark c0")
-    axis = tag("line", x1=middle, x2=middle, y1=0, y2=_HEIGHT, class_="tick")
+    axis = _shape("line", x1=middle, x2=middle, y1=0, y2=_HEIGHT, class_="tick")
     return _bar(label, _span(start, start + size, kind), axis)

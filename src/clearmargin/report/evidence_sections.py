@@ -11,13 +11,14 @@ from clearmargin.report.blocks import (
     Cell,
     Figure,
     Fold,
+    Line,
     Mark,
     Para,
     Section,
-    Table,
+    TableBlock,
 )
 from clearmargin.report.drawing import curve_chart, line_sample, value_bar
-from clearmargin.report.rule_sections import proof_mark
+from clearmargin.report.rule_sections import proof_mark, range_ends
 
 __all__ = [
     "case_section",
@@ -83,11 +84,11 @@ def validation_section(summary: Summary) -> Section | None:
             f"{how} {facts['note']}; the figures may be too high for cases that are new altogether."
         )
     columns = ("figure", "value", "standard error", "counts")
-    table = Table("Cross-validated figures", columns, tuple(rows), frozenset({1, 2}))
+    table = TableBlock("Cross-validated figures", columns, tuple(rows), frozenset({1, 2}))
     return Section("validation", title, (Para.of(how), table, _confusion(summary, facts)))
 
 
-def _confusion(summary: Summary, facts: Summary) -> Table:
+def _confusion(summary: Summary, facts: Summary) -> TableBlock:
     classes = [plain(entry["class"]) for entry in summary["rules"]["classes"]]
     silent = any(row[-1] for row in facts["confusion"])
     columns = ("class of the case", *(f"predicted {name}" for name in classes))
@@ -97,7 +98,7 @@ def _confusion(summary: Summary, facts: Summary) -> Table:
         for name, row in zip(classes, facts["confusion"], strict=True)
     )
     caption = "Classes and predictions in cross-validation"
-    return Table(caption, columns, rows, frozenset(range(1, len(columns))))
+    return TableBlock(caption, columns, rows, frozenset(range(1, len(columns))))
 
 
 def curve_section(summary: Summary) -> Section | None:
@@ -144,7 +145,7 @@ def _chart(curves: list[Summary], key: str, what: str, title: str) -> list[Block
         for r in range(most)
     )
     columns = ("number of rules", *(plain(name) for name, _ in lines))
-    table = Table(f"Share of {what}", columns, rows, frozenset(range(1, len(columns))))
+    table = TableBlock(f"Share of {what}", columns, rows, frozenset(range(1, len(columns))))
     caption = f"{title}: share of {what}, by number of rules"
     return [
         Figure(curve_chart(lines, what), caption, legend),
@@ -181,11 +182,7 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         lead = f"{lead} {case['sentence']}"
     style = classes.index(case["says"]) if case["says"] in classes else 0
     lines = tuple(
-        {
-            "text": f"{plain(fact['feature'])} = {_value(fact)}",
-            "bar": value_bar(fact, style),
-            "ends": fact.get("range"),
-        }
+        Line(f"{plain(fact['feature'])} = {_value(fact)}", value_bar(fact, style), range_ends(fact))
         for fact in case["values"]
     )
     facts: list[tuple[str, Cell]] = [
@@ -195,7 +192,7 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
     # The proof is about what the model says, and not about the truth.
     if case["sentence"]:
         proof = proof_mark(case["proof"])
-        marks.append(Mark(f"reason {proof.text}", proof.kind))
+        marks.append(Mark(f"reason {proof.text}", proof.style))
     return Card(
         title=f"{_KINDS[case['kind']]}: row {case['row']}{called}",
         anchor=f"case-{k + 1}",
@@ -239,7 +236,9 @@ def uncovered_section(summary: Summary) -> Section | None:
             for e in facts["classes"]
         )
         columns = ("class", "not covered", "of", "share")
-        blocks.append(Table("Cases not covered, by class", columns, rows, frozenset({1, 2, 3})))
+        blocks.append(
+            TableBlock("Cases not covered, by class", columns, rows, frozenset({1, 2, 3}))
+        )
     if facts["typical"]:
         typical = tuple(
             (
@@ -251,7 +250,7 @@ def uncovered_section(summary: Summary) -> Section | None:
         )
         caption = "Typical values (medians, most common categories), the largest differences first"
         titles = ("feature", "not covered", "covered")
-        blocks.append(Table(caption, titles, typical, frozenset({1, 2})))
+        blocks.append(TableBlock(caption, titles, typical, frozenset({1, 2})))
     names = [
         f"{e['row']} ({plain(e['name'])})" if e["name"] else str(e["row"]) for e in facts["first"]
     ]

@@ -11,14 +11,15 @@ from clearmargin.report.blocks import (
     Card,
     Cell,
     Code,
-    Drawing,
     Fold,
+    Line,
     Mark,
     Para,
     Section,
-    Table,
+    TableBlock,
 )
 from clearmargin.report.drawing import condition_bar, two_sided_bar
+from clearmargin.report.rule_sections import range_ends
 
 __all__ = ["advice_section", "contrast_section"]
 
@@ -91,24 +92,24 @@ def _properties(facts: Summary) -> Block:
                 f"{entry['top_count']:,} of {facts['top']:,}",
                 f"{entry['bottom_count']:,} of {facts['bottom']:,}",
                 f"{entry['leverage']:+.3f} [{entry['low']:+.3f}, {entry['high']:+.3f}]",
-                Drawing(two_sided_bar(entry["leverage"], facts["largest_leverage"], label)),
+                two_sided_bar(entry["leverage"], facts["largest_leverage"], label),
                 f"{entry['holm']:.2g}",
                 ("yes" if entry["confirmed"] else "no") if facts["has_labels"] else "–",
             )
         )
     columns = ("property", "common at", "top", "bottom", "leverage", "drawn", "Holm", "confirmed")
-    return Table(
+    return TableBlock(
         "Properties, the largest leverage first", columns, tuple(rows), frozenset({2, 3, 6})
     )
 
 
-def _attribute_table(entry: Summary) -> Table:
+def _attribute_table(entry: Summary) -> TableBlock:
     rows = tuple(
         (Code(value["property"]), ratio_text(value["top"] / 100), ratio_text(value["bottom"] / 100))
         for value in entry["values"]
     )
     columns = ("value", "of the top", "of the bottom")
-    return Table(plain(entry["attribute"]), columns, rows, frozenset({1, 2}))
+    return TableBlock(plain(entry["attribute"]), columns, rows, frozenset({1, 2}))
 
 
 def advice_section(summary: Summary) -> Section | None:
@@ -137,10 +138,10 @@ def advice_section(summary: Summary) -> Section | None:
         for k, rule in enumerate(facts["rules"])
     )
     columns = ("advice", "rule", "covers", "right")
-    blocks: list[Block] = [Table("Each rule on the data", columns, rows, frozenset({2, 3}))]
+    blocks: list[Block] = [TableBlock("Each rule on the data", columns, rows, frozenset({2, 3}))]
     if facts["findings"]:
         found = tuple((f["severity"], f["message"]) for f in facts["findings"])
-        blocks.append(Table("Findings, the gravest first", ("severity", "finding"), found))
+        blocks.append(TableBlock("Findings, the gravest first", ("severity", "finding"), found))
     return Section("advice", title, tuple(blocks))
 
 
@@ -161,11 +162,11 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
     if rule["within"]:
         facts.append(("within", Code(rule["within"])))
     lines = tuple(
-        {
-            "text": f"{condition['when']}: {condition['text']}",
-            "bar": condition_bar(condition, style),
-            "ends": condition.get("range"),
-        }
+        Line(
+            f"{condition['when']}: {condition['text']}",
+            condition_bar(condition, style),
+            range_ends(condition),
+        )
         for condition in rule["conditions"]
     )
     guarantee = rule["guarantee"]

@@ -11,16 +11,16 @@ from clearmargin.report.blocks import (
     Card,
     Cell,
     Code,
-    Drawing,
     Figure,
     Fold,
     Group,
     Mark,
     Para,
-    Table,
+    Picture,
+    TableBlock,
 )
-from clearmargin.report.markup import visible
 from clearmargin.report.sections import make_sections
+from clearmargin.templates import visible
 
 __all__ = ["make_markdown"]
 
@@ -62,7 +62,7 @@ def _line(text: str) -> str:
 
 def _cell(cell: Cell) -> str:
     match cell:
-        case None | Drawing():
+        case None | Picture():
             return ""
         case Code() | Mark():
             return _text(cell.text)
@@ -79,7 +79,7 @@ def _block(block: Block, level: int) -> list[str]:
             made += [part for member in block.blocks for part in _block(member, level + 1)]
         case Card():
             made = _card(block, level)
-        case Table():
+        case TableBlock():
             made = [_table(block)]
         case Figure():
             made = []
@@ -99,12 +99,12 @@ def _fence(text: str) -> str:
     return f"{fence}\n{visible(text)}\n{fence}"
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     # A column of drawings has nothing to say in words.
     drawn = {
         j
         for j in range(len(table.columns))
-        if any(isinstance(row[j], Drawing) for row in table.rows)
+        if any(isinstance(row[j], Picture) for row in table.rows)
     }
     kept = [j for j in range(len(table.columns)) if j not in drawn]
     lines = [
@@ -123,7 +123,7 @@ def _card(card: Card, level: int) -> list[str]:
     parts.append(_START.sub(r"\\\1", "; ".join(facts)))
     if card.lead:
         parts.append(_line(card.lead))
-    parts.append("\n".join(f"- {_line(line['text'])}" for line in card.lines))
+    parts.append("\n".join(f"- {_line(line.text)}" for line in card.lines))
     if card.exact:
         parts.append(_fence(card.exact))
     return parts

@@ -6,10 +6,21 @@ from typing import Any
 
 from clearmargin.language.prose import mostly_wrong
 from clearmargin.language.words import counted, listed, number_text, plain, share_text
-from clearmargin.report.blocks import Block, Card, Cell, Fold, Group, Mark, Para, Section, Table
+from clearmargin.report.blocks import (
+    Block,
+    Card,
+    Cell,
+    Fold,
+    Group,
+    Line,
+    Mark,
+    Para,
+    Section,
+    TableBlock,
+)
 from clearmargin.report.drawing import condition_bar
 
-__all__ = ["feature_section", "proof_mark", "rule_section"]
+__all__ = ["feature_section", "proof_mark", "range_ends", "rule_section"]
 
 Summary = dict[str, Any]
 
@@ -69,7 +80,7 @@ def rule_section(summary: Summary) -> Section | None:
     )
     columns = ("class", "rules", "cases", "covered", "of all", "reachable", "of reachable")
     head: list[Block] = [
-        Table("Rules by class", columns, rows, frozenset(range(1, 7))),
+        TableBlock("Rules by class", columns, rows, frozenset(range(1, 7))),
         Para.of(
             f"All rules together cover {total['covered']:,} of {counted(total['rows'], 'case')} "
             f"({share_text(total['covered'], total['rows'])}). "
@@ -121,11 +132,11 @@ def _card(rule: Summary, style: int, is_drawn: bool) -> Card:
     if rule["origin"] != "extracted":
         facts.append(("origin", rule["origin"]))
     lines = tuple(
-        {
-            "text": condition["text"],
-            "bar": condition_bar(condition, style) if is_drawn else None,
-            "ends": condition.get("range"),
-        }
+        Line(
+            condition["text"],
+            condition_bar(condition, style) if is_drawn else None,
+            range_ends(condition),
+        )
         for condition in rule["conditions"]
     )
     return Card(
@@ -137,6 +148,18 @@ def _card(rule: Summary, style: int, is_drawn: bool) -> Card:
         facts=tuple(facts),
         exact=f"{rule['premise']} => {plain(rule['class'])}",
     )
+
+
+def range_ends(fact: Summary) -> tuple[str, str]:
+    """Write the ends of the range of a condition or a value; nothing where it has none.
+
+    Examples
+    --------
+    >>> range_ends({"range": [0.0, None]}), range_ends({})
+    (('0', ''), ('', ''))
+    """
+    low, high = fact.get("range") or (None, None)
+    return ("" if low is None else number_text(low), "" if high is None else number_text(high))
 
 
 def feature_section(summary: Summary) -> Section | None:
@@ -173,10 +196,10 @@ def feature_section(summary: Summary) -> Section | None:
     shown, rest = rows[:_OPEN_FEATURES], rows[_OPEN_FEATURES:_MOST_FEATURES]
     blocks: list[Block] = [
         head,
-        Table("Features, the most used first", columns, tuple(shown), numbers),
+        TableBlock("Features, the most used first", columns, tuple(shown), numbers),
     ]
     if rest:
-        more = Table("More features", columns, tuple(rest), numbers)
+        more = TableBlock("More features", columns, tuple(rest), numbers)
         blocks.append(Fold(counted(len(rest), "more feature"), (more,)))
     if len(rows) > _MOST_FEATURES:
         left = counted(len(rows) - _MOST_FEATURES, "more feature")

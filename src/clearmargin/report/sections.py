@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clearmargin.report.blocks import Block, Bullets, Code, Fold, Para, Section, Table
+from clearmargin.report.blocks import Block, Bullets, Code, Fold, Para, Section, TableBlock
 from clearmargin.report.evidence_sections import (
     case_section,
     curve_section,
@@ -89,19 +89,19 @@ def _origin_section(summary: Summary) -> Section:
     blocks: list[Block] = [
         Para.of("The same model, data, versions and call give this report again, byte for byte."),
         Code(origin["call"]),
-        Table(
+        TableBlock(
             "Data: SHA-256 of the canonical bytes",
             ("what", "SHA-256"),
             tuple((name, Code(digest)) for name, digest in digests),
         ),
-        Table("Versions", ("package", "version"), tuple(origin["versions"].items())),
+        TableBlock("Versions", ("package", "version"), tuple(origin["versions"].items())),
     ]
     if origin["parameters"]:
         rows = tuple((name, Code(value)) for name, value in origin["parameters"].items())
         blocks.append(
             Fold(
                 f"All {len(rows)} parameters of the model",
-                (Table("Parameters of the model", ("parameter", "value"), rows),),
+                (TableBlock("Parameters of the model", ("parameter", "value"), rows),),
             )
         )
     return Section("reproduce", "How to make this report again", tuple(blocks))
@@ -110,5 +110,5 @@ def _origin_section(summary: Summary) -> Section:
 def _meaning_section(summary: Summary) -> Section | None:
     if summary["rules"] is None:
         return None
-    table = Table("Words of this report", ("word", "meaning"), _MEANING)
+    table = TableBlock("Words of this report", ("word", "meaning"), _MEANING)
     return Section("words", "What the words mean", (table,))
