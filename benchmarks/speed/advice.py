@@ -12,19 +12,20 @@ from scipy import sparse
 
 from benchmarks.page import Ratio, Section, Table
 from benchmarks.speed.timing import race
-from clearmargin.advice.advice_dual import data_plane, solve_advice
-from clearmargin.advice.advice_path import AdvicePath, scaled_costs
 from clearmargin.advice.advice_svm import (
+    AdvicePath,
     AdviceProblem,
-    Boxes,
+    BoxPremises,
     Premises,
     advice_program,
+    data_plane,
     error_variables,
     plane_blocks,
+    scaled_costs,
+    solve_advice,
 )
-from clearmargin.advice.refine import find_anchors, support_multipliers
+from clearmargin.advice.refine import alternate, find_anchors, support_multipliers
 from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable, limits_of_change
-from clearmargin.advice.refine_slp import alternate
 from clearmargin.solvers import Linear, Program, Variables, solve
 
 Array = NDArray[np.float64]
@@ -53,7 +54,7 @@ def advised(m: int, n: int, seed: int = 0) -> AdviceProblem:
         rows.append((np.vstack([D, domain]), np.append(d, np.ones(2 * n))))
     own = [np.arange(CONDITIONS + 2 * n) < CONDITIONS] * RULES
     premises = Premises.stack(rows, sign, np.full(RULES, MU), own)
-    return AdviceProblem(X, y, np.full(m, LAM / m), premises, Boxes.none(n))
+    return AdviceProblem(X, y, np.full(m, LAM / m), premises, BoxPremises.none(n))
 
 
 def beginning(problem: AdviceProblem, *, anchored: bool) -> tuple[Movable, Iterate]:
@@ -266,7 +267,7 @@ def boxed(n: int) -> tuple[AdviceProblem, AdviceProblem]:
     rows = [(D, np.append(c + h, h - c)) for c, h in zip(center, half, strict=True)]
     none = Premises.stack([], [], [], None, n)
     return (
-        replace(problem, premises=none, boxes=Boxes(center, half, sign, cost)),
+        replace(problem, premises=none, boxes=BoxPremises(center, half, sign, cost)),
         replace(problem, premises=Premises.stack(rows, sign, cost)),
     )
 

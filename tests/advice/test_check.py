@@ -1,14 +1,24 @@
-"""Advice beside the rows of a table: counts, votes, ranges and often wrong rules by hand, and the rules for Pima."""
+"""What a check of advice finds, by hand and on Pima; names it cannot find; and what a fit warns of in its advice."""
 
 from __future__ import annotations
+
+import time
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from clearmargin import FeatureSpace, RuleSet
-from clearmargin.advice import check_advice
+from clearmargin import Box, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
+from clearmargin.advice import AdviceSVC, check_advice
+from clearmargin.advice.case import read_case
+from clearmargin.advice.check import advice_warnings, warn_about
+from clearmargin.advice.encoding import encode_rule
+from clearmargin.advice.evidence import case_evidence
+from clearmargin.advice.frame import Frame
+from clearmargin.advice.problem import FramedAdvice
 from clearmargin.datasets import load_pima, load_wbc
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError, RuleSyntaxError
 
 from .check_cases import CLASSES, ROWS, only
 
@@ -213,3 +223,176 @@ def test_the_six_rules_for_pima_are_as_the_design_measured_them():
     clash = report.findings[1]
     assert dict(clash.counts) == expected.to_dict()
     assert clash.region == "glucose <= 126 and diabetes_pedigree >= 0.5 and age >= 31"
+
+
+def test_a_rule_set_with_unknown_names_is_read_as_far_as_it_goes():
+    rules = parse_rules("agee >= 30 => b\nage >= 40 => c\nage <= 30 => a")
+    report = check_advice(rules, ROWS, CLASSES)
+    unknown = only(report, "unknown-feature")
+    assert unknown.rules == (0,)
+    assert "no such column; did you mean 'age'?" in unknown.message
+    assert only(report, "unknown-class").message == (
+        "rule 2 is for class 'c', which is no class of the data; known are 'a', 'b'"
+    )
+    assert report.stats[0] is None
+    assert (report.stats[2].covered, report.stats[2].correct) == (2, 2)
+    assert not report.ok
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "agee >= 30 => b",
+            r"(?s)line 1, column 1: unknown feature 'agee'; did you mean 'age'.*\^\^\^\^",
+        ),
+        (
+            "colour = red => a\ncolur = red => b",
+            "line 2, column 1: unknown feature 'colur'",
+        ),
+        ("colour = red and agee <= 3 => a", "line 1, column 18: unknown feature 'agee'"),
+        ("age >= 30 => c", "line 1, column 14: unknown class 'c'"),
+        ("age >= 30 =>", "line 1, column 13"),
+        ("age >= 30 and age <= 20 => a", "no value of 'age' is left"),
+    ],
+)
+@pytest.mark.parametrize("X", [ROWS, pd.get_dummies(ROWS)])
+def test_a_text_with_unknown_names_is_refused_with_the_place(text, said, X):
+    with pytest.raises(RuleSyntaxError, match=said):
+        check_advice(text, X, CLASSES)
+
+
+def test_a_feature_of_another_kind_is_an_error():
+    for X, said in ((ROWS, "have categories there"), (pd.get_dummies(ROWS), "as 0/1 columns")):
+        report = check_advice("colour >= 3 => a\nage >= 45 => b", X, CLASSES)
+        assert said in only(report, "unknown-feature").message
+        assert report.stats[1].correct == 1
+
+
+def test_classes_of_another_type_are_named():
+    report = check_advice(parse_rules("x0 >= 1 => `1`"), [[1.0], [2.0]], [0, 1])
+    assert only(report, "unknown-class").message.endswith("; they have 1 (int)")
+
+
+def test_advice_may_know_a_class_that_data_of_one_class_do_not():
+    for rules in ("age >= 45 => b", parse_rules("age >= 45 => b")):
+        report = check_advice(rules, ROWS, ["a"] * 4)
+        assert only(report, "unknown-class").severity == "warning"
+        assert report.ok
+
+
+def test_rules_read_an_array_by_position_and_a_text_by_x0():
+    X = np.array([[30.0, 1.0], [40.0, 2.0]])
+    assert check_advice(parse_rules("age >= 35 => a\nsize >= 0 => a"), X).stats[0].covered == 1
+    assert check_advice("x1 >= 2 => a", X).stats[0].covered == 1
+    found = check_advice(parse_rules("age >= 35 => a"), X)
+    assert "known are 'x0', 'x1'" in only(found, "unknown-feature").message
+    with pytest.raises(RuleSyntaxError, match="unknown feature 'age'"):
+        check_advice("age >= 35 => a", X)
+
+
+def test_advice_comes_from_files(tmp_path):
+    rules = parse_rules("age >= 30 => b\nage <= 40 => zzz")
+    for suffix in ("json", "rules"):
+        rules.save(tmp_path / f"advice.{suffix}")
+    report = check_advice(tmp_path / "advice.json", ROWS, CLASSES)
+    assert only(report, "unknown-class").rules == (1,)
+    with pytest.raises(RuleSyntaxError, match=r"advice\.rules, line 2, column 14: unknown class"):
+        check_advice(str(tmp_path / "advice.rules"), ROWS, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ((3,), InvalidValueError, "advice is a RuleSet, a text or the path of a file, not int"),
+        (("none.rules",), InvalidValueError, "there is no file 'none.rules'"),
+        (("x0 > 1 => a", None, [1]), DataError, "there are no rows for them; give X, too"),
+        (("x0 > 1 => a", [[1.0]], ["a", "b"]), DataError, r"y has shape \(2,\), and X 1 rows"),
+        (("x0 > 1 => a", [[1.0], [2.0]], ["a", None]), DataError, "y, row 2: a class label is"),
+        (("x0 > 1 => a", [[1.0], [2.0]], [1.0, np.nan]), DataError, "y, row 2: .* not be nan"),
+        (("x0 > 1 => a", np.zeros((0, 1)), []), DataError, "the table is empty"),
+        (("x0 > 1 => a", [1.0, 2.0]), DataError, "X must be a table"),
+    ],
+)
+def test_bad_input_is_refused_with_a_reason(arguments, error, said):
+    with pytest.raises(error, match=said):
+        check_advice(*arguments)
+
+
+def framed(text, X=None, y=None):
+    case = read_case(AdviceSVC(text), X, y)
+    frame = Frame.around(case.columns, case.premises, case.X, scale="range", bounds="data")
+    return case, FramedAdvice.within(frame, case.premises)
+
+
+def test_a_fit_warns_once_about_serious_findings_at_the_line_of_the_caller():
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0], "z": [0.0, 1.0, 1.0]})
+    text = """
+        x <= 1 => a
+        x >= 0.5 => b
+        x + z <= 0 and x + z >= 1 => a
+        2*x >= 90 => b
+        z >= 7 => b
+        z >= 8 => a
+    """
+    case, advice = framed(text, X, ["a", "a", "b"])
+    with pytest.warns(ClearmarginWarning, match="the advice deserves a look") as caught:
+        warn_about(case, advice, stacklevel=1)
+    (warning,) = caught
+    assert warning.filename == __file__
+    message = str(warning.message)
+    assert "rule 1 says a and rule 2 says b where 0.5 <= x <= 1 (1 row; a: 1)" in message
+    assert "no case can satisfy rule 3" in message
+    assert "rule 4 is outside" in message
+    assert message.count("\n- ") == 6
+    assert "\n- and 4 more\n" in message  # rules 1/5, 2/6, 4/6, 5/6
+    assert message.endswith("check_advice(advice, X, y) tells all")
+
+
+def test_a_fit_warns_of_rules_that_touch_only_if_they_share_rows():
+    X = pd.DataFrame({"x": [0.0, 0.9, 2.0]})
+    on_it = X.assign(x=[0.0, 1.0, 2.0])
+    with pytest.warns(ClearmarginWarning, match="rule 1 says a and rule 2 says b where x = 1"):
+        warn_about(*framed("x <= 1 => a\nx >= 1 => b", on_it, ["a", "a", "b"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_about(*framed("x <= 1 => a\nx >= 1 => b", X, ["a", "a", "b"]))
+        warn_about(*framed("x <= 1 => a\nx >= 1 => b"))
+        warn_about(*framed(None, X, ["a", "a", "b"]))
+
+
+def test_the_rows_of_a_case_are_those_of_the_table():
+    text = "colour = red and age >= 30 => b\ncolour in {blue, green} => a"
+    X = pd.get_dummies(ROWS).astype(float)
+    case, _ = framed(text, X, CLASSES)
+    report = check_advice(text, X, CLASSES)
+    covered = case_evidence(case).covers(case.rules)
+    assert covered.sum(axis=0).tolist() == [stats.covered for stats in report.stats]
+    columns = [encode_rule(rule, case.columns).covers(case.points) for rule in case.rules]
+    assert (covered == np.stack(columns, axis=1)).all()
+
+
+def test_the_serious_findings_of_a_report_are_those_that_a_fit_warns_of():
+    text = "x <= 1 => a\nx >= 1 => b\nx >= 0.5 => b\nx >= 90 => a"
+    report = check_advice(text, pd.DataFrame({"x": [0.0, 2.0]}), ["a", "b"])
+    assert {f.kind for f in advice_warnings(report)} == {"overlap", "outside"}
+    assert "touch" in {f.kind for f in report.findings}
+
+
+def test_a_thousand_boxes_take_no_time_to_warn_about():
+    rng = np.random.default_rng(0)
+    low = rng.random((1000, 5))
+    rules = [Rule(Box(a, a + 0.001), "pq"[k % 2]) for k, a in enumerate(low)]
+    # Linear conditions would be a hundred thousand programs, and are passed over.
+    rules += [Rule(Polyhedron([[1.0, 1, 1, 1, 1]], [k / 100]), "pq"[k % 2]) for k in range(9)]
+    advice = RuleSet(rules, FeatureSpace([f"x{j}" for j in range(5)]))
+    X = rng.random((50, 5)) * 1.001
+    X[0], X[1] = 0.0, 1.001
+    case = read_case(AdviceSVC(advice), X, np.where(rng.random(50) < 0.5, "p", "q"))
+    n = len(rules)
+    empty = FramedAdvice(None, (), (), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_about(case, empty)
+    assert time.process_time() - start < 5.0

@@ -9,8 +9,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin import AdviceSVC, AdviceSVCCV
-from clearmargin.advice.advice_dual import solve_advice
-from clearmargin.advice.advice_path import AdvicePath, scaled_costs
+from clearmargin.advice.advice_svm import AdvicePath, scaled_costs, solve_advice
 from clearmargin.exceptions import DataError, InvalidValueError
 
 pytestmark = [
@@ -88,7 +87,7 @@ def test_a_path_gives_what_fresh_solutions_give(seed, advice_problem):
 
 @pytest.fixture
 def advice_problem():
-    from clearmargin.advice.advice_svm import AdviceProblem, Boxes, Premises
+    from clearmargin.advice.advice_svm import AdviceProblem, BoxPremises, Premises
 
     def make(seed):
         rng = np.random.default_rng(seed)
@@ -97,7 +96,7 @@ def advice_problem():
         premises = Premises.stack(rows, [1.0, -1.0], rng.uniform(0.5, 2, 2))
         low = rng.uniform(-1, 0.5, (2, n))
         high = rng.uniform(low, 1)
-        boxes = Boxes((low + high) / 2, (high - low) / 2, np.array([1.0, -1.0]), np.ones(2))
+        boxes = BoxPremises((low + high) / 2, (high - low) / 2, np.array([1.0, -1.0]), np.ones(2))
         X = rng.normal(size=(m, n))
         y = np.where(X[:, 0] + rng.normal(size=m) > 0, 1.0, -1.0)
         return AdviceProblem(X, y, np.ones(m), premises, boxes)

@@ -1,4 +1,4 @@
-r"""The knowledge-based support vector machine: a 1-norm SVM that expert rules are constraints of.
+"""The knowledge-based support vector machine: a 1-norm SVM that expert rules are constraints of.
 
 Variables: weights w (n), intercept b, hinge losses xi (m); for each premise i with k_i rows: multipliers u^i (k_i),
 errors eta^i (n) and zeta_i. Data: points X, signs y, costs c of the points' losses; for each premise rows
@@ -21,6 +21,32 @@ eta^i into zeta_i costs nothing there, and the minimum over a box is closed-form
     z_i (w'c + b) - |w|'h + zeta_i >= 1
 
 with |w| written as p + q, where w = p - q.
+
+**Dual.** The dual is the form in which the program is solved. With a signed multiplier alpha_j = y_j a_j for each
+point, and for each premise i a vector v^i (n) and a number beta_i::
+
+    maximise    y'alpha + sum_i beta_i
+    subject to  -1 <= X'alpha + sum_i z_i v^i <= 1
+                sum_j alpha_j + sum_i z_i beta_i = 0
+                D_i v^i <= beta_i d^i
+                0 <= y_j alpha_j <= c_j,    -mu_i <= v^i <= mu_i,    0 <= beta_i <= mu_i
+
+Where beta_i > 0, ``v^i / beta_i`` is a point of the premise: advice acts like
+points of its class that the program itself places where they matter most. A premise in compact form has one
+number gamma_i <= mu_i instead, and its two corners farthest from the class, ``z_i c + h`` below and ``z_i c - h``
+above, split the first line in two.
+
+There is one row for each feature and each row of a premise, and none for a point, whose bounds simplex methods handle
+without rows: at 20,000 points, 10 features and 6 premises it takes about a twentieth of the printed program's time.
+
+**One plane.** The answer is the exact optimum of the dual, rounded once. As in `lpsvm_exact` the limits of the rows are
+widened by infinitesimals, those of the last feature most, then those of the others, of the balance, and of the rows of
+the premises in their order. Of several optimal solutions that leaves the one with the lexicographically smallest
+(|w_n|, ..., |w_1|, |b|), and after these with the smallest multipliers of the premises; b is that of the scaled points.
+It does not depend on the order of the points.
+
+**Many costs.** In the dual the costs of points and of advice are nothing but bounds of the unknowns. A change of
+costs keeps the last basis dual feasible, so that the dual simplex method goes on from it (`AdvicePath`).
 """
 
 from __future__ import annotations
@@ -36,18 +62,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from clearmargin.exceptions import InfeasibleError, UnboundedError
+from clearmargin.lp_svm.lpsvm import LPSVMData, signed_bounds
+from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.rules.arithmetic import linear_scores
-from clearmargin.solvers import Linear, Program, Solution, Variables
+from clearmargin.solvers import Linear, Program, Session, Solution, Variables
+from clearmargin.solvers.compiled import column_slices, compile_program, row_slices
+from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
+from clearmargin.solvers.rational import SingularError, UndecidedError
 
 __all__ = [
+    "AdvicePath",
     "AdvicePlane",
     "AdviceProblem",
-    "Boxes",
+    "BoxPremises",
     "ExactPlane",
     "Premises",
+    "advice_dual",
     "advice_program",
+    "data_plane",
+    "exact_advice",
+    "read_dual",
     "read_plane",
+    "scaled_costs",
+    "solve_advice",
 ]
+
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -173,7 +213,7 @@ class Premises:
 
 
 @dataclass(frozen=True, slots=True)
-class Boxes:
+class BoxPremises:
     """Premises that are boxes inside ``|x_j| <= 1``.
 
     Parameters
@@ -190,7 +230,7 @@ class Boxes:
     cost: FloatArray
 
     @classmethod
-    def none(cls, n_features: int) -> Boxes:
+    def none(cls, n_features: int) -> BoxPremises:
         """No boxes at all."""
         empty = np.zeros((0, n_features))
         return cls(empty, empty, np.zeros(0), np.zeros(0))
@@ -219,7 +259,7 @@ class AdviceProblem:
         Positive costs of their losses.
     premises : Premises
         Premises in general form.
-    boxes : Boxes
+    boxes : BoxPremises
         Premises in compact form.
     """
 
@@ -227,7 +267,7 @@ class AdviceProblem:
     y: FloatArray
     cost: FloatArray
     premises: Premises
-    boxes: Boxes
+    boxes: BoxPremises
 
     @property
     def n_features(self) -> int:
@@ -364,7 +404,7 @@ def advice_program(problem: AdviceProblem) -> Program:
     >>> from clearmargin.solvers import solve
     >>> rows = [(np.array([[-1.0]]), np.array([-3.0])), (np.array([[1.0]]), np.array([1.0]))]
     >>> premises = Premises.stack(rows, sign=[1.0, -1.0], cost=[10.0, 10.0])
-    >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, Boxes.none(1))
+    >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, BoxPremises.none(1))
     >>> plane = read_plane(problem, solve(advice_program(problem)))
     >>> plane.w.round(9).tolist(), round(plane.b, 9)
     ([1.0], -2.0)
@@ -381,3 +421,265 @@ def read_plane(problem: AdviceProblem, solution: Solution) -> AdvicePlane:
     u = np.maximum(0.0, values["u"]) if "u" in values else np.zeros(0)
     w, b = values["p"] - values["q"], float(values["b"][0])
     return AdvicePlane(w, b, u, problem.objective(w, b, u))
+
+
+def advice_dual(problem: AdviceProblem) -> Program:
+    """Build the dual at the head of this file, as a minimisation.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+
+    Returns
+    -------
+    Program
+        A linear program; `read_dual` reads its solution.
+    """
+    m, n = problem.X.shape
+    premises, boxes = problem.premises, problem.boxes
+    blocks: list[Variables | Linear] = []
+    weights: dict[str, Any] = {}
+    balance: dict[str, Any] = {}
+    if m:
+        blocks.append(
+            Variables("alpha", m, *signed_bounds(problem.y, problem.cost), cost=-problem.y)
+        )
+        weights["alpha"], balance["alpha"] = problem.X.T, 1.0
+    if len(premises):
+        most = np.repeat(premises.cost, n)
+        blocks += [
+            Variables("v", most.size, -most, most),
+            Variables("beta", len(premises), 0.0, premises.cost, cost=-1.0),
+            Linear(
+                "premises",
+                {
+                    "v": sparse.csc_array(premises.spread(premises.D).T),
+                    "beta": sparse.csc_array(-premises.members.multiply(premises.d[None, :]).T),
+                },
+                upper=0.0,
+            ),
+        ]
+        weights["v"] = sparse.kron(premises.sign[None, :], sparse.eye_array(n), format="csc")
+        balance["beta"] = premises.sign[None, :]
+    if len(boxes):
+        corner = (boxes.sign[:, None] * boxes.center).T
+        blocks += [
+            Variables("gamma", len(boxes), 0.0, boxes.cost, cost=-1.0),
+            Linear("above", {**weights, "gamma": corner - boxes.half.T}, upper=1.0),
+            Linear("below", {**weights, "gamma": corner + boxes.half.T}, lower=-1.0),
+        ]
+        balance["gamma"] = boxes.sign[None, :]
+    else:
+        blocks.append(Linear("weights", weights, -1.0, 1.0))
+    return Program([*blocks, Linear("balance", balance, 0.0, 0.0)])
+
+
+def read_dual(problem: AdviceProblem, solution: Solution) -> AdvicePlane:
+    """Read the plane and the multipliers of the premises out of a solution of the dual.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+    solution : Solution
+        The solution of `advice_dual`.
+
+    Returns
+    -------
+    AdvicePlane
+        The plane, valued by the printed objective.
+    """
+    duals = solution.duals
+    w = -(duals["above"] + duals["below"] if len(problem.boxes) else duals["weights"])
+    b = -float(duals["balance"][0])
+    u = np.maximum(0.0, -duals["premises"]) if len(problem.premises) else np.zeros(0)
+    return AdvicePlane(w, b, u, problem.objective(w, b, u))
+
+
+def solve_advice(problem: AdviceProblem) -> AdvicePlane:
+    """Solve the knowledge-based SVM.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises; at least one of either.
+
+    Returns
+    -------
+    AdvicePlane
+        The exact optimum, rounded once, the same to the bit for any order of the points; where that would take too
+        long, the solution of the solver.
+
+    Raises
+    ------
+    InfeasibleError
+        If hard advice contradicts itself.
+
+    Examples
+    --------
+    >>> from clearmargin.advice.advice_svm import BoxPremises, Premises
+    >>> rows = [(np.array([[-1.0]]), np.array([-3.0])), (np.array([[1.0]]), np.array([1.0]))]
+    >>> premises = Premises.stack(rows, sign=[1.0, -1.0], cost=[10.0, 10.0])
+    >>> problem = AdviceProblem(np.zeros((0, 1)), np.zeros(0), np.zeros(0), premises, BoxPremises.none(1))
+    >>> plane = solve_advice(problem)
+    >>> plane.w.round(9).tolist(), round(plane.b, 9), round(plane.objective, 9)
+    ([1.0], -2.0, 1.0)
+    """
+    with Session(advice_dual(problem), method="dual", tol=1e-9) as session:
+        try:
+            solution = session.solve(explain=False)
+        except UnboundedError:
+            # Zero is always feasible, so that the dual of a contradiction is unbounded.
+            raise InfeasibleError("the advice that must hold contradicts itself") from None
+        return exact_advice(problem, session, solution) or read_dual(problem, solution)
+
+
+def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:
+    """Find the plane of the points alone; a constant where they are of one class."""
+    y = problem.y
+    if not (y > 0).any() or not (y < 0).any():
+        return np.zeros(problem.n_features), float(y[0]) if len(y) else 0.0
+    solution = solve_lpsvm(LPSVMData(problem.X, y, problem.cost))
+    return solution.w, solution.b
+
+
+def exact_advice(problem: AdviceProblem, session: Session, near: Solution) -> AdvicePlane | None:
+    """Find the one plane, from where a solver in floating point ended.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+    session : Session
+        The session that solved `advice_dual`.
+    near : Solution
+        What it found.
+
+    Returns
+    -------
+    AdvicePlane or None
+        The plane, rounded once; None where that would take too long.
+    """
+    program = session.program
+    data = compile_program(program)
+    columns, rows = session.basic()
+    places, row_places = column_slices(program), row_slices(program.linear)
+    basic = [places[name].start + int(i) for name, index in columns.items() for i in index]
+    inactive = [row_places[name].start + int(i) for name, index in rows.items() for i in index]
+    limits = np.delete(np.arange(len(data.row_lower)), inactive).tolist()
+    if len(limits) != len(basic):
+        return None
+    x = np.concatenate([near.values[name] for name in places])
+    exact = ExactProgram(
+        data.A,
+        data.c,
+        data.lower,
+        data.upper,
+        data.row_lower,
+        data.row_upper,
+        _ranks(problem, row_places, len(data.row_lower)),
+    )
+    try:
+        vertex = exact_optimum(
+            exact,
+            basic,
+            limits,
+            _is_nearer_above(x, data.lower, data.upper),
+            _is_nearer_above(np.asarray(data.A @ x), data.row_lower, data.row_upper),
+        )
+    except (SingularError, UndecidedError):
+        return None
+    return _plane(problem, vertex, row_places)
+
+
+def _is_nearer_above(
+    value: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.asarray(np.abs(high - value) < np.abs(value - low), dtype=np.bool_)
+
+
+def _ranks(
+    problem: AdviceProblem, places: dict[str, slice], size: int
+) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    n = problem.n_features
+    rank = np.full(size, -1, dtype=np.intp)
+    for name in ("weights", "above", "below"):
+        if name in places:
+            rank[places[name]] = np.arange(n)[::-1]
+    rank[places["balance"]] = n
+    if "premises" in places:
+        rank[places["premises"]] = n + 1 + np.arange(len(problem.premises.d))
+    return rank
+
+
+def _plane(problem: AdviceProblem, vertex: ExactVertex, places: dict[str, slice]) -> AdvicePlane:
+    """Read plane and multipliers out of the multipliers of the rows, as `read_dual` does."""
+    n = problem.n_features
+    values = {r: -vertex.y.short_fraction(i) for i, r in enumerate(vertex.rows)}
+    rounded = dict(zip(vertex.rows, vertex.y.to_floats().tolist(), strict=True))
+    w, u = [Fraction(0)] * n, np.zeros(len(problem.premises.d))
+    for name in ("weights", "above", "below"):
+        for j, r in enumerate(_range(places.get(name))):
+            w[j] += values.get(r, Fraction(0))
+    for k, r in enumerate(_range(places.get("premises"))):
+        u[k] = max(0.0, 0.0 - rounded.get(r, 0.0))
+    b = values.get(places["balance"].start, Fraction(0))
+    weights, intercept = np.array([float(v) for v in w]), float(b)
+    plane = AdvicePlane(weights, intercept, u, problem.objective(weights, intercept, u))
+    return replace(plane, exact=ExactPlane(tuple(w), b))
+
+
+def _range(place: slice | None) -> range:
+    return range(0) if place is None else range(place.start, place.stop)
+
+
+class AdvicePath:
+    """Solutions for one set of points and premises and many costs.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises with costs that are multiplied by `lam` and `mu`; at least one of either.
+
+    Examples
+    --------
+    >>> from clearmargin.advice.advice_svm import BoxPremises, Premises
+    >>> rows = [(np.array([[-1.0]]), np.array([-3.0]))]                         # x >= 3 => +1
+    >>> premises = Premises.stack(rows, sign=[1.0], cost=[1.0])
+    >>> points = np.array([[0.0], [1.0]]), np.array([-1.0, -1.0]), np.ones(2)
+    >>> path = AdvicePath(AdviceProblem(*points, premises, BoxPremises.none(1)))
+    >>> [path.solve(lam=1.0, mu=mu).w.round(9).tolist() for mu in (0.1, 10.0)]
+    [[0.0], [1.0]]
+    """
+
+    def __init__(self, problem: AdviceProblem):
+        self._unit = problem
+        self._session = Session(advice_dual(problem), method="dual", tol=1e-9)
+
+    def solve(self, lam: float, mu: float) -> AdvicePlane:
+        """Solve for one pair of factors of the costs."""
+        problem = scaled_costs(self._unit, lam, mu)
+        if len(problem.y):
+            self._session.set_bounds("alpha", *signed_bounds(problem.y, problem.cost))
+        if len(problem.premises):
+            most = np.repeat(problem.premises.cost, problem.n_features)
+            self._session.set_bounds("v", -most, most)
+            self._session.set_bounds("beta", 0.0, problem.premises.cost)
+        if len(problem.boxes):
+            self._session.set_bounds("gamma", 0.0, problem.boxes.cost)
+        return read_dual(problem, self._session.solve(explain=False))
+
+    def close(self) -> None:
+        """Free the memory of the solver."""
+        self._session.close()
+
+
+def scaled_costs(problem: AdviceProblem, lam: float, mu: float) -> AdviceProblem:
+    """The problem with the costs of points and of advice multiplied by factors."""
+    return replace(
+        problem,
+        cost=lam * problem.cost,
+        premises=replace(problem.premises, cost=mu * problem.premises.cost),
+        boxes=replace(problem.boxes, cost=mu * problem.boxes.cost),
+    )

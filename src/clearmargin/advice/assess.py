@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clearmargin.advice.encoding import Premise
 from clearmargin.advice.frame import Frame
 from clearmargin.advice.possible import Possible
-from clearmargin.advice.premise_margin import is_void, worst_case, worst_margin
+from clearmargin.advice.premise_geometry import is_void, worst_margin
 from clearmargin.rules import Box, Domain, Polyhedron
 from clearmargin.rules.arithmetic import exact_sign
 
@@ -226,7 +226,7 @@ def _worst(
     if (np.abs(x[whole] - np.rint(x[whole])) <= _WHOLE).all():
         x[whole] = np.rint(x[whole])
         return margin, x
-    better = worst_case(rows.D, rows.d, side.w, side.b, side.sign, whole)
+    better = worst_margin(rows.D, rows.d, side.w, side.b, side.sign, whole)
     return better if better[1] is not None else (margin, None)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.advice.advice_svm import AdvicePlane
-from clearmargin.advice.premise_margin import worst_margin
+from clearmargin.advice.premise_geometry import worst_margin
 from clearmargin.advice.problem import FramedAdvice
 from clearmargin.solvers import Linear, Program, Variables, solve
 

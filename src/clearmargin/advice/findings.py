@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.clash import (
+from clearmargin.advice.evidence import Coverage, Evidence
+from clearmargin.advice.premise_geometry import (
     PremiseGeometry,
     Relation,
     conflict_rows,
@@ -15,7 +16,6 @@ from clearmargin.advice.clash import (
     has_no_point,
     intersection,
 )
-from clearmargin.advice.evidence import Coverage, Evidence
 from clearmargin.advice.report import Finding, FindingKind, Severity, called, listed
 from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import percent, plain

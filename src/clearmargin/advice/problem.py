@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.advice_svm import AdviceProblem, Boxes, Premises
+from clearmargin.advice.advice_svm import AdviceProblem, BoxPremises, Premises
 from clearmargin.advice.encoding import Premise
 from clearmargin.advice.frame import Frame
-from clearmargin.advice.premise_margin import is_void
+from clearmargin.advice.premise_geometry import is_void
 
 __all__ = ["FramedAdvice"]
 
@@ -115,7 +115,7 @@ class FramedAdvice:
                 [self.own(int(i)) for i in general] or None,
                 n_features=n,
             ),
-            Boxes((low + high) / 2, (high - low) / 2, sign[is_box], advice_cost[is_box]),
+            BoxPremises((low + high) / 2, (high - low) / 2, sign[is_box], advice_cost[is_box]),
         )
         return problem, is_box
 

@@ -16,6 +16,18 @@ answer.
 None of this is in the papers. *As published*, refinement starts from the knowledge-based SVM with the advice as it is
 given and its multipliers, has no anchors, and may change a row by a factor as well as turn it (see `refine_lp`). A
 premise that is left without any point, where the papers stop, is taken out here, too.
+
+**Successive linear programming** (`alternate`): refine with the multipliers fixed, estimate with the rows fixed, and
+again. Each half-step is an exact linear program in half of the unknowns (see `refine_lp`), so that the objective never
+rises, and the end is a partial minimum. With no entry of F free this is the translation of Maclin et al. (2007), which
+moves the right-hand sides alone; otherwise it is the arkSVM-SLP of Kunapuli, Maclin and Shavlik.
+
+**Joint steps** (`joint_steps`) in multipliers and rows, each a linear program within a trust region. The linearisation
+of `refine_lp` is exact to first order, so that a step which is short enough and promises a decrease brings one. Unlike
+successive linear programming, which puts all change on the row with the largest multiplier, a joint step weighs rows
+against each other. It is not in the paper; it reaches the objectives of the convex-concave procedure by linear programs
+alone. The first step moves the rows only: a joint step from rows that are far from right may find it cheaper to let go
+of the multipliers, and advice that has been let go never comes back.
 """
 
 from __future__ import annotations
@@ -26,24 +38,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from clearmargin.advice.advice_dual import solve_advice
-from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, BoolArray, FloatArray
-from clearmargin.advice.premise_margin import inner_radius, is_void, worst_margin
+from clearmargin.advice.advice_svm import (
+    AdvicePlane,
+    AdviceProblem,
+    BoolArray,
+    FloatArray,
+    solve_advice,
+)
+from clearmargin.advice.premise_geometry import inner_radius, is_void, worst_margin
 from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable
-from clearmargin.advice.refine_slp import alternate
 from clearmargin.advice.refine_sqp import convex_steps
-from clearmargin.advice.refine_trust import joint_steps
 from clearmargin.solvers import Linear, Program, Variables, solve
 
-__all__ = ["METHODS", "Refined", "find_anchors", "refine_advice", "support_multipliers"]
+__all__ = [
+    "METHODS",
+    "Refined",
+    "alternate",
+    "find_anchors",
+    "joint_steps",
+    "refine_advice",
+    "support_multipliers",
+]
+
 
 Steps = Callable[[AdviceProblem, Movable, Iterate], Iterator[Iterate]]
-METHODS: dict[str, Steps] = {
-    "translate": alternate,
-    "slp": alternate,
-    "sqp": convex_steps,
-    "trust": joint_steps,
-}
+
 
 # Large against weights and against points of about [-1, 1].
 _OFF_CERTIFICATE = 1e3
@@ -51,7 +70,7 @@ _OFF_CERTIFICATE = 1e3
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """What refinement came to.
+    """The result of refinement.
 
     Parameters
     ----------
@@ -307,3 +326,102 @@ def _close(
         return Refined(given, *nothing, ~active, np.array(objectives), n_iter, converged)
     plane = AdvicePlane(w, b, u, value)
     return Refined(plane, F, f, ~active, np.array(objectives), n_iter, converged)
+
+
+def alternate(problem: AdviceProblem, movable: Movable, start: Iterate) -> Iterator[Iterate]:
+    """Give the iterates, one for each linear program, as long as the objective falls.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+    movable : Movable
+        What may change.
+    start : Iterate
+        Where to begin; its multipliers decide which rows can move at all.
+
+    Yields
+    ------
+    Iterate
+        Each no worse than the one before; the last ones differ by less than rounding.
+    """
+    program = JointProgram(problem, movable)
+    try:
+        best, refining, stalled = start, True, 0
+        while stalled < 2:  # neither half-step finds anything
+            radii = {"u_radius": 0.0} if refining else {"row_radius": 0.0}
+            found, _ = program.step(best, **radii)
+            if found.objective < best.objective:
+                is_small = best.objective - found.objective <= 1e-10 * best.objective
+                best, stalled = found, stalled + 1 if is_small else 0
+            else:
+                stalled += 1
+            yield best
+            refining = not refining
+    finally:
+        program.close()
+
+
+# The usual constants of a trust region: what counts as success, and how the region follows.
+_ENOUGH, _GOOD = 0.1, 0.7
+
+
+_SHRINK, _GROW = 0.25, 2.0
+
+
+# Features are scaled to about [-1, 1] and rows to unit norm, so that 1 is as far as any row has to go.
+_FIRST_RADIUS, _LEAST_RADIUS = 1.0, 1e-6
+
+
+def joint_steps(problem: AdviceProblem, movable: Movable, start: Iterate) -> Iterator[Iterate]:
+    """Give the iterates, one for each linear program, until the trust region has shrunk to nothing.
+
+    Parameters
+    ----------
+    problem : AdviceProblem
+        Points and premises.
+    movable : Movable
+        What may change.
+    start : Iterate
+        Where to begin.
+
+    Yields
+    ------
+    Iterate
+        Each no worse than the one before.
+    """
+    program = JointProgram(problem, movable)
+    try:
+        best, radius = start, _FIRST_RADIUS
+        found, _ = program.step(best, u_radius=0.0)
+        if found.objective < best.objective:
+            best = found
+            yield best
+        while radius >= _LEAST_RADIUS:
+            scale = max(1.0, float(best.u.max(initial=0.0)))
+            found, predicted = program.step(best, u_radius=radius * scale, row_radius=radius)
+            promise = best.objective - predicted
+            gain = best.objective - found.objective
+            if promise <= 1e-9 * best.objective:
+                return
+            if gain >= _ENOUGH * promise:
+                best = found
+                radius *= _GROW if gain >= _GOOD * promise else 1.0
+                yield best
+            else:
+                size = max(
+                    float(np.abs(found.u - best.u).max(initial=0.0)) / scale,
+                    float(np.abs(found.F - best.F).max(initial=0.0)),
+                    float(np.abs(found.f - best.f).max(initial=0.0)),
+                )
+                radius = _SHRINK * min(radius, size)
+    finally:
+        program.close()
+
+
+METHODS: dict[str, Steps] = {
+    "translate": alternate,
+    "slp": alternate,
+    "sqp": convex_steps,
+    "trust": joint_steps,
+}

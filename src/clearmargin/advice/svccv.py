@@ -10,8 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from clearmargin.advice.advice_dual import data_plane
-from clearmargin.advice.advice_path import AdvicePath, scaled_costs
+from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.case import AdviceCase, read_case
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.reading import Advice

@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.advice_dual import data_plane, solve_advice
-from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem
+from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, data_plane, solve_advice
 from clearmargin.advice.case import AdviceCase
 from clearmargin.advice.extend import widen
 from clearmargin.advice.frame import Frame
-from clearmargin.advice.premise_margin import worst_margin
+from clearmargin.advice.premise_geometry import worst_margin
 from clearmargin.advice.problem import FramedAdvice
 from clearmargin.advice.readback import is_changed
 from clearmargin.advice.refine import METHODS, Refined, refine_advice

@@ -1,7 +1,16 @@
-"""How premises lie to each other: apart, touching or overlapping, one inside the other, or without any point.
+"""The geometry of premises: inner radius, worst margin of a plane, and how premises lie to each other.
 
-Small systems are decided in rational arithmetic. For large ones the inner radius decides where it leaves no doubt, and
-arithmetic the rest, up to a size at which it would take minutes; beyond that the radius decides alone.
+Two small linear programs over the points x of a premise D x <= d::
+
+    maximise  t            subject to  D_r x + t ||D_r|| <= d_r,  t <= 1     (inner radius; negative when empty)
+    minimise  z (w'x + b)  subject to  D x <= d                              (worst margin)
+
+The second may ask for whole numbers in some columns, and is then a mixed-integer linear program. It is the primal of
+the duality behind the knowledge-based SVM: its value is at least 1 exactly when the advice is satisfied without error.
+
+Premises are apart, touch or overlap, one may be inside the other, and one may have no point at all. Small systems are
+decided in rational arithmetic. For large ones the inner radius decides where it leaves no doubt, and arithmetic the
+rest, up to a size at which it would take minutes; beyond that the radius decides alone.
 
 Two premises *touch* if they have points in common, but the inner part of one has none in the inner part of the other:
 ``x <= 3`` and ``x >= 3``. The inner part is taken within the plane in which the premise lies, so that ``x = 2``
@@ -16,10 +25,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.premise_margin import inner_radius
+from clearmargin.exceptions import (
+    InfeasibleError,
+    NumericalError,
+    TimeLimitError,
+    UnboundedError,
+)
 from clearmargin.rules import Box, Polyhedron, RuleSet
 from clearmargin.rules.polyhedron import is_infeasible
 from clearmargin.rules.rule import Region
+from clearmargin.solvers import Linear, Program, Variables, solve
 
 __all__ = [
     "PremiseGeometry",
@@ -27,11 +42,138 @@ __all__ = [
     "conflict_rows",
     "flat",
     "has_no_point",
+    "inner_radius",
     "intersection",
     "is_inside",
+    "is_void",
+    "worst_margin",
 ]
 
+
 FloatArray = NDArray[np.float64]
+
+# Seconds for a worst case among whole numbers; a rule has few of them that matter.
+_TIME_LIMIT = 10.0
+# HiGHS satisfies rows to 1e-7; a premise that misses its rows by less is not called empty.
+_TOUCHING = 1e-7
+
+
+def inner_radius(D: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
+    """Find the largest ball inside a premise, of radius at most 1.
+
+    Parameters
+    ----------
+    D : ndarray of shape (k, n)
+        Left-hand sides.
+    d : ndarray of shape (k,)
+        Right-hand sides.
+
+    Returns
+    -------
+    radius : float
+        Negative when the premise is empty (-inf where no ball can tell by how much), zero when it has no interior.
+    center : ndarray of shape (n,)
+        The centre of the ball.
+
+    Examples
+    --------
+    >>> inner_radius(np.array([[1.0], [-1.0]]), np.array([3.0, -2.0]))    # 2 <= x <= 3
+    (0.5, array([2.5]))
+    """
+    n = D.shape[1]
+    if not len(d):
+        return 1.0, np.zeros(n)
+    norms = np.linalg.norm(D, axis=1)
+    program = Program(
+        [
+            Variables("x", n),
+            Variables("t", 1, upper=1.0, cost=-1.0),
+            Linear("rows", {"x": D, "t": norms[:, None]}, upper=d),
+        ]
+    )
+    try:
+        values = solve(program, explain=False).values
+    except InfeasibleError:  # a row without any variable that is false
+        return -np.inf, np.zeros(n)
+    return float(values["t"][0]), values["x"]
+
+
+def is_void(D: FloatArray, d: FloatArray) -> bool:
+    """Tell whether no point satisfies all rows (of unit norm), up to the solver's tolerance."""
+    return inner_radius(D, d)[0] < -_TOUCHING
+
+
+def worst_margin(
+    D: FloatArray,
+    d: FloatArray,
+    w: FloatArray,
+    b: float,
+    sign: float,
+    whole: NDArray[np.bool_] | None = None,
+) -> tuple[float, FloatArray | None]:
+    """Minimise z (w'x + b) over a premise, in some columns over whole numbers alone.
+
+    Parameters
+    ----------
+    D, d : ndarray
+        Rows of the premise.
+    w : ndarray of shape (n,)
+        Weights.
+    b : float
+        Intercept.
+    sign : float
+        z, 1.0 or -1.0.
+    whole : ndarray of bool of shape (n,), optional
+        Which columns have whole numbers; none by default.
+
+    Returns
+    -------
+    margin : float
+        The minimum; -inf when there is none, inf when no case is left.
+    x : ndarray of shape (n,) or None
+        Where it is taken, with exact whole numbers. None where the solver finds none within its time.
+
+    Examples
+    --------
+    >>> margin, x = worst_margin(np.array([[-1.0]]), np.array([-3.0]), np.array([1.0]), -2.0, 1.0)   # x >= 3
+    >>> margin, x.tolist()
+    (1.0, [3.0])
+    >>> rows = np.array([[-2.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])     # 2 x1 >= 5 and x1 + x2 = 4
+    >>> limits, whole = np.array([-5.0, 4.0, -4.0]), np.array([True, True])
+    >>> margin, x = worst_margin(rows, limits, np.array([1.0, 0.0]), 0.0, 1.0, whole)
+    >>> margin, x.tolist()
+    (3.0, [3.0, 1.0])
+    """
+    if not len(d):
+        return (sign * b, np.zeros(len(w))) if not w.any() else (-np.inf, None)
+    integer = np.zeros(len(w), dtype=np.bool_) if whole is None else whole
+    is_mixed = bool(integer.any())
+    columns = {name: part for name, part in (("whole", integer), ("real", ~integer)) if part.any()}
+    blocks = [
+        Variables(name, int(part.sum()), cost=sign * w[part], integer=name == "whole")
+        for name, part in columns.items()
+    ]
+    rows = Linear("rows", {name: D[:, part] for name, part in columns.items()}, upper=d)
+    try:
+        limit = _TIME_LIMIT if is_mixed else None
+        solution = solve(Program([*blocks, rows]), explain=False, time_limit=limit)
+    except UnboundedError:
+        return -np.inf, None
+    except InfeasibleError:
+        return np.inf, None
+    except (TimeLimitError, NumericalError):
+        if not is_mixed:
+            raise
+        return -np.inf, None
+    if not is_mixed:
+        return solution.objective + sign * b, solution.values["real"]
+    x = np.empty(len(w))
+    for name, part in columns.items():
+        x[part] = solution.values[name]
+    x[integer] = np.rint(x[integer])
+    return float(sign * (x @ w + b)), x
+
+
 BoolArray = NDArray[np.bool_]
 Sides = tuple[FloatArray, FloatArray, BoolArray, BoolArray]
 Relation = Literal["apart", "touch", "overlap"]
