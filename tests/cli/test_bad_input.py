@@ -358,12 +358,12 @@ def test_a_damaged_model_is_never_run(run, clearmargin, folder):
     clearmargin(*TRAIN, "--nu", "1", "--save-model", "m.json", "--quiet")
     whole = json.loads((folder / "m.json").read_text())
     for change, message in (
-        ({"planes": []}, "need weights of shape (1,"),
+        ({"planes": []}, "'planes' must not be empty"),
         ({"planes": [{"weights": [], "intercept": "x"}]}, "'intercept' must be a number"),
         ({"planes": 3}, "'planes' must be a list"),
         ({"code": "import os"}, "unknown key 'code'"),
         ({"fill": {"agee": 3}}, "'fill' names 'agee'"),
-        ({"rules": {"format": "x"}}, "'rules' is damaged"),
+        ({"rules": {"format": "x"}}, "'rules': these are no clearmargin rules"),
         ({"version": "one"}, '"version" must be a whole number'),
     ):
         (folder / "m.json").write_text(json.dumps({**whole, **change}))
