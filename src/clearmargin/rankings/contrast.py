@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.utils import ClassifierTags, _safe_indexing, check_random_state
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -38,7 +38,7 @@ from clearmargin.rule_base.retraining import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import HALVES, Splitting
-from clearmargin.tables.table import Table
+from clearmargin.tables.table import Table, as_given, read_frame
 from clearmargin.tables.validation import check_whole
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     (['x0', 'x1', 'x10'], 22)
     """
 
+    _reads_tables = True  # see `Table.taken_by`
+
     def __init__(
         self,
         estimator: Any = None,
@@ -183,15 +185,16 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             Fitted.
         """
         self._note_columns(X, y)
-        is_positive = self._read_labels(y, X.shape[0] if hasattr(X, "shape") else len(X))
-        table = self._table(X, y)
-        X = self._without_excluded(X, table)
-        self.model_ = fit_ranker(self.estimator, X, is_positive)
-        scores = rank_scores(self.model_, X)
-        whole = groups is None and times is None and self.cv is not None
-        cv = self.cv if whole or self.cv not in (HALVES, None) else 2
+        whole = Table.read(X)
+        is_positive = self._read_labels(y, len(whole))
+        table = self._table(whole, y)
+        ranked = self._without_excluded(whole, table)
+        self.model_ = fit_ranker(self.estimator, ranked, is_positive)
+        scores = rank_scores(self.model_, ranked)
+        is_free = groups is None and times is None and self.cv is not None
+        cv = self.cv if is_free or self.cv not in (HALVES, None) else 2
         splitting = Splitting(cv, groups, times).checked(len(scores))
-        self._contrast(table, scores, self._rng(), held_out=(X, is_positive, splitting))
+        self._contrast(table, scores, self._rng(), held_out=(ranked, is_positive, splitting))
         self.auc_ = float(roc_auc_score(is_positive, scores))
         self.roc_ = roc_curve(is_positive, scores)[:2]
         return self
@@ -214,10 +217,13 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         """
         self._note_columns(X)
         values = np.asarray(scores, dtype=np.float64)
-        if values.ndim == 1 and len(values) != len(X):
-            raise DataError(f"X has {len(X)} rows and scores has {len(values)}; each row needs one")
-        table = self._table(X, None)
-        refuse_scores(table, X, values)
+        whole = Table.read(X)
+        if values.ndim == 1 and len(values) != len(whole):
+            raise DataError(
+                f"X has {len(whole)} rows and scores has {len(values)}; each row needs one"
+            )
+        table = self._table(whole, None)
+        refuse_scores(table, whole, values)
         self._contrast(table, values, self._rng(), held_out=None)
         return self
 
@@ -229,7 +235,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             raise DataError(
                 "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
             )
-        validate_data(self, X, y, skip_check_array=True)
+        validate_data(self, as_given(read_frame(X)), y, skip_check_array=True)
         if not getattr(self, "n_features_in_", 1):
             shape = np.shape(X)
             raise DataError(
@@ -245,12 +251,11 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
-    def _without_excluded(self, X: Any, table: PropertyTable) -> Any:
+    def _without_excluded(self, whole: Table, table: PropertyTable) -> Table:
         """Leave out of the ranking, too, what was excluded, and columns of identifiers."""
         gone = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
-        whole = Table.read(X)
         kept = whole.select([name for name in whole.names if name not in gone])
-        return kept.given if kept.is_frame else kept.array
+        return kept if kept.is_frame else Table.read(kept.array)
 
     def _rng(self) -> np.random.Generator:
         random = check_random_state(self.random_state)
@@ -275,7 +280,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.array([classes[classes != positive][0], positive], dtype=classes.dtype)
         return np.asarray(labels == positive)
 
-    def _table(self, X: Any, y: Any) -> PropertyTable:
+    def _table(self, X: Table, y: Any) -> PropertyTable:
         check_whole("max_size", self.max_size, 1)
         check_whole("limit", self.limit, 1)
         if self.bins == "supervised" and y is None:
@@ -299,7 +304,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         table: PropertyTable,
         scores: FloatArray,
         rng: np.random.Generator,
-        held_out: tuple[Any, BoolArray, Splitting] | None,
+        held_out: tuple[Table, BoolArray, Splitting] | None,
     ) -> None:
         top, bottom, looks = self.top, self.bottom, 1
         if self.top == "auto" or self.bottom == "auto":
@@ -331,7 +336,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     def _confirm(
         self,
         table: PropertyTable,
-        held_out: tuple[Any, BoolArray, Splitting],
+        held_out: tuple[Table, BoolArray, Splitting],
         sizes: tuple[Any, Any],
         rng: np.random.Generator,
     ) -> dict[tuple[Items, bool], float] | None:
@@ -390,7 +395,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
 
     def _explore(
         self,
-        X: Any,
+        X: Table,
         is_positive: BoolArray,
         table: PropertyTable,
         split: tuple[IntArray, IntArray],
@@ -398,7 +403,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Found, BoolArray, float]:
         """Rank some of the rows by themselves, find the properties that set their ends apart, and rank the others."""
         rows, others = split
-        part = _safe_indexing(X, rows)
+        part = X.take(rows)
         model = fit_ranker(self.estimator, part, is_positive[rows])
         # A count of rows is one of all rows; half of them have half of it.
         share = len(rows) / len(is_positive)
@@ -409,9 +414,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         found = self._search(contrast)
         auc = float("nan")
         if len(np.unique(is_positive[others])) == 2:
-            auc = float(
-                roc_auc_score(is_positive[others], rank_scores(model, _safe_indexing(X, others)))
-            )
+            auc = float(roc_auc_score(is_positive[others], rank_scores(model, X.take(others))))
         return found, np.asarray(contrast.product(found.top, found.bottom) > 0), auc
 
     def describe(self, most: int = 20) -> str:

@@ -76,15 +76,16 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
         return estimator
     model = default_ranker(X, weight) if estimator is None else clone(estimator)
     with naming_columns(X, model if estimator is None else estimator):
-        return model.fit(X, is_positive.astype(np.intp))
+        return model.fit(Table.read(X).taken_by(model), is_positive.astype(np.intp))
 
 
 def rank_scores(model: Any, X: Any) -> FloatArray:
     """Score rows by the decision function of a classifier of two classes or, without one, by its probabilities."""
+    given = Table.read(X).taken_by(model)
     if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        scores = np.asarray(model.decision_function(given), dtype=np.float64)
     elif hasattr(model, "predict_proba"):
-        scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, -1]
+        scores = np.asarray(model.predict_proba(given), dtype=np.float64)[:, -1]
     else:
         raise InvalidValueError(
             f"{type(model).__name__} has neither decision_function nor predict_proba; "

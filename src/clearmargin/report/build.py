@@ -98,7 +98,10 @@ def report(
     """
     if isinstance(cases, bool) or not isinstance(cases, int | np.integer) or cases < 0:
         raise InvalidValueError(f"cases must be a whole number from 0, not {cases!r}")
-    rows, features = _shape(X)
+    table = Table.read(X)
+    rows, features = table.shape
+    if not rows:
+        raise InvalidValueError("X has no rows; a report needs cases to count on")
     labels = labels_array(y, rows)
     seed = _seed(random_state)
     splitting = _splitting(cv, groups, times, seed, rows)
@@ -117,27 +120,20 @@ def report(
             raise InvalidValueError("the model is a RankContrast already; leave contrast out")
         contrast, parts = model, _no_rules(model)
     else:
-        subject = read_subject(model, X, labels)
-        check = validate(subject, X, labels, splitting, refit)
-        parts = _judge(subject, X, labels, int(cases), check)
+        subject = read_subject(model, table, labels)
+        check = validate(subject, table, labels, splitting, refit)
+        parts = _judge(subject, table, labels, int(cases), check)
         if advice is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
-    found = None if contrast is None else read_contrast(contrast, X, labels, groups, times)
+    found = None if contrast is None else read_contrast(contrast, table, labels, groups, times)
     summary["contrast"] = None if found is None else contrast_facts(found)
-    summary["advice"] = advice_facts(advice, X, labels)
-    summary["reproduce"] = origin_facts(model, X, labels, options)
+    summary["advice"] = advice_facts(advice, table, labels)
+    summary["reproduce"] = origin_facts(model, table, labels, options)
     summary["title"] = default_title(summary) if title is None else str(title)
     summary["about"] = about(summary)
     summary["learned"] = learned(summary)
     return Report(summary)
-
-
-def _shape(X: Any) -> tuple[int, int]:
-    rows, features = Table.read(X).shape
-    if not rows:
-        raise InvalidValueError("X has no rows; a report needs cases to count on")
-    return rows, features
 
 
 def _seed(random_state: Any) -> int | None:
@@ -194,10 +190,10 @@ def _no_rules(model: Any) -> Summary:
     }
 
 
-def _judge(subject: Subject, X: Any, labels: Any, cases: int, check: Summary) -> Summary:
+def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summary) -> Summary:
     """Everything that is said of rules."""
     rules, classes = subject.rules, subject.classes
-    measured = measure(subject.model, rules, subject.machine, classes, X, labels)
+    measured = measure(subject.model, rules, subject.machine, classes, table, labels)
     if measured.true is not None and (measured.true < 0).any():
         stray = labels[int(np.argmin(measured.true))]
         known = ", ".join(repr(label) for label in classes)
@@ -215,8 +211,8 @@ def _judge(subject: Subject, X: Any, labels: Any, cases: int, check: Summary) ->
         "features": feature_facts(rules, classes, measured),
         "validation": check,
         "curves": curve_facts(rules, classes, measured, subject.model),
-        "cases": case_facts(subject, X, measured, cases),
-        "uncovered": uncovered_facts(rules.space, classes, X, measured),
+        "cases": case_facts(subject, table, measured, cases),
+        "uncovered": uncovered_facts(rules.space, classes, table, measured),
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from clearmargin.language.words import condition_texts, finite, sentences, single_condition
 from clearmargin.plane_rules import RuleExtractor
@@ -15,13 +14,14 @@ from clearmargin.report.subject import Subject
 from clearmargin.rules import Box, FeatureSpace, Rule
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.table import Table, as_given
 
 __all__ = ["case_facts", "row_name"]
 
 Facts = dict[str, Any]
 
 
-def case_facts(subject: Subject, X: Any, measured: Measured, count: int) -> list[Facts]:
+def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> list[Facts]:
     """Choose cases and explain them.
 
     By turns: a typical one of those that are right (with the median score), the one that is wrong by most, and the one
@@ -31,7 +31,7 @@ def case_facts(subject: Subject, X: Any, measured: Measured, count: int) -> list
     ----------
     subject : Subject
         The model.
-    X : table
+    X : Table
         The rows.
     measured : Measured
         What rules and model say about them.
@@ -59,12 +59,13 @@ def _lowest(space: FeatureSpace) -> FloatArray:
     return np.array([-np.inf if kinds is None else 0.0 for kinds in space.categories])
 
 
-def _scores(subject: Subject, X: Any, known: BoolArray) -> FloatArray | None:
+def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
     """The model's score of each row: its lead over the next class where there are more than two."""
     if not hasattr(subject.machine, "decision_function") or not known.any():
         return None
     rows = np.flatnonzero(known)
-    values = np.asarray(subject.machine.decision_function(_safe_indexing(X, rows)), dtype=float)
+    given = X.take(rows).taken_by(subject.machine)
+    values = np.asarray(subject.machine.decision_function(given), dtype=float)
     if values.ndim == 2:
         top = np.sort(values, axis=1)
         values = top[:, -1] - top[:, -2] if top.shape[1] > 1 else top[:, 0]
@@ -113,12 +114,12 @@ def _typical_first(rows: BoolArray, size: FloatArray) -> IntArray:
 
 
 def _explain(
-    subject: Subject, X: Any, measured: Measured, row: int, kind: str, score: float | None
+    subject: Subject, X: Table, measured: Measured, row: int, kind: str, score: float | None
 ) -> Facts:
     space, rule, how, sentence = subject.rules.space, None, "none", None
     parts: Facts = {}
     if isinstance(subject.model, RuleExtractor):
-        reason = subject.model.explain_many(_safe_indexing(X, [row]))[0]
+        reason = subject.model.explain_many(X.take(np.array([row])).taken_by(subject.model))[0]
         rule, how = reason.rule, reason.kind
         parts = {name: finite(value) for name, value in reason.parts.items()}
         score, parts["confidence"] = float(reason.margin), finite(reason.confidence)
@@ -156,7 +157,7 @@ def row_name(X: Any, row: int) -> str | None:
     >>> row_name(pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]), 1), row_name([[1], [2]], 1)
     ('bob', None)
     """
-    index = getattr(X, "index", None)
+    index = getattr(as_given(X), "index", None)
     if index is None or callable(index):
         return None
     name = index[row]

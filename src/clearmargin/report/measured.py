@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.table import Table
 
 __all__ = ["Measured", "match_labels", "measure"]
 
@@ -91,24 +92,27 @@ def measure(
     >>> measure(rules, rules, None, ("yes",), [[0.0], [2.0]], None).which
     array([-1,  0])
     """
-    which = np.asarray(model.which(X) if hasattr(model, "which") else rules.which(X))
-    covers = rules.covers(X)
+    table = Table.read(X)
+    which = (model if hasattr(model, "which") else rules).which(table.taken_by(model))
+    covers = rules.covers(table)
     # The model may refuse rows that a rule by itself would take, such as those outside of declared bounds.
     covers &= (which >= 0)[:, None]
     number = {label: k for k, label in enumerate(classes)}
     of_rule = np.array([number[rule.label] for rule in rules] + [-1], dtype=np.intp)
-    machine_says = None if machine is None else match_labels(machine.predict(X), classes)
+    machine_says = (
+        None if machine is None else match_labels(machine.predict(table.taken_by(machine)), classes)
+    )
     return Measured(
-        table=rules.space.read(X),
+        table=rules.space.read(table),
         covers=covers,
         which=which,
         rule_says=of_rule[which],
         machine_says=machine_says,
         answer=machine_says
         if model is machine and machine_says is not None
-        else match_labels(model.predict(X), classes),
+        else match_labels(model.predict(table.taken_by(model)), classes),
         true=None if y is None else match_labels(y, classes),
-        absent=np.count_nonzero(~np.isfinite(rules.space.with_fill(None).read(X)), axis=0),
+        absent=np.count_nonzero(~np.isfinite(rules.space.with_fill(None).read(table)), axis=0),
     )
 
 

@@ -17,6 +17,7 @@ from clearmargin.rule_base.retraining import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.svm_trees import SVMTreeClassifier
+from clearmargin.tables.table import Table
 
 __all__ = ["Subject", "labels_array", "read_contrast", "read_subject", "rules_of"]
 
@@ -79,7 +80,7 @@ def rules_of(model: Any) -> RuleSet | None:
     return None
 
 
-def read_subject(model: Any, X: Any, y: Any) -> Subject:
+def read_subject(model: Any, X: Table, y: Any) -> Subject:
     """Fit the model if need be, get its rules, and see whether it can be trained again.
 
     Parameters
@@ -110,7 +111,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     if fitted and (rules := rules_of(model)) is not None:
         return _subject(model, model, rules)
     if _makes_rules(model):
-        trained = _untrained(model).fit(X, y)
+        trained = _untrained(model).fit(X.taken_by(model), y)
         rules = rules_of(trained)
         if rules is None:
             raise InvalidValueError(f"{type(model).__name__} has no rules after fit; see rules_")
@@ -120,13 +121,14 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
             f"{type(model).__name__} has no rules and is no classifier; report takes {_KINDS}"
         )
     # Without classes, what the model says stands in for them: its rules are the same.
-    labels = model.predict(X) if y is None else y
-    extractor = RuleExtractor(model).fit(X, labels)
+    labels = model.predict(X.taken_by(model)) if y is None else y
+    extractor = RuleExtractor(model)
+    extractor.fit(X.taken_by(extractor), labels)
     return _subject(model, extractor, extractor.rules_)
 
 
 def read_contrast(
-    contrast: Any, X: Any, y: Any, groups: Any = None, times: Any = None
+    contrast: Any, X: Table, y: Any, groups: Any = None, times: Any = None
 ) -> RankContrast:
     """A fitted contrast: the one given, or a fitted copy of it.
 
@@ -155,7 +157,7 @@ def read_contrast(
         return contrast
     if y is None:
         raise DataError("the contrast is not fitted and there is no y; pass y, or fit it first")
-    fitted: RankContrast = clone(contrast).fit(X, y, groups=groups, times=times)
+    fitted: RankContrast = clone(contrast).fit(X.taken_by(contrast), y, groups=groups, times=times)
     return fitted
 
 

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from clearmargin.exceptions import ClearmarginError, DataError
 from clearmargin.report.measured import match_labels, measure
@@ -14,6 +13,7 @@ from clearmargin.report.subject import Subject, rules_of
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import IntArray
 from clearmargin.tables.splitting import Folds, Splitting
+from clearmargin.tables.table import Table
 
 __all__ = ["Refit", "validate"]
 
@@ -37,7 +37,7 @@ class Refit(Protocol):
 
 
 def validate(
-    subject: Subject, X: Any, y: Any, splitting: Splitting | None, refit: Refit | None = None
+    subject: Subject, X: Table, y: Any, splitting: Splitting | None, refit: Refit | None = None
 ) -> Facts:
     """Train the model on all folds but one and judge it on that one, for each fold.
 
@@ -99,21 +99,24 @@ def _why_not(subject: Subject, y: Any, splitting: Splitting | None, refit: Refit
 class _Prototype:
     """Trains clones of an estimator."""
 
-    def __init__(self, prototype: Any, X: Any, y: Any):
+    def __init__(self, prototype: Any, X: Table, y: Any):
         self.prototype, self.X, self.y = prototype, X, y
 
     def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
         model = clone(self.prototype)
-        rows = _safe_indexing(self.X, train)
+        rows = self.X.take(train)
         try:
-            model.fit(rows, self.y[train])
+            model.fit(rows.taken_by(model), self.y[train])
         except ClearmarginError:
             # No rules come out of a model that learned nothing, but it has an answer, which counts.
             machine = getattr(model, "estimator_", None)
-            if machine is None or len(np.unique(np.asarray(machine.predict(rows)))) > 1:
+            if (
+                machine is None
+                or len(np.unique(np.asarray(machine.predict(rows.taken_by(machine))))) > 1
+            ):
                 raise
             model = machine
-        return model, _safe_indexing(self.X, test)
+        return model, self.X.take(test)
 
 
 def _judge(
@@ -122,7 +125,7 @@ def _judge(
     rules = rules_of(model)
     machine = getattr(model, "estimator_", model)
     if rules is None:
-        said = match_labels(machine.predict(X), classes)
+        said = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
         true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
         which, rule_says, answer = nothing, nothing, said
     else:

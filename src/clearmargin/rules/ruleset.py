@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,9 @@ class RuleSet(Value, Sequence[Rule]):
     >>> print(rules.to_text(), end="")
     bmi >= 30 and glucose >= 126 => ill
     """
+
+    # Rows may come as a `Table` that was read already.
+    _reads_tables: ClassVar[bool] = True
 
     rules: tuple[Rule, ...]
     space: FeatureSpace
