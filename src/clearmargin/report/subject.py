@@ -80,7 +80,7 @@ def rules_of(model: Any) -> RuleSet | None:
     return None
 
 
-def read_subject(model: Any, X: Table, y: Any) -> Subject:
+def read_subject(model: Any, X: Any, y: Any) -> Subject:
     """Fit the model if need be, get its rules, and see whether it can be trained again.
 
     Parameters
@@ -95,6 +95,7 @@ def read_subject(model: Any, X: Table, y: Any) -> Subject:
     Subject
         Ready to be judged.
     """
+    table = Table.read(X)
     if isinstance(model, RuleSet):
         # Rules may speak of one class only, and the cases be of others, too.
         seen = () if y is None else (as_label(label) for label in np.unique(y))
@@ -111,7 +112,7 @@ def read_subject(model: Any, X: Table, y: Any) -> Subject:
     if fitted and (rules := rules_of(model)) is not None:
         return _subject(model, model, rules)
     if _makes_rules(model):
-        trained = _untrained(model).fit(X.taken_by(model), y)
+        trained = _untrained(model).fit(table.taken_by(model), y)
         rules = rules_of(trained)
         if rules is None:
             raise InvalidValueError(f"{type(model).__name__} has no rules after fit; see rules_")
@@ -121,9 +122,9 @@ def read_subject(model: Any, X: Table, y: Any) -> Subject:
             f"{type(model).__name__} has no rules and is no classifier; report takes {_KINDS}"
         )
     # Without classes, what the model says stands in for them: its rules are the same.
-    labels = model.predict(X.taken_by(model)) if y is None else y
+    labels = model.predict(table.taken_by(model)) if y is None else y
     extractor = RuleExtractor(model)
-    extractor.fit(X.taken_by(extractor), labels)
+    extractor.fit(table.taken_by(extractor), labels)
     return _subject(model, extractor, extractor.rules_)
 
 
