@@ -1,7 +1,8 @@
-"""How hard hypothesis looks (HYPOTHESIS_PROFILE=quick or full), and small tables that several rooms use."""
+"""How hard hypothesis looks (HYPOTHESIS_PROFILE=quick or full), small tables that several rooms use, and figures."""
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
@@ -62,3 +63,77 @@ def mixed():
         + 2 * (frame["dose"] - 0.5)
     )
     return frame, np.where(score > 0, "ill", "well")
+
+
+# Figures. matplotlib is imported by the tests that draw.
+
+
+@pytest.fixture
+def no_screen():
+    """Draws figures without a screen, and closes them after the test."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with mpl.rc_context():
+        yield
+    plt.close("all")
+
+
+def _is_drawn(text, ax):
+    if text in ax.texts:
+        return True
+    if not ax.axison:
+        return False
+    # Ticks beyond the ends of an axis exist, but are not drawn.
+    for axis, k in ((ax.xaxis, 0), (ax.yaxis, 1)):
+        low, high = sorted(axis.get_view_interval())
+        if text in axis.get_ticklabels() and not low <= text.get_position()[k] <= high:
+            return False
+    return True
+
+
+@pytest.fixture
+def texts_of():
+    """Gives all texts that are seen in a figure, with their boxes in pixels."""
+
+    from matplotlib.text import Text
+
+    def find(figure):
+        figure.draw_without_rendering()
+        renderer = figure.canvas.get_renderer()
+        inside = {text: ax for ax in figure.axes for text in ax.findobj(Text)}
+        # Keys and titles of the figure itself are in no axes.
+        return [
+            (text, text.get_window_extent(renderer))
+            for text in figure.findobj(Text)
+            if text.get_visible()
+            and text.get_text().strip()
+            and (text not in inside or _is_drawn(text, inside[text]))
+        ]
+
+    return find
+
+
+@pytest.fixture
+def check_legible(texts_of):
+    """Checks that texts are large enough, inside the figure, and do not overlap each other."""
+
+    def check(figure):
+        found = texts_of(figure)
+        assert found
+        # Two pixels: the ink of letters ends before the box of their line.
+        whole = figure.bbox.padded(2)
+        for text, box in found:
+            assert text.get_fontsize() >= 8, text
+            assert whole.containsx(box.x0), text
+            assert whole.containsx(box.x1), text
+            assert whole.containsy(box.y0), text
+            assert whole.containsy(box.y1), text
+        for (one, a), (other, b) in itertools.combinations(found, 2):
+            across = min(a.x1, b.x1) - max(a.x0, b.x0)
+            along = min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert across <= 2 or along <= 2, (one, other)
+
+    return check

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,13 +15,8 @@ from clearmargin.datasets import load_pima, load_wbc
 
 
 @pytest.fixture(autouse=True)
-def _no_screen():
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context():
-        yield
-    plt.close("all")
+def _drawn_without_a_screen(no_screen):
+    """Every test here draws."""
 
 
 @pytest.fixture(scope="session")
@@ -109,59 +100,3 @@ def many():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 50))
     return RankContrast(max_size=1).fit(X, X[:, :20].sum(axis=1) + 2 * rng.normal(size=600) > 0)
-
-
-def _is_drawn(text, ax):
-    if text in ax.texts:
-        return True
-    if not ax.axison:
-        return False
-    # Ticks beyond the ends of an axis exist, but are not drawn.
-    for axis, k in ((ax.xaxis, 0), (ax.yaxis, 1)):
-        low, high = sorted(axis.get_view_interval())
-        if text in axis.get_ticklabels() and not low <= text.get_position()[k] <= high:
-            return False
-    return True
-
-
-@pytest.fixture
-def texts_of():
-    """Gives all texts that are seen in a figure, with their boxes in pixels."""
-
-    def find(figure):
-        figure.draw_without_rendering()
-        renderer = figure.canvas.get_renderer()
-        inside = {text: ax for ax in figure.axes for text in ax.findobj(Text)}
-        # Keys and titles of the figure itself are in no axes.
-        return [
-            (text, text.get_window_extent(renderer))
-            for text in figure.findobj(Text)
-            if text.get_visible()
-            and text.get_text().strip()
-            and (text not in inside or _is_drawn(text, inside[text]))
-        ]
-
-    return find
-
-
-@pytest.fixture
-def check_legible(texts_of):
-    """Checks that texts are large enough, inside the figure, and do not overlap each other."""
-
-    def check(figure):
-        found = texts_of(figure)
-        assert found
-        # Two pixels: the ink of letters ends before the box of their line.
-        whole = figure.bbox.padded(2)
-        for text, box in found:
-            assert text.get_fontsize() >= 8, text
-            assert whole.containsx(box.x0), text
-            assert whole.containsx(box.x1), text
-            assert whole.containsy(box.y0), text
-            assert whole.containsy(box.y1), text
-        for (one, a), (other, b) in itertools.combinations(found, 2):
-            across = min(a.x1, b.x1) - max(a.x0, b.x0)
-            along = min(a.y1, b.y1) - max(a.y0, b.y0)
-            assert across <= 2 or along <= 2, (one, other)
-
-    return check

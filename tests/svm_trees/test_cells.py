@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clearmargin.rules import Polyhedron
-from clearmargin.svm_trees.cells import Frame, bisectors, left_sides, nearest_cells
+from clearmargin.svm_trees.svm_tree import TrainingRange, bisectors, left_sides, nearest_cells
 
 
 def clearly_nearest(point, centres, width):
@@ -55,14 +55,14 @@ def lattices(draw):
 @given(lattices())
 def test_a_cell_is_what_its_inequalities_say_to_the_last_bit(case):
     points, centres, width = case
-    found = nearest_cells(points, centres, Frame(centres.min(axis=0), width))
+    found = nearest_cells(points, centres, TrainingRange(centres.min(axis=0), width))
     assert found.tolist() == cell_by_rows(points, centres, width).tolist()
     for point, cell in zip(points.tolist(), found.tolist(), strict=True):
         assert clearly_nearest(point, centres, width) in (None, cell)
 
 
 def test_the_first_of_two_equally_near_centres_wins():
-    frame = Frame(np.zeros(2), np.ones(2))
+    frame = TrainingRange(np.zeros(2), np.ones(2))
     centres = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     points = np.array([[0.5, 0.5], [0.0, 0.5], [0.5, 0.0], [2.0, 2.0]])
     assert nearest_cells(points, centres, frame).tolist() == [0, 1, 0, 0]
@@ -74,7 +74,7 @@ def test_random_points_go_to_the_nearest_centre():
     points, centres = rng.normal(50, 9, (3000, 6)), rng.normal(50, 9, (40, 6))
     width = rng.uniform(1, 30, 6)
     table = (((points[:, None] - centres) / width) ** 2).sum(axis=2)
-    found = nearest_cells(points, centres, Frame(centres.min(axis=0), width))
+    found = nearest_cells(points, centres, TrainingRange(centres.min(axis=0), width))
     assert (found == table.argmin(axis=1)).all()
 
 
@@ -82,7 +82,7 @@ def test_a_point_has_its_cell_whoever_is_asked_about_with_it():
     rng = np.random.default_rng(1)
     points, centres = rng.integers(0, 9, (500, 3)).astype(float), rng.integers(0, 9, (30, 3)) / 1.0
     centres = np.unique(centres, axis=0)
-    frame = Frame.from_points(points)
+    frame = TrainingRange.from_points(points)
     together = nearest_cells(points, centres, frame)
     alone = [nearest_cells(points[i : i + 1], centres, frame)[0] for i in range(len(points))]
     assert together.tolist() == alone
@@ -102,7 +102,7 @@ def test_the_row_of_a_pair_is_that_of_the_other_order_with_all_signs_changed():
 
 def test_a_feature_that_does_not_vary_counts_nothing():
     points = np.array([[0.0, 3.0], [1.0, 3.0]])
-    frame = Frame.from_points(points)
+    frame = TrainingRange.from_points(points)
     assert frame.width.tolist() == [1.0, np.inf]
     far = np.array([[0.1, -1e9], [0.9, 1e9]])
     assert nearest_cells(far, points, frame).tolist() == [0, 1]
@@ -112,7 +112,9 @@ def test_a_feature_that_does_not_vary_counts_nothing():
 @pytest.mark.parametrize("far", [1e200, 1e308, -1e308])
 def test_points_at_the_end_of_the_floats_have_a_cell_or_none(far):
     points = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    found = nearest_cells(np.array([[far, 0.0], [far, far]]), points, Frame.from_points(points))
+    found = nearest_cells(
+        np.array([[far, 0.0], [far, far]]), points, TrainingRange.from_points(points)
+    )
     assert ((found >= -1) & (found < 3)).all()
     assert (
         found.tolist()

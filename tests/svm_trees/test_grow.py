@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import clearmargin.svm_trees.grow as growing
 from clearmargin.svm_trees import SVMTreeClassifier
-from clearmargin.svm_trees.partition import ecm_centres
+from clearmargin.svm_trees.grow import ecm_centres
 
 
 class Unfiltered(SVMTreeClassifier):

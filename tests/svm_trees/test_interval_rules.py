@@ -15,8 +15,7 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import Box
 from clearmargin.rules.boxes import Boxes
 from clearmargin.svm_trees import IntervalRules, SVMTreeClassifier, class_bias_ratio, interval_rules
-from clearmargin.svm_trees.node_boxes import NodeBoxes
-from clearmargin.svm_trees.simplified_boxes import clean_boxes
+from clearmargin.svm_trees.node_rules import LeafBoxes, clean_boxes
 
 
 @pytest.fixture(params=[True, False], ids=["simplified", "as published"])
@@ -99,9 +98,7 @@ def test_rules_are_right_on_lattices_where_points_coincide(seed, n, n_classes, u
 def test_points_cut_off_get_boxes_of_their_own_and_contradictions_none():
     X = np.array([[0.0], [1.0], [4.0], [6.0], [7.0], [7.0]])
     codes = np.array([0, 0, 1, 0, 0, 1])
-    start = NodeBoxes(
-        Boxes.from_bounds([[0.0]], [[7.0]]), np.array([0]), np.array([0]), np.array([True])
-    )
+    start = LeafBoxes(Boxes.from_bounds([[0.0]], [[7.0]]), np.array([0]), [(0,)], np.array([True]))
     clean = clean_boxes(start, X, codes, np.zeros(6, dtype=int))
     covers = clean.boxes.masks(X)
     assert not (covers & (clean.codes[:, None] != codes)).any()

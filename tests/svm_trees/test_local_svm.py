@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from clearmargin.svm_trees.cells import Frame
-from clearmargin.svm_trees.local_svm import fit_duels, fit_pair, is_settled
+from clearmargin.svm_trees.grow import fit_duels, fit_pair, is_settled
+from clearmargin.svm_trees.svm_tree import TrainingRange
 
-UNIT = Frame(np.zeros(2), np.ones(2))
+UNIT = TrainingRange(np.zeros(2), np.ones(2))
 
 
 def blown_up(points, positive, C):
@@ -67,7 +67,7 @@ def test_where_counts_are_equal_the_closed_form_is_the_machine(seed, n):
 def test_the_plane_is_in_the_units_of_the_user():
     rng = np.random.default_rng(3)
     points = rng.uniform([100.0, -3.0], [900.0, -2.0], (60, 2))
-    frame = Frame.from_points(points)
+    frame = TrainingRange.from_points(points)
     codes = (frame.scale(points) @ [1.0, 2.0] > 1.5).astype(int)
     duels = fit_duels(points, codes, frame, C=100.0)
     machine = SVC(kernel="linear", C=100.0).fit(frame.scale(points), codes)

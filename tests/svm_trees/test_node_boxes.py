@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.svm_trees import Leaf, SVMTreeClassifier
-from clearmargin.svm_trees.node_boxes import crossing_boxes, node_boxes, support_rows
+from clearmargin.svm_trees.node_rules import crossing_boxes, node_boxes, support_rows
 
 
 def boxes_of(model):
@@ -91,7 +91,7 @@ def test_the_support_vectors_are_as_many_as_the_tree_counts(model):
 def test_boxes_lie_in_the_data_of_their_leaf_and_hold_a_point_of_it(model):
     points, _, membership = model._training
     found, leaves = boxes_of(model), model.tree_.leaves
-    for lower, upper, code, number, from_machine in zip(
+    for lower, upper, code, (number,), from_machine in zip(
         found.boxes.lower,
         found.boxes.upper,
         found.codes,
@@ -111,7 +111,7 @@ def test_boxes_lie_in_the_data_of_their_leaf_and_hold_a_point_of_it(model):
 
 def test_each_leaf_has_boxes_and_none_twice(model):
     found = boxes_of(model)
-    assert set(found.leaves) == set(range(model.n_leaves_))
+    assert {leaf for (leaf,) in found.leaves} == set(range(model.n_leaves_))
     table = np.column_stack([found.boxes.lower, found.boxes.upper, found.codes, found.leaves])
     assert len(np.unique(table, axis=0)) == len(table)
 
@@ -120,4 +120,4 @@ def test_leaves_with_several_classes_have_boxes_of_several(three_classes):
     model = SVMTreeClassifier(C=100.0, tol=0.2, scale=1, random_state=0).fit(*three_classes)
     assert len(model.tree_.leaves[0].pairs) == 3
     found = boxes_of(model)
-    assert set(found.codes[found.leaves == 0]) == {0, 1, 2}
+    assert set(found.codes[np.ravel(found.leaves) == 0]) == {0, 1, 2}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.svm_trees.partition import EcmPartition, KMeansPartition, ecm_centres
+from clearmargin.svm_trees.grow import EcmPartition, KMeansPartition, ecm_centres
 
 
 def ecm_by_the_letter(points, threshold):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
-from clearmargin.svm_trees import redundancy
-from clearmargin.svm_trees.redundancy import (
+from clearmargin.svm_trees import leaf_rules as redundancy
+from clearmargin.svm_trees.leaf_rules import (
     is_implied,
     is_void,
     needed_rows,

@@ -56,6 +56,7 @@ __all__ = [
     "TuningCriterion",
     "as_codes",
     "as_finite_points",
+    "contradicted",
     "directions",
     "from_limits",
     "halfway",
@@ -224,13 +225,13 @@ def tune(
     inside = boxes.masks(P)
     limits = limits_of(boxes)
     kept = np.ones(len(boxes), dtype=np.bool_)
-    U, contradicted = directions(P), _contradicted(P, point_codes)
+    U, is_contradicted = directions(P), contradicted(P, point_codes)
     for code in np.unique(own_codes):
         foreign = point_codes != code
         to_cut = np.flatnonzero((own_codes == code) & (inside & foreign).any(axis=1))
         if not len(to_cut):
             continue
-        view = _ClassView.of(U, foreign, ~foreign & ~contradicted, criterion)
+        view = _ClassView.of(U, foreign, ~foreign & ~is_contradicted, criterion)
         for b in to_cut:
             cut = view.cut(limits[b], None if fixed is None else fixed[b], inside[b])
             kept[b] = cut is not None
@@ -253,8 +254,14 @@ def _anchor_limits(boxes: Boxes, anchors: ArrayLike) -> FloatArray:
     return directions(A).T
 
 
-def _contradicted(P: FloatArray, codes: Codes) -> BoolArray:
-    """Points that coincide with a point of another class."""
+def contradicted(P: FloatArray, codes: IntArray | Codes) -> BoolArray:
+    """Tell which points coincide with a point of another class.
+
+    Examples
+    --------
+    >>> contradicted(np.array([[0.0], [1.0], [-0.0]]), np.array([0, 0, 1]))
+    array([ True, False,  True])
+    """
     if not len(P):
         return np.zeros(0, dtype=np.bool_)
     rows = np.ascontiguousarray(P + 0.0)  # -0.0 and 0.0 are one number but not one row of bytes

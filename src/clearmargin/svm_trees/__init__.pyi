@@ -1,11 +1,11 @@
 from .classifier import (
     SVMTreeClassifier as SVMTreeClassifier,
 )
+from .classifier import (
+    class_bias_ratio as class_bias_ratio,
+)
 from .leaf_rules import (
     exact_rules as exact_rules,
-)
-from .measures import (
-    class_bias_ratio as class_bias_ratio,
 )
 from .node_rules import (
     IntervalRules as IntervalRules,

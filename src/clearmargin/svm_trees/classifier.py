@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.svm_trees.grow import Growth, grow
+from clearmargin.svm_trees.grow import EcmPartition, Growth, KMeansPartition, Partition, grow
 from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
-from clearmargin.svm_trees.partition import EcmPartition, KMeansPartition, Partition
 from clearmargin.svm_trees.svm_tree import SVMTree
 from clearmargin.tables.validation import check_choice, check_positive, check_whole, read_points
 
-__all__ = ["SVMTreeClassifier"]
+__all__ = ["SVMTreeClassifier", "class_bias_ratio"]
 
 
 class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -291,3 +291,56 @@ def _space(points: FloatArray, names: NDArray[Any] | None) -> FeatureSpace:
     called = [f"x{j}" for j in range(points.shape[1])] if names is None else names.tolist()
     whole = (points == np.floor(points)).all(axis=0)
     return FeatureSpace(called, points.min(axis=0), points.max(axis=0), whole)
+
+
+def class_bias_ratio(y_true: Any, y_pred: Any) -> float:
+    """Measure how much better one class is recognised than another: 1 - min / max of the classes' accuracies.
+
+    The accuracy of a class is the share of its rows that get the right label. The ratio is 0 when all classes are
+    recognised equally well and 1 when some class is never recognised while another one is (Pang and Kasabov, 2008).
+    Where *no* row gets the right label all classes are treated alike, and it is 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (m,)
+        The true classes, at least two different ones. Only they count: a predicted label that is none of them is an
+        error like any other.
+    y_pred : array-like of shape (m,)
+        The predicted classes.
+
+    Returns
+    -------
+    float
+        Between 0 (even) and 1 (one-sided).
+
+    Examples
+    --------
+    >>> class_bias_ratio(["ill", "ill", "well", "well"], ["ill", "well", "well", "well"])
+    0.5
+    """
+    truth, said = _labels(y_true, "y_true"), _labels(y_pred, "y_pred")
+    if len(truth) != len(said):
+        raise DataError(
+            f"y_true has {len(truth)} labels but y_pred has {len(said)}; each row needs one of both"
+        )
+    if not len(truth):
+        raise DataError("y_true is empty: there is nothing to measure")
+    classes, codes = np.unique(truth, return_inverse=True)
+    if len(classes) == 1:
+        raise DataError(
+            f"y_true holds only one class, {classes.tolist()[0]!r}; the class bias ratio compares classes"
+        )
+    right = np.array(truth.tolist(), dtype=object) == np.array(said.tolist(), dtype=object)
+    accuracy = np.bincount(codes, weights=right) / np.bincount(codes)
+    best = float(accuracy.max())
+    return 1.0 - float(accuracy.min()) / best if best else 0.0
+
+
+def _labels(y: Any, what: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
+    try:
+        labels: np.ndarray[tuple[int], np.dtype[Any]] = column_or_1d(y)
+        if len(labels):
+            check_classification_targets(labels)
+    except ValueError as error:
+        raise DataError(f"{what} must hold one class a row: {error}") from None
+    return labels

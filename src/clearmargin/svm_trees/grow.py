@@ -1,4 +1,4 @@
-"""Growing the tree: cut, keep the cells that are good enough, pool the rest, cut again.
+"""Grow a tree of support vector machines: cut, keep the cells that are good enough, pool the rest, cut again.
 
 Algorithm 1 of Pang and Kasabov (2008), with its misprints resolved: a cell is a leaf when all its points are of one
 class or when the loss of its support vector machine is *at most* `tol`; only leaves are taken out; the points of
@@ -6,23 +6,54 @@ all other cells are pooled and cut anew. The scale stays after a success and is 
 which leaves no trace. "breadth" keeps all leaves of a cut, "depth" only the largest. It always ends: the finest cut
 has every distinct point in a cell of its own, and what is no leaf even then (equal points of different classes)
 becomes one residual leaf. A rest of one class is one leaf, too.
+
+**The machine of a cell** (`fit_duels`). Each pair of classes in the cell gets a linear C-SVM, fitted to scaled points
+*less their mean*: libsvm keeps the kernel in single precision, and on a small cell away from the origin the sign of its
+decision function would be noise. A class that wins all its duels is the answer; where none does (three classes or more,
+each beaten by another) it is the most frequent class of the cell.
+
+Lemma. Let all points of a cell lie within R of some point, and let two classes have n_min <= n_max points there. If
+4 C n_min R^2 < 1, then |w| <= 2 C n_min R (the multipliers of both classes have the same sum, at most C n_min), so
+f varies by less than 1 over the cell. (a) If n_min < n_max, some point of the larger class has a multiplier below
+C, hence y f >= 1 there, and the machine predicts the larger class all over the cell. (b) If n_min = n_max, all
+multipliers are C, w = C sum y_i x_i, and the intercept is any value between bounds; libsvm takes their middle. So
+on small cells the loss of the machine is known without fitting it.
+
+**Ways to cut** scaled points into cells: K-means, the evolving clustering method (ECM), every point by itself. A
+partition is known by its centres alone; a point belongs to the nearest one. The scale says how fine it is. For K-means
+it is the number of centres: start at 2, then ceil(1.5 K). For ECM it is the distance threshold Dthr: start at 0.9, take
+0.1 away, and halve it below 0.1, where nothing is left to take away. Both end with every distinct point as a centre of
+its own; there is nothing finer, so that whoever refines the scale comes to an end.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
 
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.svm_trees.cells import Frame, nearest_cells
-from clearmargin.svm_trees.local_svm import fit_duels, is_settled
-from clearmargin.svm_trees.partition import Partition
-from clearmargin.svm_trees.svm_tree import Layer, Leaf
+from clearmargin.svm_trees.svm_tree import Layer, Leaf, TrainingRange, left_sides, nearest_cells
 
-__all__ = ["Growth", "grow"]
+__all__ = [
+    "Duels",
+    "EcmPartition",
+    "Growth",
+    "KMeansPartition",
+    "Partition",
+    "ecm_centres",
+    "fit_duels",
+    "fit_pair",
+    "grow",
+    "is_settled",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +93,7 @@ def grow(
     partition: Partition,
     growth: Growth,
     rng: np.random.RandomState,
-) -> tuple[list[Layer], IntArray, Frame]:
+) -> tuple[list[Layer], IntArray, TrainingRange]:
     """Grow the layers of a tree.
 
     Parameters
@@ -84,12 +115,12 @@ def grow(
         The layers.
     membership : ndarray of int of shape (m,)
         The leaf of each training point, counted over all layers.
-    frame : Frame
+    frame : TrainingRange
         How the points were scaled.
 
     Examples
     --------
-    >>> from clearmargin.svm_trees.partition import KMeansPartition
+    >>> from clearmargin.svm_trees.grow import KMeansPartition
     >>> X, codes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
     >>> growth = Growth("breadth", tol=0.0, C=0.1)
     >>> layers, membership, _ = grow(X, codes, KMeansPartition(2), growth, np.random.RandomState(0))
@@ -164,7 +195,7 @@ class _Task:
 
     def __init__(self, points: FloatArray, codes: IntArray, growth: Growth):
         self.points, self.codes, self.growth = points, codes, growth
-        self.frame = Frame.from_points(points)
+        self.frame = TrainingRange.from_points(points)
         self.scaled = self.frame.scale(points)
         self.n_classes = int(codes.max()) + 1
         self.rarest = int(np.argmin(np.bincount(codes)))
@@ -278,3 +309,299 @@ class _Task:
         return np.asarray(
             (second > 0) & (second < top) & settled & (loss > self.growth.tol), dtype=np.bool_
         )
+
+
+# The lemma says 1; libsvm's stopping tolerance of 0.001 asks for a little room.
+_SMALL = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Duels:
+    """Linear decisions between pairs of classes, in the user's units.
+
+    Parameters
+    ----------
+    pairs : ndarray of int of shape (p, 2)
+        Codes of two classes each, the lower one first.
+    normals : ndarray of shape (p, n)
+        Weights a; the largest is 1 or -1, or all are 0 where one class wins everywhere.
+    offsets : ndarray of shape (p,)
+        Offsets t: the second class wins where a'x > t, the first elsewhere.
+    n_support : int
+        Number of points that are support vectors of some machine.
+    """
+
+    pairs: IntArray
+    normals: FloatArray
+    offsets: FloatArray
+    n_support: int
+
+
+def is_settled(smaller: IntArray, squared_radius: FloatArray, C: float) -> BoolArray:
+    """Tell for cells whether the lemma applies: smaller count of two classes, squared radius.
+
+    Examples
+    --------
+    >>> is_settled(np.array([1, 5]), np.array([0.25, 1.0]), C=0.1)
+    array([ True, False])
+    """
+    return np.asarray(4 * C * smaller * squared_radius < _SMALL)
+
+
+def fit_duels(points: FloatArray, codes: IntArray, frame: TrainingRange, C: float) -> Duels:
+    """Fit the machines of a cell.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n)
+        Points of the cell in the user's units.
+    codes : ndarray of int of shape (m,)
+        Their classes, at least two different ones.
+    frame : TrainingRange
+        How the data are scaled.
+    C : float
+        Cost of an error on scaled data.
+
+    Returns
+    -------
+    Duels
+        One linear decision for each pair of classes in the cell.
+
+    Examples
+    --------
+    >>> frame = TrainingRange(np.zeros(1), np.array([10.0]))
+    >>> duels = fit_duels(np.array([[2.0], [4.0]]), np.array([0, 1]), frame, C=0.1)
+    >>> duels.normals, duels.offsets
+    (array([[1.]]), array([3.]))
+    """
+    present = np.unique(codes)
+    first, second = np.triu_indices(len(present), 1)
+    pairs = np.column_stack([present[first], present[second]])
+    normals, offsets = np.zeros((len(pairs), points.shape[1])), np.zeros(len(pairs))
+    is_support = np.zeros(len(points), dtype=np.bool_)
+    scaled = frame.scale(points)
+    for p, (negative, positive) in enumerate(pairs):
+        members = np.flatnonzero((codes == negative) | (codes == positive))
+        mean = scaled[members].mean(axis=0)
+        w, intercept, support = fit_pair(scaled[members] - mean, codes[members] == positive, C)
+        is_support[members[support]] = True
+        normals[p], offsets[p] = _in_units(w, intercept, mean, frame)
+    return Duels(pairs, normals, offsets, int(is_support.sum()))
+
+
+def fit_pair(
+    centred: FloatArray,
+    positive: BoolArray,
+    C: float,
+) -> tuple[FloatArray, float, IntArray]:
+    """Fit a linear C-SVM of two classes to points whose mean is the origin.
+
+    Parameters
+    ----------
+    centred : ndarray of shape (m, n)
+        Points.
+    positive : ndarray of bool of shape (m,)
+        Which of them are of the second class; both classes occur.
+    C : float
+        Cost of an error.
+
+    Returns
+    -------
+    w : ndarray of shape (n,)
+        Weights.
+    intercept : float
+        Intercept: the second class where w'x + intercept > 0.
+    support : ndarray of int
+        Indices of the support vectors.
+
+    Examples
+    --------
+    >>> fit_pair(np.array([[-0.1], [0.1]]), np.array([False, True]), C=0.1)
+    (array([0.02]), 0.0, array([0, 1]))
+    """
+    n_positive = int(positive.sum())
+    smaller = min(n_positive, len(positive) - n_positive)
+    squared_radius = (centred**2).sum(axis=1).max()
+    if 2 * smaller == len(positive) and is_settled(np.array(smaller), squared_radius, C):
+        return _closed_form(centred, positive, C)
+    machine = SVC(kernel="linear", C=C).fit(centred, positive)
+    return machine.coef_[0], float(machine.intercept_[0]), machine.support_.astype(np.intp)
+
+
+def _closed_form(
+    centred: FloatArray,
+    positive: BoolArray,
+    C: float,
+) -> tuple[FloatArray, float, IntArray]:
+    """Case (b) of the lemma."""
+    signs = np.where(positive, 1.0, -1.0)
+    w = C * (signs @ centred)
+    scores = centred @ w
+    # y f <= 1 for points whose multiplier is C.
+    highest = (1 - scores[positive]).min()
+    lowest = (-1 - scores[~positive]).max()
+    return w, float((highest + lowest) / 2), np.arange(len(centred))
+
+
+def _in_units(
+    w: FloatArray, intercept: float, mean: FloatArray, frame: TrainingRange
+) -> tuple[FloatArray, float]:
+    """Write w'(z - mean) + intercept > 0 as a'x > t."""
+    weights = w / frame.width
+    largest = np.abs(weights).max(initial=0.0)
+    if largest == 0:
+        # One class wins everywhere: 0 > t or not.
+        return weights, -1.0 if intercept > 0 else 1.0
+    normal = weights / largest
+    return normal, float(left_sides(normal, frame.restore(mean)) - intercept / largest)
+
+
+# ECM looks at so many points together to find the next one that changes a cluster.
+_BLOCK = 256
+# Clusters narrower than a thousandth of the training range are as good as single points.
+_FINEST_THRESHOLD = 1e-3
+# Relative size of what repeated subtraction of 0.1 leaves behind.
+_DUST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class KMeansPartition:
+    """K-means with K centres (Lloyd's algorithm from one k-means++ start).
+
+    Parameters
+    ----------
+    scale : int
+        Number of centres.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [0.1], [0.9], [1.0]])
+    >>> sorted(KMeansPartition(2).centres(points, 4, np.random.RandomState(0)).ravel().round(2).tolist())
+    [0.05, 0.95]
+    >>> KMeansPartition(2).refined()
+    KMeansPartition(scale=3)
+    """
+
+    scale: float
+
+    def centres(
+        self, points: FloatArray, n_distinct: int, rng: np.random.RandomState
+    ) -> FloatArray | None:
+        """Cut the points; None when this is no coarser than every distinct point by itself."""
+        if self.scale >= n_distinct:
+            return None
+        with warnings.catch_warnings():
+            # Points that differ by rounding alone may end in the same place.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            means = KMeans(int(self.scale), n_init=1, random_state=rng).fit(points)
+        # A mean may leave the range of its points by rounding.
+        return np.asarray(np.clip(means.cluster_centers_, points.min(axis=0), points.max(axis=0)))
+
+    def refined(self) -> KMeansPartition:
+        """The next finer scale."""
+        return KMeansPartition(math.ceil(1.5 * self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class EcmPartition:
+    """The evolving clustering method with threshold Dthr; the points are taken in their order.
+
+    Parameters
+    ----------
+    scale : float
+        Dthr, the largest radius of a cluster on data scaled to [0, 1].
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [0.1], [0.9], [1.0]])
+    >>> EcmPartition(0.1).centres(points, n_distinct=4)
+    array([[0.05],
+           [0.95]])
+    >>> EcmPartition(0.9).refined(), EcmPartition(0.1).refined()
+    (EcmPartition(scale=0.8), EcmPartition(scale=0.05))
+    """
+
+    scale: float
+
+    def centres(
+        self, points: FloatArray, n_distinct: int, rng: np.random.RandomState | None = None
+    ) -> FloatArray | None:
+        """Cut the points; None when this is no coarser than every distinct point by itself."""
+        if self.scale < _FINEST_THRESHOLD:
+            return None
+        centres, _ = ecm_centres(points, self.scale)
+        return centres if len(centres) < n_distinct else None
+
+    def refined(self) -> EcmPartition:
+        """The next finer scale."""
+        lower = round(self.scale - 0.1, 12)
+        return EcmPartition(lower if lower > _DUST else self.scale / 2)
+
+
+Partition = KMeansPartition | EcmPartition
+
+
+def ecm_centres(points: FloatArray, threshold: float) -> tuple[FloatArray, FloatArray]:
+    """Run the evolving clustering method once over the points (Kasabov and Song, 2002).
+
+    Distances are Euclidean, divided by the square root of the number of features. A point inside a cluster (D_j <=
+    R_j) changes nothing. Otherwise, with S_j = D_j + R_j and a = argmin S_j: if S_a > 2 Dthr the point becomes a
+    new cluster of radius 0; else cluster a grows just so far that it holds the point, R_a = S_a / 2, and its centre
+    moves towards it, to distance R_a. So no radius ever exceeds Dthr. The grown ball holds the old one, thus a
+    point inside stays inside, and only points that change something need a step of their own.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n)
+        Points scaled to [0, 1], at least one.
+    threshold : float
+        Dthr.
+
+    Returns
+    -------
+    centres : ndarray of shape (K, n)
+        Centres of the clusters in the order in which they came up.
+    radii : ndarray of shape (K,)
+        Their radii, at most Dthr.
+
+    Examples
+    --------
+    >>> ecm_centres(np.array([[0.0], [0.2], [1.0]]), 0.1)
+    (array([[0.1], [1. ]]), array([0.1, 0. ]))
+    """
+    m, n = points.shape
+    centres, radii = np.empty_like(points), np.zeros(m)
+    count, norm = 0, math.sqrt(n)
+    for start in range(0, m, _BLOCK):
+        block = points[start : start + _BLOCK]
+        table = _distances(block, centres[:count], norm)
+        inside = np.asarray((table <= radii[:count]).any(axis=1))
+        i = int(np.argmin(inside))
+        while not inside[i]:
+            point = block[i]
+            changed = count
+            if count:
+                distances = np.sqrt(((centres[:count] - point) ** 2).sum(axis=1)) / norm
+                reach = distances + radii[:count]
+                a = int(np.argmin(reach))
+                if reach[a] <= 2 * threshold:
+                    changed = a
+                    radii[a] = reach[a] / 2
+                    centres[a] = point + (centres[a] - point) * (radii[a] / distances[a])
+            if changed == count:
+                centres[count] = point
+                count += 1
+            # The point itself is held now, whatever rounding says.
+            inside[i] = True
+            later = slice(i + 1, None)
+            moved = centres[changed : changed + 1]
+            inside[later] |= _distances(block[later], moved, norm)[:, 0] <= radii[changed]
+            i = int(np.argmin(inside))
+    return centres[:count].copy(), radii[:count].copy()
+
+
+def _distances(points: FloatArray, centres: FloatArray, norm: float) -> FloatArray:
+    total = np.zeros((len(points), len(centres)))
+    for feature in range(points.shape[1]):
+        total += (points[:, feature, None] - centres[None, :, feature]) ** 2
+    return np.asarray(np.sqrt(total) / norm)

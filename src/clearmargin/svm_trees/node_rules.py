@@ -1,21 +1,47 @@
 """The tree as interval rules (r-SVMT, algorithm 4 of Pang and Kasabov, IJCNN 2008), and how to predict by them.
 
-`exact_rules` says what the tree says, in inequalities over several features. Here every condition is a bound on one
-feature; the price is that rules and tree may differ. As published: the boxes of all leaves (`node_boxes`), less those
-whose training points another box *of the same class* covers, too. Simplified, as is the default, the boxes are made
-into few rules that are right about every training point (`simplified_boxes`).
+`exact_rules` predicts what the tree predicts, in inequalities over several features. Here every condition is a bound on
+one feature; the price is that rules and tree may differ. As published: the boxes of all leaves (`node_boxes`), less
+those whose training points another box *of the same class* covers, too. Simplified, as is the default, the boxes are
+made into few rules that are right about every training point (`simplified_boxes`).
 
 Either way the rules are one list, ordered by Laplace precision on the training points. The first rule that covers a row
 decides; where none does, the nearest box. (A default class would be the frequent one, which is wrong for just the
 rows for whose sake the tree was grown.) If the tree was grown by its errors on the rarest class, points count in
 inverse proportion to the size of their class, so that simplified rules of a small class come before those of a large
 one.
+
+**The boxes of leaves** (`node_boxes`; algorithms 2 and 3 of Pang and Kasabov, IJCNN 2008). A leaf that always predicts
+the same class gives one box: the least that holds its training points. (The paper takes the least
+box that holds the support vectors of a one-class machine, which is part of it; at the paper's settings it holds about
+half of the points.)
+
+A leaf with machines gives a box for each support vector s. Its class is the one that the leaf predicts at s, whatever
+its label: a support vector beyond the surface is no example of its own class. Along axis l a duel with the plane f(x) =
+a'x - t, in which that class wins at s, is lost at s_l - f(s) / a_l, below s or above it by the signs of f and a_l. With
+several duels the nearest such crossing counts, without any there is no bound. As only the lines through s are looked
+at, what is found may reach far beyond the cell; so it is cut to the least box that holds the training points of the
+leaf.
+
+**Few short boxes out of many** (`simplified_boxes`): cut, merge, shorten, prune, cover.
+
+1. *Cut* each box until it holds no training point of another class (`tune`). Points of a leaf that are cut off
+   with others get a box of their own, the least that holds them, which is cut in turn; until each point that does not
+   coincide with one of another class is in a box of its class.
+2. *Merge* boxes of a class while their hull stays free of other classes, across leaves and layers (`merge_boxes`).
+3. *Shorten*: drop bounds that exclude nothing and let the others out (`shorten`).
+4. *Prune* boxes whose points another box of the class covers, and take as few of the rest as cover the same points
+   (`prune_subsets`, `greedy_cover`).
+
+No step brings a point of another class into a box, and none leaves a point behind. So the rules are right about every
+training point that does not coincide with one of another class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,21 +50,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.box_distance import nearest_box
-from clearmargin.rule_base.box_selection import prune_subsets
+from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
 from clearmargin.rule_base.rulemaking import make_rules
+from clearmargin.rule_base.shaping import contradicted, limits_of, merge_boxes, shorten, tune
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
-from clearmargin.svm_trees.node_boxes import node_boxes
-from clearmargin.svm_trees.simplified_boxes import SourcedBoxes, simplified_boxes
+from clearmargin.svm_trees.grow import fit_pair
+from clearmargin.svm_trees.svm_tree import Leaf, SVMTree, TrainingRange, left_sides
 from clearmargin.tables.encoding import Decoding, column_encoding
 from clearmargin.tables.validation import check_choice, check_whole
 
 if TYPE_CHECKING:
     from clearmargin.svm_trees.classifier import SVMTreeClassifier
 
-__all__ = ["IntervalRules", "interval_rules"]
+__all__ = [
+    "IntervalRules",
+    "LeafBoxes",
+    "clean_boxes",
+    "crossing_boxes",
+    "interval_rules",
+    "node_boxes",
+    "simplified_boxes",
+    "support_rows",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -209,7 +245,7 @@ def interval_rules(
     else:
         covers = start.boxes.masks(points)
         kept = prune_subsets(covers, start.codes, start.boxes.n_conditions)
-        found = SourcedBoxes.of(start.take(kept))
+        found = start.take(kept)
     weights = None
     if simplify and model.loss == "minority":
         sizes = np.bincount(true)
@@ -242,3 +278,297 @@ def _task(model: SVMTreeClassifier, by: str) -> ExtractionTask:
         true,
         np.random.RandomState(0),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBoxes:
+    """Boxes with their classes, and the leaves that they stand for.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        The boxes, r of them.
+    codes : ndarray of int of shape (r,)
+        Positions of their classes.
+    leaves : list of tuple of int
+        For each box the positions of its leaves.
+    from_machine : ndarray of bool of shape (r,)
+        Whether the box comes from support vectors alone; the others hold all points of a leaf.
+    """
+
+    boxes: Boxes
+    codes: IntArray
+    leaves: list[tuple[int, ...]]
+    from_machine: BoolArray
+
+    def take(self, index: IntArray) -> LeafBoxes:
+        """Give the boxes at some positions."""
+        leaves = [self.leaves[k] for k in index]
+        return LeafBoxes(
+            self.boxes.take(index), self.codes[index], leaves, self.from_machine[index]
+        )
+
+    @classmethod
+    def concatenate(cls, parts: list[LeafBoxes]) -> LeafBoxes:
+        """Put all boxes of several one after the other."""
+        return cls(
+            Boxes.concatenate([part.boxes for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+            [leaves for part in parts for leaves in part.leaves],
+            np.concatenate([part.from_machine for part in parts]),
+        )
+
+
+def node_boxes(
+    tree: SVMTree, points: FloatArray, codes: IntArray, membership: IntArray, C: float
+) -> LeafBoxes:
+    """Give the boxes of all leaves, each box once.
+
+    Parameters
+    ----------
+    tree : SVMTree
+        The tree.
+    points : ndarray of shape (m, n)
+        Its training points.
+    codes : ndarray of int of shape (m,)
+        Their classes.
+    membership : ndarray of int of shape (m,)
+        Their leaves.
+    C : float
+        Cost of an error with which its machines were fitted.
+
+    Returns
+    -------
+    LeafBoxes
+        Boxes in the order of the leaves.
+
+    Examples
+    --------
+    >>> from clearmargin.svm_trees.svm_tree import Layer
+    >>> layer = Layer([[1.0], [9.0]], [(2, 0), (0, 1)], [Leaf("pure", 0, [2, 0]), Leaf("pure", 1, [0, 1])])
+    >>> tree = SVMTree([layer], low=[0.0], width=[9.0], names=["size"], classes=["small", "large"])
+    >>> X, codes = np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1])
+    >>> node_boxes(tree, X, codes, tree.apply(X), C=0.1).boxes.upper.tolist()
+    [[2.0], [9.0]]
+    """
+    order = np.argsort(membership, kind="stable")
+    bounds = np.searchsorted(membership[order], np.arange(tree.n_leaves + 1))
+    lower, upper, predicted, from_machine = [], [], [], []
+    leaves: list[tuple[int, ...]] = []
+    for number, (leaf, (start, stop)) in enumerate(zip(tree.leaves, pairwise(bounds), strict=True)):
+        rows = order[start:stop]
+        if not len(rows):
+            continue
+        low, high = points[rows].min(axis=0), points[rows].max(axis=0)
+        if leaf.pairs:
+            anchors = points[rows][support_rows(points[rows], codes[rows], tree.frame, C)]
+            below, above, label = crossing_boxes(leaf, anchors)
+            table = np.hstack([np.maximum(below, low), np.minimum(above, high), label[:, None]])
+            table = np.unique(table, axis=0)
+        else:
+            table = np.concatenate([low, high, [leaf.label]])[None, :]
+        n = points.shape[1]
+        lower.append(table[:, :n])
+        upper.append(table[:, n : 2 * n])
+        predicted.append(table[:, -1].astype(np.intp))
+        leaves += [(number,)] * len(table)
+        from_machine.append(np.full(len(table), bool(leaf.pairs)))
+    return LeafBoxes(
+        Boxes.from_bounds(np.vstack(lower), np.vstack(upper)),
+        np.concatenate(predicted),
+        leaves,
+        np.concatenate(from_machine),
+    )
+
+
+def support_rows(points: FloatArray, codes: IntArray, frame: TrainingRange, C: float) -> IntArray:
+    """Find the support vectors of the machines of a leaf, which the tree counts but does not keep.
+
+    Parameters
+    ----------
+    points : ndarray of shape (k, n)
+        The training points of the leaf.
+    codes : ndarray of int of shape (k,)
+        Their classes, at least two.
+    frame : TrainingRange
+        How the data are scaled.
+    C : float
+        Cost of an error.
+
+    Returns
+    -------
+    ndarray of int
+        Rows that are support vectors of the machine of some pair of classes, ascending.
+
+    Examples
+    --------
+    >>> frame = TrainingRange(np.zeros(1), np.ones(1))
+    >>> X, codes = np.array([[0.0], [4.0], [6.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> support_rows(X, codes, frame, C=10.0)
+    array([1, 2])
+    """
+    scaled = frame.scale(points)
+    present = np.unique(codes)
+    is_support = np.zeros(len(points), dtype=np.bool_)
+    for first, second in zip(*np.triu_indices(len(present), 1), strict=True):
+        members = np.flatnonzero((codes == present[first]) | (codes == present[second]))
+        centred = scaled[members] - scaled[members].mean(axis=0)
+        _, _, support = fit_pair(centred, codes[members] == present[second], C)
+        is_support[members[support]] = True
+    return np.flatnonzero(is_support)
+
+
+def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Walk from points along the axes until the class that a leaf says there loses a duel.
+
+    Parameters
+    ----------
+    leaf : Leaf
+        A leaf with machines.
+    anchors : ndarray of shape (k, n)
+        Where to start.
+
+    Returns
+    -------
+    below, above : ndarray of shape (j, n)
+        Where the walks end, infinite where they do not. Points at which no class wins all its duels are left out.
+    codes : ndarray of int of shape (j,)
+        The class at each start.
+
+    Examples
+    --------
+    >>> leaf = Leaf("svm", 0, [1, 1], pairs=[(0, 1)], normals=[[1.0, 0.5]], offsets=[3.0])
+    >>> crossing_boxes(leaf, np.array([[1.0, 2.0]]))
+    (array([[-inf, -inf]]), array([[2., 4.]]), array([0]))
+    """
+    said = leaf.decide(anchors)
+    below, above = np.full_like(anchors, -np.inf), np.full_like(anchors, np.inf)
+    wins = np.ones(len(anchors), dtype=np.bool_)
+    for (first, second), normal, offset in zip(leaf.pairs, leaf.normals, leaf.offsets, strict=True):
+        rows = np.flatnonzero((said == first) | (said == second))
+        # The same sum as in `decide`: its sign says who wins.
+        excess = left_sides(normal, anchors[rows]) - offset
+        is_second = said[rows] == second
+        wins[rows] &= is_second == (excess > 0)
+        axes = np.flatnonzero(normal)
+        reached = anchors[np.ix_(rows, axes)] - excess[:, None] / normal[axes]
+        # The first class loses where f grows, the second where it falls.
+        upwards = (normal[axes] > 0) != is_second[:, None]
+        block = np.ix_(rows, axes)
+        above[block] = np.minimum(above[block], np.where(upwards, reached, np.inf))
+        below[block] = np.maximum(below[block], np.where(upwards, -np.inf, reached))
+    return below[wins], above[wins], said[wins]
+
+
+def simplified_boxes(
+    found: LeafBoxes, points: FloatArray, codes: IntArray, membership: IntArray
+) -> LeafBoxes:
+    """Make few short boxes that hold no training point of another class.
+
+    Parameters
+    ----------
+    found : LeafBoxes
+        The boxes of the leaves.
+    points : ndarray of shape (m, n)
+        Training points.
+    codes : ndarray of int of shape (m,)
+        The class that rules should give each.
+    membership : ndarray of int of shape (m,)
+        The leaf of each.
+
+    Returns
+    -------
+    LeafBoxes
+        The boxes; each point that does not coincide with one of another class is in a box of its class.
+
+    Examples
+    --------
+    >>> boxes = Boxes.from_bounds([[0.0], [3.0]], [[1.0], [5.0]])
+    >>> start = LeafBoxes(boxes, np.array([0, 1]), [(0,), (1,)], np.zeros(2, dtype=bool))
+    >>> X, codes = np.array([[0.0], [1.0], [3.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> simplified_boxes(start, X, codes, codes).boxes.upper.tolist()
+    [[2.0], [inf]]
+    """
+    clean = clean_boxes(found, points, codes, membership)
+    boxes, box_codes = merge_boxes(clean.boxes, clean.codes, points, codes)
+    merged = _sourced(clean, boxes, box_codes.astype(np.intp))
+    boxes = shorten(merged.boxes, points, codes, merged.codes)
+    covers, sizes = boxes.masks(points), boxes.n_conditions
+    kept = prune_subsets(covers, merged.codes, sizes)
+    kept = kept[greedy_cover(covers[kept], merged.codes[kept], codes, sizes=sizes[kept])]
+    return replace(merged, boxes=boxes).take(kept)
+
+
+def clean_boxes(
+    found: LeafBoxes, points: FloatArray, codes: IntArray, membership: IntArray
+) -> LeafBoxes:
+    """Cut boxes free of points of other classes, and box what is cut off anew.
+
+    Parameters
+    ----------
+    found, points, codes, membership
+        As for `simplified_boxes`.
+
+    Returns
+    -------
+    LeafBoxes
+        The boxes, those for points cut off after the others.
+
+    Examples
+    --------
+    >>> start = LeafBoxes(Boxes.from_bounds([[0.0]], [[6.0]]), np.array([0]), [(0,)], np.zeros(1, bool))
+    >>> X, codes = np.array([[0.0], [1.0], [4.0], [6.0]]), np.array([0, 0, 1, 0])
+    >>> clean = clean_boxes(start, X, codes, np.array([0, 0, 1, 0]))
+    >>> clean.codes.tolist(), clean.boxes.lower.ravel().tolist()
+    ([0, 0, 1], [0.0, 6.0, 4.0])
+    """
+    with_machine = np.zeros(int(membership.max()) + 1, dtype=np.bool_)
+    with_machine[[leaf for (leaf,) in found.leaves]] = found.from_machine
+    # What coincides with a point of another class is in no clean box.
+    bare = ~contradicted(points, codes)
+    parts: list[LeafBoxes] = []
+    pending, anchors = found, None
+    while True:
+        boxes, kept = tune(pending.boxes, anchors, points, codes, pending.codes)
+        part = replace(pending.take(np.flatnonzero(kept)), boxes=boxes)
+        parts.append(part)
+        bare &= ~(boxes.masks(points) & (part.codes[:, None] == codes)).any(axis=0)
+        if not bare.any():
+            return LeafBoxes.concatenate(parts)
+        # The anchors stay in their boxes, so that each turn covers more points.
+        groups = np.column_stack([membership[bare], codes[bare]])
+        lower, upper, anchors, groups = _least_boxes(points[bare], groups)
+        leaves: list[tuple[int, ...]] = [(leaf,) for leaf in groups[:, 0].tolist()]
+        pending = LeafBoxes(
+            Boxes.from_bounds(lower, upper), groups[:, 1], leaves, with_machine[groups[:, 0]]
+        )
+
+
+def _least_boxes(
+    points: FloatArray, groups: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """For each group of points the least box that holds them, a point in the middle of them, and the group."""
+    distinct, number = np.unique(groups, axis=0, return_inverse=True)
+    number = number.ravel()
+    lower = np.full((len(distinct), points.shape[1]), np.inf)
+    upper = np.full_like(lower, -np.inf)
+    np.minimum.at(lower, number, points)
+    np.maximum.at(upper, number, points)
+    half = upper / 2 - lower / 2  # the difference itself may overflow
+    away = np.abs(points / 2 - lower[number] / 4 - upper[number] / 4) * 2
+    away /= np.where(half > 0, half, 1.0)[number]
+    order = np.lexsort(((away**2).sum(axis=1), number))
+    first = np.searchsorted(number[order], np.arange(len(distinct)))
+    return lower, upper, points[order[first]], distinct
+
+
+def _sourced(parts: LeafBoxes, boxes: Boxes, codes: IntArray) -> LeafBoxes:
+    """The leaves of hulls: those of all boxes in them."""
+    leaves, from_machine = [], []
+    limits, hulls = limits_of(parts.boxes), limits_of(boxes)
+    for hull, code in zip(hulls, codes, strict=True):
+        inside = (parts.codes == code) & (limits <= hull).all(axis=1)
+        within = (parts.leaves[k] for k in np.flatnonzero(inside))
+        leaves.append(tuple(sorted({leaf for some in within for leaf in some})))
+        from_machine.append(bool(parts.from_machine[inside].all()))
+    return LeafBoxes(boxes, codes, leaves, np.array(from_machine, dtype=np.bool_))

@@ -1,13 +1,26 @@
 """The tree of support vector machines as a value: layers of cells, some of which are leaves.
 
-A layer is a set of centres; a point belongs to the nearest one (see `cells.py` for what that means to the last bit).
-Where that cell is a leaf, the leaf decides; otherwise the point goes on to the next layer. All cells of the last
-layer are leaves. Centres, planes and widths are in the user's units.
+A layer is a set of centres; a point belongs to the nearest one. Where that cell is a leaf, the leaf decides; otherwise
+the point goes on to the next layer. All cells of the last layer are leaves. Centres, planes and widths are in the
+user's units.
+
+**Cells** around centres: which centre is nearest is decided by the same inequalities that rules print. Distances are
+Euclidean after each feature is divided by its width, the range of the training data. A point x is nearer to centre j
+than to centre k exactly when it lies on j's side of their bisector,
+
+    a'x <= b,   a_l = (u_kl - u_jl) / width_l^2,   b = a'(u_j + u_k) / 2,                                (row j, k)
+
+here divided by the largest weight, so that one weight is 1 or -1. On the bisector itself the first centre wins: row
+(j, k) is strict where k < j. The cell of j is the set of points that satisfy all its rows *as evaluated in floating
+point, from left to right*, which is how a `Polyhedron` evaluates them. Row (k, j) is row (j, k) with all signs
+changed, to the last bit, so no point is in two cells. A point within rounding of several bisectors may be in none;
+callers have to say where such points go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +28,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.value import FloatArray, IntArray, Value, as_points, float_array
-from clearmargin.svm_trees.cells import Frame, left_sides, nearest_cells
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
 
-__all__ = ["Layer", "Leaf", "SVMTree"]
+__all__ = [
+    "Layer",
+    "Leaf",
+    "SVMTree",
+    "TrainingRange",
+    "bisectors",
+    "draw_tree",
+    "left_sides",
+    "nearest_cells",
+]
+
 
 Kind = Literal["pure", "svm", "residual"]
 
@@ -211,9 +234,9 @@ class SVMTree(Value):
         )
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> TrainingRange:
         """How the training data were scaled."""
-        return Frame(self.low, self.width)
+        return TrainingRange(self.low, self.width)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -292,8 +315,6 @@ class SVMTree(Value):
         str
             One line a leaf. Numbers are rounded to four digits; the tree itself is exact.
         """
-        from clearmargin.svm_trees.drawing import draw_tree
-
         return draw_tree(self, self.names if names is None else names)
 
     def __str__(self) -> str:
@@ -304,3 +325,283 @@ class SVMTree(Value):
             f"<SVMTree of {len(self.layers)} layers with {self.n_leaves} leaves over "
             f"{len(self.names)} features, classes {self.classes}>"
         )
+
+
+# Entries of a table of distances that are held at a time.
+_TABLE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRange:
+    """Where the training data lie: least value and width of each feature.
+
+    Parameters
+    ----------
+    low, width : ndarray of shape (n,)
+        Least value and range; the width is infinite for a feature that does not vary, which so counts nothing.
+
+    Examples
+    --------
+    >>> frame = TrainingRange.from_points(np.array([[0.0, 5.0], [4.0, 5.0]]))
+    >>> frame.scale(np.array([[1.0, 7.0]]))
+    array([[0.25, 0.  ]])
+    """
+
+    low: FloatArray
+    width: FloatArray
+
+    @classmethod
+    def from_points(cls, points: FloatArray) -> TrainingRange:
+        """Measure some points."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        with np.errstate(
+            over="ignore"
+        ):  # a range beyond the floats is infinite, and so counts nothing
+            width = high - low
+        # The inverse of a width below this one is no float.
+        return cls(low, np.where(width > 1e-300, width, np.inf))
+
+    def scale(self, points: FloatArray) -> FloatArray:
+        """Bring points to [0, 1] by the training range."""
+        with np.errstate(over="ignore"):
+            return np.asarray((points - self.low) / self.width)
+
+    def restore(self, scaled: FloatArray) -> FloatArray:
+        """Bring scaled points back to the user's units; a feature that does not vary has its one value."""
+        varying = np.isfinite(self.width)
+        return np.asarray(self.low + scaled * np.where(varying, self.width, 0.0))
+
+
+def bisectors(
+    centres: FloatArray, width: FloatArray, j: IntArray, k: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Write "nearer to centre j than to centre k" as rows a'x <= b, for pairs of centres that differ.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (K, n)
+        Centres in the user's units.
+    width : ndarray of shape (n,)
+        Width of each feature.
+    j, k : ndarray of int of shape (p,)
+        The pairs.
+
+    Returns
+    -------
+    A : ndarray of shape (p, n)
+        Left-hand sides; the largest weight of each is 1 or -1 (all are 0 where the centres do not differ).
+    b : ndarray of shape (p,)
+        Right-hand sides.
+
+    Examples
+    --------
+    >>> centres = np.array([[0.0, 0.0], [4.0, 2.0]])
+    >>> bisectors(centres, np.ones(2), np.array([0]), np.array([1]))
+    (array([[1. , 0.5]]), array([2.5]))
+    """
+    A = (centres[k] - centres[j]) / width / width
+    largest = np.abs(A).max(axis=1, initial=0.0)
+    A /= np.where(largest > 0, largest, 1.0)[:, None]
+    # Sums over features are formed one after the other everywhere: the order must not depend on the number of rows.
+    return A, left_sides(A, (centres[j] + centres[k]) / 2)
+
+
+def left_sides(A: FloatArray, points: FloatArray) -> FloatArray:
+    """Evaluate a'x for pairs of a row and a point, from left to right as `Polyhedron.contains` does.
+
+    Examples
+    --------
+    >>> left_sides(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [5.0, 6.0]]))
+    array([11., 17.])
+    """
+    total: FloatArray = A[..., 0] * points[..., 0]
+    for feature in range(1, points.shape[-1]):
+        total = total + A[..., feature] * points[..., feature]
+    return total
+
+
+def nearest_cells(points: FloatArray, centres: FloatArray, frame: TrainingRange) -> IntArray:
+    """Give for each point the centre in whose cell it is, -1 where rounding leaves it in none.
+
+    Distances from one matrix product settle nearly all points. Those that are within rounding of a bisector are
+    decided by its row.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n)
+        Points in the user's units.
+    centres : ndarray of shape (K, n)
+        Centres in the user's units.
+    frame : TrainingRange
+        Where the training data lie.
+
+    Returns
+    -------
+    ndarray of int of shape (m,)
+        Indices of centres.
+
+    Examples
+    --------
+    >>> frame = TrainingRange(np.zeros(1), np.ones(1))
+    >>> nearest_cells(np.array([[0.1], [0.5], [0.6]]), np.array([[0.0], [1.0]]), frame)
+    array([0, 0, 1])
+    """
+    if len(centres) == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    cells = np.empty(len(points), dtype=np.intp)
+    step = max(1, _TABLE // len(centres))
+    for start in range(0, len(points), step):
+        rows = slice(start, start + step)
+        cells[rows] = _nearest_block(points[rows], centres, frame)
+    return cells
+
+
+def _nearest_block(points: FloatArray, centres: FloatArray, frame: TrainingRange) -> IntArray:
+    scaled, scaled_centres = frame.scale(points), frame.scale(centres)
+    # Half the squared distance, but for a term that all centres share.
+    halves = (scaled_centres**2).sum(axis=1) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = halves - scaled @ scaled_centres.T
+        near = table <= (table.min(axis=1) + _doubt(points, centres, frame))[:, None]
+    cells: IntArray = near.argmax(axis=1)
+    # A point so far away that its distances are no numbers is near to none; its rows decide, too.
+    unsure = np.flatnonzero(np.count_nonzero(near, axis=1) != 1)
+    if len(unsure):
+        candidates = near[unsure] | ~near[unsure].any(axis=1, keepdims=True)
+        cells[unsure] = _duels(points[unsure], candidates, centres, frame.width)
+    return cells
+
+
+def _doubt(points: FloatArray, centres: FloatArray, frame: TrainingRange) -> FloatArray:
+    """How far a difference of two entries of the table may be from what rows say, for each point.
+
+    Both are sums of n products with |scaled centre| <= 1. Standard bounds give (n + 4) eps times the sum of the
+    magnitudes for each; 16 is more than all constants together.
+    """
+    n = points.shape[1]
+    reach = np.abs(centres).max(axis=0) + np.abs(frame.low)
+    magnitude = ((np.abs(points) + reach) / frame.width).sum(axis=1)
+    return np.asarray(16 * (n + 4) * np.finfo(np.float64).eps * magnitude)
+
+
+def _duels(
+    points: FloatArray, candidates: BoolArray, centres: FloatArray, width: FloatArray
+) -> IntArray:
+    """Find the candidate on whose side of all bisectors a point is, -1 where there is none."""
+    champion: IntArray = candidates.argmax(axis=1)
+    # If some candidate beats all others, it beats whoever is champion when its turn comes, and stays.
+    for k in np.flatnonzero(candidates.any(axis=0)):
+        rows = np.flatnonzero(candidates[:, k] & (champion != k))
+        lost = rows[~_wins(points[rows], champion[rows], int(k), centres, width)]
+        champion[lost] = k
+    held = np.ones(len(points), dtype=np.bool_)
+    for k in np.flatnonzero(candidates.any(axis=0)):
+        rows = np.flatnonzero(candidates[:, k] & (champion != k))
+        held[rows] &= _wins(points[rows], champion[rows], int(k), centres, width)
+    return np.where(held, champion, -1)
+
+
+def _wins(
+    points: FloatArray, j: IntArray, k: int, centres: FloatArray, width: FloatArray
+) -> BoolArray:
+    A, b = bisectors(centres, width, j, np.full(len(j), k, dtype=np.intp))
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = left_sides(A, points)
+    return np.where(k < j, value < b, value <= b)
+
+
+# So many features tell where a centre is, and so many terms are shown of an inequality.
+_SHOWN_PLACES, _SHOWN_TERMS = 3, 6
+_KINDS = {"pure": "of one class", "svm": "with a machine", "residual": "of what was left"}
+
+
+def draw_tree(tree: SVMTree, names: Sequence[str]) -> str:
+    """Draw a tree, one line a leaf.
+
+    Parameters
+    ----------
+    tree : SVMTree
+        The tree.
+    names : sequence of str
+        Names of the features.
+
+    Returns
+    -------
+    str
+        The drawing.
+    """
+    if len(names) != len(tree.names):
+        raise InvalidValueError(f"{len(names)} names for {len(tree.names)} features")
+    return "\n".join(_lines(tree, names))
+
+
+def _lines(tree: SVMTree, names: Sequence[str]) -> Iterator[str]:
+    kinds: Counter[str] = Counter(leaf.kind for leaf in tree.leaves)
+    listed = ", ".join(f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind])
+    yield (
+        f"SVM tree: {_count(len(tree.layers), 'layer')}, {_count(tree.n_leaves, 'leaf', 'leaves')} ({listed}), "
+        f"{_count(sum(leaf.size for leaf in tree.leaves), 'training point')}, "
+        f"{_count(tree.n_support_vectors, 'support vector')}"
+    )
+    number = 0
+    for t, layer in enumerate(tree.layers, start=1):
+        how = f"nearest of {len(layer.leaves)} centres" if len(layer.leaves) > 1 else "all of them"
+        yield f"layer {t}, {_count(layer.size, 'point')}, {how}:"
+        shown = _telling_features(layer.centres, tree.width)
+        for centre, leaf in zip(layer.centres, layer.leaves, strict=True):
+            if leaf is not None:
+                place = ", ".join(f"{names[j]} = {centre[j]:.4g}" for j in shown)
+                where = f" near {place}" if len(layer.leaves) > 1 else ""
+                yield f"  leaf {number}{where}: {_sizes(leaf.counts, tree)} => {_say(leaf, tree, names)}"
+                number += 1
+        yield from _rest(layer, tree)
+
+
+def _rest(layer: Layer, tree: SVMTree) -> Iterator[str]:
+    others = [c for c, leaf in zip(layer.counts, layer.leaves, strict=True) if leaf is None]
+    if others:
+        counts = [sum(column) for column in zip(*others, strict=True)]
+        yield f"  {_count(len(others), 'other cell')}: {_sizes(counts, tree)} => next layer"
+
+
+def _telling_features(centres: FloatArray, width: FloatArray) -> list[int]:
+    """The features in which the centres of a layer differ most."""
+    spread = np.ptp(centres, axis=0) / width
+    most = np.argsort(-spread, kind="stable")[:_SHOWN_PLACES]
+    return sorted(int(j) for j in most if spread[j] > 0)
+
+
+def _sizes(counts: Sequence[int], tree: SVMTree) -> str:
+    labels = [plain(label) for label in tree.classes]
+    return ", ".join(f"{n} of {label}" for label, n in zip(labels, counts, strict=True) if n)
+
+
+def _say(leaf: Leaf, tree: SVMTree, names: Sequence[str]) -> str:
+    label = plain(tree.classes[leaf.label])
+    if not leaf.pairs:
+        return label if leaf.kind == "pure" else f"{label} (most frequent)"
+    duels = [
+        _duel(normal, offset, [plain(tree.classes[code]) for code in pair], names)
+        for pair, normal, offset in zip(leaf.pairs, leaf.normals, leaf.offsets, strict=True)
+    ]
+    last = f"; {label} if none wins all" if len(duels) > 1 else ""
+    return "; ".join(duels) + last
+
+
+def _duel(normal: FloatArray, offset: float, rivals: list[str], names: Sequence[str]) -> str:
+    first, second = rivals
+    if not normal.any():
+        return second if offset < 0 else first
+    used = [int(j) for j in np.argsort(-np.abs(normal), kind="stable") if normal[j]]
+    terms = "".join(_term(normal[j], names[j]) for j in sorted(used[:_SHOWN_TERMS]))
+    more = f" + ... ({len(used) - _SHOWN_TERMS} more)" if len(used) > _SHOWN_TERMS else ""
+    return f"{second} if {terms.removeprefix(' + ').strip()}{more} > {offset:.4g}, else {first}"
+
+
+def _term(weight: float, name: str) -> str:
+    size = "" if abs(weight) == 1 else f"{abs(weight):.4g}*"
+    return f" {'-' if weight < 0 else '+'} {size}{name}"
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"

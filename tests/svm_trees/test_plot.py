@@ -20,7 +20,9 @@ from clearmargin.drawing.canvas import class_colours
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot import SVMTreeDisplay, plot_svm_tree
 from clearmargin.svm_trees import Layer, Leaf, SVMTree, SVMTreeClassifier
-from clearmargin.svm_trees.svm_tree_layout import CELL
+from clearmargin.svm_trees.plot import CELL
+
+pytestmark = pytest.mark.usefixtures("no_screen")
 
 
 @pytest.fixture(scope="module")
