@@ -273,7 +273,7 @@ def test_files_are_written_whole_or_not_at_all(path, monkeypatch):
 
 DAMAGE = [
     ({"format": "other"}, FileDamagedError, 'no clearmargin model: "format" must be'),
-    ({"version": 2}, FileTooNewError, "version 2 of the format; .* update clearmargin"),
+    ({"version": 3}, FileTooNewError, "version 3 of the format; .* update clearmargin"),
     ({"version": True}, FileDamagedError, "whole number from 1, not True"),
     ({"version": 0}, FileDamagedError, "whole number from 1, not 0"),
     ({"extra": 1}, FileDamagedError, "unknown key 'extra'"),

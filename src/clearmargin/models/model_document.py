@@ -1,8 +1,10 @@
-"""The JSON form of a model: version 1.
+"""The JSON form of a model: versions 1 and 2.
 
 Published as `model.schema.json` beside this file, which refers to the schema of rules. The features, classes and rules
 are a document of rules, as `RuleSet.to_dict` writes it. Weights are named by feature and category; those that are zero
-are left out. Numbers have the shortest digits that read back as the same float. Nothing that trains models is imported.
+are left out. Version 2 has relations between features, in the rule language; a model without them is written as
+version 1, which earlier releases read. Numbers have the shortest digits that read back as the same float. Nothing that
+trains models is imported.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import FileDamagedError, FileTooNewError, InvalidValueError
+from clearmargin.language import parse_relations
+from clearmargin.language.printer import Phrases
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import check_proofs
-from clearmargin.rules import RuleSet, rules_schema
+from clearmargin.rules import Polyhedron, RuleSet, rules_schema
 from clearmargin.rules.files import read_json
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
@@ -40,7 +44,7 @@ __all__ = [
 
 FORMAT = Format(
     "clearmargin-model",
-    1,
+    2,
     "this is no clearmargin model",
     "this model is",
     {RULES_FORMAT.name: "; these are rules, which RuleSet.load reads"},
@@ -71,7 +75,7 @@ def model_schema() -> dict[str, Any]:
     Examples
     --------
     >>> model_schema()["title"]
-    'clearmargin model, version 1'
+    'clearmargin model, versions 1 and 2'
     """
     schema = _own_schema()
     # As an embedded resource the rules keep their own definitions, to which they refer by their own root.
@@ -107,7 +111,7 @@ def write_model(model: Planes) -> dict[str, Any]:
     """
     document: dict[str, Any] = {
         "format": FORMAT.name,
-        "version": FORMAT.version,
+        "version": 1 if model.relations is None else FORMAT.version,
         "facts": dict(model.facts or {}),
         "rules": model.rules.to_dict(),
         "planes": [
@@ -120,6 +124,8 @@ def write_model(model: Planes) -> dict[str, Any]:
         document["advice"] = {"given": given.to_dict(), "refined": refined.to_dict()}
     if model.fill is not None:
         document["fill"] = dict(model.fill)
+    if model.relations is not None:
+        document["relations"] = Phrases(model.space).conditions(model.relations)
     return document
 
 
@@ -173,6 +179,7 @@ def read_model(data: object) -> Planes:
                 advice=advice,
                 fill=document.get("fill"),
                 facts=document.get("facts", {}),
+                relations=_read_relations(document, rules.space),
             )
         except ValueError as error:
             raise FileDamagedError(str(error)) from error
@@ -197,6 +204,11 @@ def _read_rules(data: object, place: str) -> RuleSet:
 def _read_advice(advice: Mapping[str, Any]) -> tuple[RuleSet, RuleSet]:
     with inside("'advice'"):
         return _read_rules(advice["given"], "'given'"), _read_rules(advice["refined"], "'refined'")
+
+
+def _read_relations(document: Mapping[str, Any], space: FeatureSpace) -> Polyhedron | None:
+    with inside("'relations'"):
+        return parse_relations(document.get("relations", ()), space)
 
 
 def _check_fill(fill: Mapping[str, Any], space: FeatureSpace) -> None:

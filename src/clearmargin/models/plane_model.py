@@ -43,6 +43,8 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
         What stands for a missing value of each feature.
     facts : mapping, optional
         Where the model comes from, for people.
+    relations : Polyhedron, optional
+        What holds between the features of every case, as it was declared when the rules were extracted.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
             advice=planes.advice,
             fill=planes.fill,
             facts=planes.facts,
+            relations=planes.relations,
         )
 
     @classmethod
@@ -92,7 +95,7 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
         positive : label, optional
             Of two classes, the one on the positive side.
         **more
-            `advice`, `fill` and `facts`.
+            `advice`, `fill`, `facts` and `relations`.
 
         Returns
         -------

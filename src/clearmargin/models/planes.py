@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.surface import Duel, Surface, highest_wins
-from clearmargin.rules import FeatureSpace, Hyperplane, RuleSet
+from clearmargin.rules import FeatureSpace, Hyperplane, Polyhedron, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -45,6 +45,7 @@ class Planes:
         advice: tuple[RuleSet, RuleSet] | None = None,
         fill: Mapping[str, Any] | None = None,
         facts: Facts | None = None,
+        relations: Polyhedron | None = None,
     ):
         # What a missing value counts as is part of what a feature is, so that rules know it without the model.
         self.rules = rules if not fill else _with_fill(rules, fill)
@@ -53,6 +54,7 @@ class Planes:
         self.advice = advice
         self.fill = fill
         self.facts = facts
+        self.relations = relations
         self._prepare()
 
     def _prepare(self) -> None:
@@ -82,6 +84,7 @@ class Planes:
             advice=self.advice,
             fill=self.fill,
             facts={**(self.facts or {}), **facts},
+            relations=self.relations,
         )
 
     @property

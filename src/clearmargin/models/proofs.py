@@ -2,7 +2,8 @@
 
 A file can be edited, cut and pasted. So the word *proved* is never taken from it: each rule that claims it is
 decided anew, in exact arithmetic, over the cases that can exist (`Domain`): whole numbers where features are marked as
-such, exactly one category of each feature, and the ranges that were declared when the rules were extracted.
+such, exactly one category of each feature, and the ranges and relations that were declared when the rules were
+extracted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from clearmargin.exceptions import UncertifiedWarning
 from clearmargin.models.planes import Planes
@@ -91,20 +94,11 @@ def _decide(domain: Domain, box: Box, region: Sequence[HalfSpace]) -> Proof | No
 
 def _domain(model: Planes) -> Domain:
     """The cases that can exist: over encoded columns, with the ranges that were declared."""
-    encoding, space = model.encoding_, model.space
-    lower, upper = (
-        [
-            source.code is None and space.names[source.feature] in names
-            for source in encoding.sources
-        ]
-        for names in _declared(model.facts)
+    declared = np.array(
+        [[name in names for name in model.space.names] for names in _declared(model.facts)],
+        dtype=np.bool_,
     )
-    groups: dict[str, dict[str, int]] = {}
-    for column, (feature, code) in enumerate(encoding.sources):
-        categories = space.categories[feature]
-        if code is not None and categories is not None:
-            groups.setdefault(space.names[feature], {})[categories[code]] = column
-    return Domain(encoding.columns, lower, upper, groups)
+    return model.encoding_.domain(declared=declared, relations=model.relations)
 
 
 def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:

@@ -148,7 +148,7 @@ def _with_rules(model: Any) -> PlaneModel:
         DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),
     }
     facts.update(extraction)
-    more: dict[str, Any] = {"facts": facts}
+    more: dict[str, Any] = {"facts": facts, "relations": model.domain_.relations}
     if isinstance(inner, PlaneModel):
         facts.update({**(inner.facts or {}), **extraction})
         more.update(advice=inner.advice, fill=inner.fill)

@@ -27,6 +27,7 @@ from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.coverage_corner import coverage_corner, short_corner
 from clearmargin.plane_rules.polytope import extract_polytope_boxes
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
+from clearmargin.plane_rules.relation_growth import check_points, grow_boxes
 from clearmargin.plane_rules.search import (
     Criterion,
     Search,
@@ -40,7 +41,7 @@ from clearmargin.progress import advance, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
 from clearmargin.rule_base.translate import to_user_box
-from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet, RuleStats
+from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
@@ -228,6 +229,7 @@ def extract_rules(
     declared: BoolArray,
     data: LabelledPoints,
     options: ExtractionOptions,
+    relations: Polyhedron | None = None,
 ) -> Extraction:
     """Find, simplify and prove the rules of all classes.
 
@@ -243,6 +245,8 @@ def extract_rules(
         The points to cover.
     options : ExtractionOptions
         How.
+    relations : Polyhedron, optional
+        What every case satisfies, over the user's features; boxes are proved within it, and grow.
 
     Returns
     -------
@@ -264,18 +268,26 @@ def extract_rules(
     """
     columns = encoded_domain(surface, space, data.points)
     limits = declared_limits(surface, columns, declared)
+    domain = None if relations is None else surface.domain(columns, declared, relations)
+    if domain is not None:
+        check_points(domain, data.points)
     found = [
         _boxes(surface, k, columns, limits, data, options) for k in range(len(surface.classes))
     ]
+    wanted = [data.are_right(k) for k in range(len(surface.classes))]
     found = share_whole_numbers(
         found,
         surface.guards(),
         columns,
         limits,
         data.points,
-        [data.are_right(k) for k in range(len(surface.classes))],
+        wanted,
         disjoint=options.disjoint,
     )
+    if domain is not None:
+        found = grow_boxes(
+            found, surface.guards(), domain, data.points, wanted, disjoint=options.disjoint
+        )
     rules, boxes, trace = _rules(surface, found, data)
     return Extraction(
         RuleSet(rules, space, surface.classes),

@@ -29,9 +29,9 @@ from clearmargin.plane_rules.volume import Volume, volume_curve
 from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.cases import check_cases, check_table, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation
-from clearmargin.rule_base.feature_ranges import read_bounds
+from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
 from clearmargin.rule_base.training import class_codes, read_labels, train
-from clearmargin.rules import Box, Hyperplane
+from clearmargin.rules import Box, Domain, Hyperplane
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.table import case_table
@@ -72,9 +72,11 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Rules that cover fewer training points are dropped.
     max_rules : int, optional
         Most rules for each class; then regions with the most points are searched first.
-    bounds : "data", mapping from feature to (low, high), pair (low, high) or FeatureSpace, default "data"
+    bounds : "data", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain, default "data"
         Where features live. Ranges that are declared count as known, and bounds at their ends are not said in rules;
-        ranges seen in the data are not, and are said where the proof needs them.
+        ranges seen in the data are not, and are said where the proof needs them. A `Domain` may also declare relations
+        between features (``diastolic <= systolic``): rules are proved for the cases that satisfy them, and are larger
+        for it. A row that does not satisfy them is covered by no rule.
     disjoint : bool, default True
         Whether no two rules of a class may meet. Without that, fewer rules cover the same points.
     max_conditions : int, optional
@@ -99,6 +101,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Planes, regions and encoding.
     space_ : FeatureSpace
         The features, with the bounds used.
+    domain_ : Domain
+        The cases that can exist, as far as they were declared: what the rules are proved over.
     classes_ : ndarray
         The classes.
     trace_ : dict from class to Trace
@@ -181,6 +185,10 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         check_plane(surface)
         check_number_of_classes(len(surface.classes), options)
         self.space_, self._declared = read_bounds(self.bounds, surface.space)
+        relations = read_relations(self.bounds, surface.space)
+        self.domain_ = Domain(
+            self.space_, self._declared[0], self._declared[1], relations=relations
+        )
         points = surface.encode(X)
         said = class_codes(self.estimator_.predict(X), self.classes_)
         true = class_codes(labels, self.classes_)
@@ -189,7 +197,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             points, true, said = points[known], true[known], said[known]
         data = LabelledPoints(points, true, said)
         with task("extraction", len(surface.classes), "rules", show=self.progress):
-            found = extract_rules(surface, self.space_, self._declared, data, options)
+            found = extract_rules(surface, self.space_, self._declared, data, options, relations)
         self.trace_: dict[Label, Trace] = found.trace
         self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
         self.recall_ = {label: trace.recall for label, trace in found.trace.items()}
@@ -238,6 +246,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             lower = np.where(self._declared[0], self.space_.lower, -np.inf)
             upper = np.where(self._declared[1], self.space_.upper, np.inf)
             outside |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
+        if self.domain_.relations is not None:
+            outside |= ~self.domain_.relations.contains(table)
         return table, outside
 
     def covers(self, X: Any) -> BoolArray:

@@ -9,11 +9,11 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.surface import Surface
-from clearmargin.rules import Box, FeatureSpace
+from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["declared_limits", "encoded_domain", "read_bounds"]
+__all__ = ["declared_limits", "encoded_domain", "read_bounds", "read_relations"]
 
 
 def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArray]:
@@ -21,8 +21,9 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
 
     Parameters
     ----------
-    bounds : "data", FeatureSpace, mapping from feature to (low, high), or pair (low, high)
-        The pair may hold numbers or one number for each feature.
+    bounds : "data", FeatureSpace, Domain, mapping from feature to (low, high), or pair (low, high)
+        The pair may hold numbers or one number for each feature. Of a `Domain` only the ends count as declared that it
+        says were; its relations are read by `read_relations`.
     space : FeatureSpace
         The features, with the ranges seen in the data.
 
@@ -42,23 +43,27 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     if isinstance(bounds, str):
         if bounds != "data":
             raise InvalidValueError(
-                f"bounds must be 'data', a FeatureSpace, a mapping or a pair (low, high), not {bounds!r}"
+                f"bounds must be 'data', a FeatureSpace, a Domain, a mapping or a pair (low, high), not {bounds!r}"
             )
         return space, np.zeros((2, len(space)), dtype=np.bool_)
     lower, upper = space.lower.copy(), space.upper.copy()
     units = list(space.units)
     declared = np.ones((2, len(space)), dtype=np.bool_)
-    if isinstance(bounds, FeatureSpace):
+    if isinstance(bounds, Domain):
+        declared[:] = False
+        for k, name in enumerate(bounds.space.names):
+            j = _index(name, space)
+            lower[j], upper[j] = bounds.space.lower[k], bounds.space.upper[k]
+            declared[:, j] = bounds.lower_declared[k], bounds.upper_declared[k]
+    elif isinstance(bounds, FeatureSpace):
         for j, name in enumerate(space.names):
             k = bounds.index(name)
             lower[j], upper[j], units[j] = bounds.lower[k], bounds.upper[k], bounds.units[k]
     elif isinstance(bounds, Mapping):
         declared[:] = [name in bounds for name in space.names]
         for name, pair in bounds.items():
-            if name not in space.names:
-                hint = nearest_name(str(name), space.names)
-                raise InvalidValueError(f"bounds for unknown feature {name!r}{hint}")
-            lower[space.index(name)], upper[space.index(name)] = _pair(pair, name)
+            j = _index(name, space)
+            lower[j], upper[j] = _pair(pair, name)
     else:
         low, high = _pair(bounds, None)
         lower[:], upper[:] = low, high
@@ -72,6 +77,49 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
         space.names, lower, upper, space.integer, space.categories, units, space.fill
     )
     return ranges, declared
+
+
+def _index(name: str, space: FeatureSpace) -> int:
+    if name not in space.names:
+        hint = nearest_name(str(name), space.names)
+        raise InvalidValueError(f"bounds for unknown feature {name!r}{hint}")
+    return space.index(name)
+
+
+def read_relations(bounds: Any, space: FeatureSpace) -> Polyhedron | None:
+    """Read the relations of the parameter `bounds`, if it is a `Domain` that has some.
+
+    Parameters
+    ----------
+    bounds : Any
+        As for `read_bounds`.
+    space : FeatureSpace
+        The features.
+
+    Returns
+    -------
+    Polyhedron or None
+        The relations over these features.
+
+    Examples
+    --------
+    >>> domain = Domain(FeatureSpace(["b", "a"]), relations="a <= b")
+    >>> read_relations(domain, FeatureSpace(["a", "b", "c"]))
+    Polyhedron([[1.0, -1.0, 0.0]], [0.0])
+    """
+    if not isinstance(bounds, Domain) or bounds.relations is None:
+        return None
+    relations = bounds.relations
+    A = np.zeros((len(relations.b), len(space)))
+    for k, name in enumerate(bounds.space.names):
+        if relations.A[:, k].any():
+            j = _index(name, space)
+            if space.categories[j] is not None:
+                raise InvalidValueError(
+                    f"{name!r} has categories in the table; a relation compares numbers"
+                )
+            A[:, j] = relations.A[:, k]
+    return Polyhedron(A, relations.b, relations.strict)
 
 
 def _pair(pair: Any, name: object) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules import Domain, FeatureSpace, OneHot
+from clearmargin.rules import Domain, FeatureSpace, OneHot, Polyhedron
 from clearmargin.rules.space import category_name
 from clearmargin.rules.value import BoolArray, FloatArray, Value
 from clearmargin.tables.table import Column, Table, column_ranges
@@ -133,7 +133,10 @@ class Encoding(Value):
         return encoded
 
     def domain(
-        self, columns: FeatureSpace | None = None, declared: BoolArray | None = None
+        self,
+        columns: FeatureSpace | None = None,
+        declared: BoolArray | None = None,
+        relations: Polyhedron | None = None,
     ) -> Domain:
         """What can be, over the encoded columns: exactly one category of each categorical feature.
 
@@ -143,6 +146,9 @@ class Encoding(Value):
             The encoded columns with the ranges to use; by default those that were seen.
         declared : ndarray of bool of shape (2, n), optional
             Which of the user's features have a declared lower end, and which an upper one; by default none.
+        relations : Polyhedron, optional
+            What every case satisfies, over the user's features. A relation of a feature without a column says nothing
+            about the columns, and is left out.
 
         Returns
         -------
@@ -167,7 +173,19 @@ class Encoding(Value):
             groups.append(OneHot(self.space.names[feature], places, [categories[c] for c in codes]))
         features = [source.feature for source in self.sources]
         ends = np.zeros((2, len(self.space)), dtype=np.bool_) if declared is None else declared
-        return Domain(columns or self.columns, ends[0, features], ends[1, features], groups)
+        tied = None if relations is None else self._over_columns(relations)
+        return Domain(columns or self.columns, ends[0, features], ends[1, features], groups, tied)
+
+    def _over_columns(self, relations: Polyhedron) -> Polyhedron:
+        """Relations between features as relations between columns."""
+        place = {feature: k for k, (feature, code) in enumerate(self.sources) if code is None}
+        used = relations.A != 0
+        has_column = np.array([j in place for j in range(relations.n_features)], dtype=np.bool_)
+        kept = np.flatnonzero(~(used & ~has_column).any(axis=1))
+        A = np.zeros((len(kept), len(self.sources)))
+        for feature, k in place.items():
+            A[:, k] = relations.A[kept, feature]
+        return Polyhedron(A, relations.b[kept], relations.strict[kept])
 
 
 def build_encoding(
