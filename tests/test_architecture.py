@@ -153,6 +153,17 @@ def test_values_and_the_rule_language_need_numpy_alone():
     assert not imported_by("from clearmargin import RuleSet, parse_rules") & heavy
 
 
+def test_a_report_on_a_plane_loads_no_rankings_trees_kernels_or_advice():
+    code = (
+        "import sys; from clearmargin import LPSVC; from clearmargin.report import report; "
+        "report(LPSVC(), [[0.0], [1.0], [4.0], [5.0]], ['no', 'no', 'yes', 'yes'], cv=2).to_html(); "
+        "print(' '.join(sys.modules))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {"rankings", "svm_trees", "kernel_rules", "advice", "scorecards", "compare"}
+    assert not {f"clearmargin.{room}" for room in rooms} & set(out.stdout.split())
+
+
 def test_the_help_loads_nothing_heavy():
     statement = "from clearmargin.cli.main import main; main(['--help'])"
     assert not imported_by(statement) & {"numpy", "scipy", "sklearn", "pandas"}

@@ -152,7 +152,7 @@ def test_colours_have_enough_contrast_in_every_theme(theme):
 
 
 def test_a_feature_with_very_many_categories_is_one_bar():
-    from clearmargin.report.drawing import condition_bar
+    from clearmargin.report.pictures import condition_bar
 
     condition = {"feature": "f", "text": "f is a", "allowed": list(range(25))}
     bar = condition_bar({**condition, "categories": [str(k) for k in range(100)]}, 0)

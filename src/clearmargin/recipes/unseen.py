@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clearmargin.cli.table import Table
     from clearmargin.models import PlaneModel
     from clearmargin.recipes.task import Task
-    from clearmargin.report.validation import Refit
+    from clearmargin.report.subject import Refit
     from clearmargin.tables.splitting import Folds, Splitting
 
 __all__ = ["FOLDS", "Retraining", "Unseen", "inner_folds", "read_splitting", "unseen_text"]

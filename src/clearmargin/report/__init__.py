@@ -1,6 +1,9 @@
-"""Reports: what was learned, how good it is and what it leaves out, in one file that needs nothing else."""
+"""Reports: what was learned, how good it is and what it leaves out, in one file that needs nothing else.
 
-from clearmargin.report.build import report
-from clearmargin.report.document import Report
+Read `build.py` first: it gathers plain data (`facts.py`, `origin.py`), `sections.py` puts them into words as blocks,
+and `page.py` draws the blocks by the templates of `clearmargin.templates`.
+"""
 
-__all__ = ["Report", "report"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,19 +7,29 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from clearmargin.advice.facts import advice_facts
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rankings import RankContrast
-from clearmargin.rankings.facts import contrast_facts
-from clearmargin.report.case_facts import case_facts
-from clearmargin.report.document import Report
-from clearmargin.report.learned import about, default_title, learned
-from clearmargin.report.measured import Measured, measure
+from clearmargin.report.facts import (
+    case_facts,
+    class_facts,
+    curve_facts,
+    feature_facts,
+    rule_facts,
+    uncovered_facts,
+)
 from clearmargin.report.origin import origin_facts
-from clearmargin.report.rule_facts import class_facts, curve_facts, feature_facts, rule_facts
-from clearmargin.report.subject import Subject, labels_array, read_contrast, read_subject
-from clearmargin.report.uncovered_facts import uncovered_facts
-from clearmargin.report.validation import Refit, validate
+from clearmargin.report.page import Report
+from clearmargin.report.sections import about, default_title, learned
+from clearmargin.report.subject import (
+    Measured,
+    Refit,
+    Subject,
+    is_contrast,
+    labels_array,
+    measure,
+    read_contrast,
+    read_subject,
+    validate,
+)
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table
@@ -115,7 +125,7 @@ def report(
         "learned": [],
         "data": {"rows": rows, "features": features, "classes": _class_counts(labels)},
     }
-    if isinstance(model, RankContrast):
+    if is_contrast(model):
         if contrast is not None:
             raise InvalidValueError("the model is a RankContrast already; leave contrast out")
         contrast, parts = model, _no_rules(model)
@@ -126,9 +136,17 @@ def report(
         if advice is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
-    found = None if contrast is None else read_contrast(contrast, table, labels, groups, times)
-    summary["contrast"] = None if found is None else contrast_facts(found)
-    summary["advice"] = advice_facts(advice, table, labels)
+    summary["contrast"] = summary["advice"] = None
+    # Loaded where a report speaks of them: one on a plane needs neither rankings nor advice.
+    if contrast is not None:
+        from clearmargin.rankings.facts import contrast_facts
+
+        fitted = read_contrast(contrast, table, labels, groups, times)
+        summary["contrast"] = contrast_facts(fitted)
+    if advice is not None:
+        from clearmargin.advice.facts import advice_facts
+
+        summary["advice"] = advice_facts(advice, table, labels)
     summary["reproduce"] = origin_facts(model, table, labels, options)
     summary["title"] = default_title(summary) if title is None else str(title)
     summary["about"] = about(summary)

@@ -1,13 +1,141 @@
-"""Sections as one HTML page that needs nothing else."""
+"""A report: plain data, and the page, the Markdown and the JSON made from it."""
 
 from __future__ import annotations
 
+import copy
+import json
+import os
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import Any
 
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.report.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Code,
+    Figure,
+    Fold,
+    Group,
+    Mark,
+    Para,
+    Picture,
+    TableBlock,
+)
 from clearmargin.report.sections import make_sections
-from clearmargin.templates import render
+from clearmargin.rules.files import write_text_atomically
+from clearmargin.templates import render, visible
 
-__all__ = ["make_page"]
+__all__ = ["Report", "make_markdown", "make_page"]
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
+_START = re.compile(r"^([-+=>]|\d+[.)])")
+
+
+def make_markdown(summary: dict[str, Any]) -> str:
+    """Write a summary as Markdown; drawings are left out, their numbers are in the text.
+
+    Parameters
+    ----------
+    summary : dict
+        As `Report.to_dict` gives it.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    parts = [f"# {_text(summary['title'])}", _line(summary["about"])]
+    for section in make_sections(summary):
+        parts.append(f"## {_text(section.title)}")
+        for block in section.blocks:
+            parts += _block(block, 3)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _text(text: str) -> str:
+    """Text in which nothing is taken for markup, on one line."""
+    flat = " ".join(visible(text).split("\n"))
+    escaped = _SPECIAL.sub(r"\\\1", flat)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _line(text: str) -> str:
+    return _START.sub(r"\\\1", _text(text))
+
+
+def _cell(cell: Cell) -> str:
+    match cell:
+        case None | Picture():
+            return ""
+        case Code() | Mark():
+            return _text(cell.text)
+        case _:
+            return _text(cell)
+
+
+def _block(block: Block, level: int) -> list[str]:
+    match block:
+        case Fold():
+            made = [part for member in block.blocks for part in _block(member, level)]
+        case Group():
+            made = [f"{'#' * level} {_text(block.title)}"]
+            made += [part for member in block.blocks for part in _block(member, level + 1)]
+        case Card():
+            made = _card(block, level)
+        case TableBlock():
+            made = [_table(block)]
+        case Figure():
+            made = []
+        case Para():
+            made = ["".join(map(_cell, block.parts))]
+        case Bullets():
+            made = ["\n".join(f"- {_line(item)}" for item in block.items)]
+        case Code():
+            made = [_fence(block.text)]
+    return made
+
+
+def _fence(text: str) -> str:
+    """A block of code; its fence is longer than any run of backquotes in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{visible(text)}\n{fence}"
+
+
+def _table(table: TableBlock) -> str:
+    # A column of drawings has nothing to say in words.
+    drawn = {
+        j
+        for j in range(len(table.columns))
+        if any(isinstance(row[j], Picture) for row in table.rows)
+    }
+    kept = [j for j in range(len(table.columns)) if j not in drawn]
+    lines = [
+        [_text(table.columns[j]) for j in kept],
+        ["---:" if j in table.numbers else "---" for j in kept],
+        *([_cell(row[j]) for j in kept] for row in table.rows),
+    ]
+    body = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"{_line(table.caption)}:\n\n{body}"
+
+
+def _card(card: Card, level: int) -> list[str]:
+    parts = [f"{'#' * level} {_text(card.title)}"]
+    facts = [_cell(mark) for mark in card.marks]
+    facts += [f"{_text(key)}: {_cell(value)}" for key, value in card.facts]
+    parts.append(_START.sub(r"\\\1", "; ".join(facts)))
+    if card.lead:
+        parts.append(_line(card.lead))
+    parts.append("\n".join(f"- {_line(line.text)}" for line in card.lines))
+    if card.exact:
+        parts.append(_fence(card.exact))
+    return parts
 
 
 def make_page(summary: dict[str, Any]) -> str:
@@ -30,3 +158,100 @@ def make_page(summary: dict[str, Any]) -> str:
         sections=make_sections(summary),
         version=summary["reproduce"]["versions"]["clearmargin"],
     )
+
+
+_HIDDEN = re.compile(r"[^\x20-\x7e\n]")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """What `report` found, as plain data and as a page.
+
+    Parameters
+    ----------
+    summary : dict
+        Everything that the report says, as plain data; see `to_dict`.
+
+    Examples
+    --------
+    >>> from clearmargin import LPSVC
+    >>> from clearmargin.report import report
+    >>> made = report(LPSVC(), [[0.0], [1.0], [4.0], [5.0]], ["no", "no", "yes", "yes"], cv=2)
+    >>> made.to_dict()["rules"]["total"]["covered"]
+    4
+    >>> made
+    <Report 'Rules for no and yes': 2 rules, 4 cases>
+    """
+
+    summary: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything that the report says as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            `title`, `about`, `learned` (sentences), `data`, `model`, `rules`, `features`, `validation`, `curves`,
+            `cases`, `uncovered`, `contrast`, `advice` and `reproduce`. Parts that there are not are None or empty.
+            Names of features and classes are as they were given; sentences show what cannot be seen as escapes.
+        """
+        return copy.deepcopy(self.summary)
+
+    def to_json(self) -> str:
+        """Write the summary as JSON; what cannot be seen is escaped."""
+        text = json.dumps(self.summary, indent=1, ensure_ascii=False, allow_nan=False)
+        return _HIDDEN.sub(_escape, text) + "\n"
+
+    def to_markdown(self) -> str:
+        """Write the report as Markdown, with tables in the style of GitHub and without drawings."""
+        return make_markdown(self.summary)
+
+    def to_html(self) -> str:
+        """Write the report as one HTML page with style and drawings in it; it loads nothing and runs nothing."""
+        return make_page(self.summary)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the report to a file, as a page (.html), Markdown (.md) or JSON (.json).
+
+        Parameters
+        ----------
+        path : path
+            The file; its suffix decides the form.
+        overwrite : bool, default False
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file written, whole or not at all.
+        """
+        writers = {
+            ".html": self.to_html,
+            ".htm": self.to_html,
+            ".md": self.to_markdown,
+            ".json": self.to_json,
+        }
+        suffix = Path(path).suffix.lower()
+        if suffix not in writers:
+            raise InvalidValueError(f"{path}: the name of a report ends in .html, .md or .json")
+        return write_text_atomically(path, writers[suffix](), overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, neither the notebook's style nor the report's gets at the other.
+        return (
+            f'<iframe title="{escape(self.summary["title"])}" sandbox srcdoc="{escape(self.to_html())}" '
+            'style="width:100%;height:40rem;border:1px solid #888"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        rules = self.summary["rules"]
+        count = "" if rules is None else f"{len(rules['list'])} rules, "
+        return f"<Report {self.summary['title']!r}: {count}{self.summary['data']['rows']} cases>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary["title"], *self.summary["learned"]])
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    return char if char.isprintable() else json.dumps(char)[1:-1]

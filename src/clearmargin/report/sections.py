@@ -1,20 +1,783 @@
-"""From the summary to the parts of a report, in the order in which they are read."""
+"""From the summary to words: the sections of a report, in the order in which they are read, as blocks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from clearmargin.report.blocks import Block, Bullets, Code, Fold, Para, Section, TableBlock
-from clearmargin.report.evidence_sections import (
-    case_section,
-    curve_section,
-    uncovered_section,
-    validation_section,
+from clearmargin.language.prose import mostly_wrong
+from clearmargin.language.words import counted, listed, number_text, plain, ratio_text, share_text
+from clearmargin.report.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Code,
+    Figure,
+    Fold,
+    Group,
+    Line,
+    Mark,
+    Para,
+    Section,
+    TableBlock,
 )
-from clearmargin.report.guest_sections import advice_section, contrast_section
-from clearmargin.report.rule_sections import feature_section, rule_section
+from clearmargin.report.pictures import (
+    condition_bar,
+    curve_chart,
+    line_sample,
+    two_sided_bar,
+    value_bar,
+)
 
-__all__ = ["make_sections"]
+__all__ = [
+    "about",
+    "advice_section",
+    "case_section",
+    "contrast_section",
+    "curve_section",
+    "default_title",
+    "feature_section",
+    "learned",
+    "make_sections",
+    "proof_mark",
+    "range_ends",
+    "rule_section",
+    "uncovered_section",
+    "validation_section",
+]
+
+
+# As many as are read; the others are a click away.
+_OPEN_RULES, _OPEN_FEATURES = 8, 12
+_FOLD_SIZE = 50
+# A page with more than this is too heavy to open; JSON has everything.
+_DRAWN_RULES, _MOST_RULES, _MOST_FEATURES = 60, 200, 300
+
+
+def proof_mark(proof: str | None) -> Mark:
+    """The mark for what is known about a rule, in words.
+
+    Examples
+    --------
+    >>> proof_mark("proved").text
+    '✓ proved'
+    """
+    if proof == "proved":
+        return Mark("✓ proved", "proved")
+    if proof == "stated":
+        return Mark("– proved, says its file, not checked here")
+    return Mark("○ observed", "observed") if proof == "observed" else Mark("– not checked")
+
+
+def rule_section(summary: Summary) -> Section | None:
+    """The rules, class by class.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary.
+
+    Returns
+    -------
+    Section or None
+        None where there is nothing but a contrast.
+    """
+    facts = summary["rules"]
+    if facts is None:
+        return None
+    if not facts["list"]:
+        text = "There are no rules: no box on one side of the model holds enough cases. Lower min_coverage."
+        return Section("rules", "The rules", (Para.of(text),))
+    total = facts["total"]
+    rows = tuple(
+        (
+            plain(entry["class"]),
+            f"{entry['rules']:,}",
+            "–" if entry["rows"] is None else f"{entry['rows']:,}",
+            f"{entry['covered']:,}",
+            "–" if not entry["rows"] else share_text(entry["covered"], entry["rows"]),
+            f"{entry['reachable']:,}",
+            share_text(entry["covered"], entry["reachable"]),
+        )
+        for entry in facts["classes"]
+    )
+    columns = ("class", "rules", "cases", "covered", "of all", "reachable", "of reachable")
+    head: list[Block] = [
+        TableBlock("Rules by class", columns, rows, frozenset(range(1, 7))),
+        Para.of(
+            f"All rules together cover {total['covered']:,} of {counted(total['rows'], 'case')} "
+            f"({share_text(total['covered'], total['rows'])}). "
+            + (
+                f"{counted(facts['overlaps'], 'case')} are covered by more than one rule; the first one decides."
+                if facts["overlaps"]
+                else "No case is covered by more than one rule."
+            )
+        ),
+    ]
+    groups = [
+        _group(entry["class"], k, [r for r in facts["list"] if r["class"] == entry["class"]])
+        for k, entry in enumerate(facts["classes"])
+    ]
+    return Section("rules", "The rules", (*head, *(g for g in groups if g is not None)))
+
+
+def _group(label: Any, style: int, rules: list[Summary]) -> Group | None:
+    title = f"{plain(label)}: {counted(len(rules), 'rule')}"
+    if not rules:
+        return Group(title, (Para.of("No rule says this class."),))
+    cards = [_card(rule, style, k < _DRAWN_RULES) for k, rule in enumerate(rules[:_MOST_RULES])]
+    blocks: list[Block] = list(cards[:_OPEN_RULES])
+    for start in range(_OPEN_RULES, len(cards), _FOLD_SIZE):
+        part = cards[start : start + _FOLD_SIZE]
+        rest = rules[start : start + len(part)]
+        name = f"{counted(len(part), 'more rule')} (numbers {rest[0]['number']} to {rest[-1]['number']})"
+        blocks.append(Fold(name, tuple(part)))
+    if len(rules) > len(cards):
+        more = counted(len(rules) - len(cards), "more rule")
+        blocks.append(Para.of(f"There are {more}; the summary (to_dict, .json) has all of them."))
+    return Group(title, tuple(blocks))
+
+
+def _card(rule: Summary, style: int, is_drawn: bool) -> Card:
+    name = f" ({plain(rule['name'])})" if rule["name"] else ""
+    facts: list[tuple[str, Cell]] = [("covers", f"{rule['covered']:,} of {rule['rows']:,} cases")]
+    if rule["correct"] is not None:
+        right = share_text(rule["correct"], rule["covered"])
+        if mostly_wrong(rule["correct"], rule["covered"]):
+            # Whoever reads no further has to have read this.
+            facts.insert(0, ("mostly wrong", f"right on only {right} of its cases"))
+        else:
+            facts.append(("right", right))
+    if rule["agreed"] is not None:
+        facts.append(("as the model", share_text(rule["agreed"], rule["covered"])))
+    if rule["weight"] != 1:
+        facts.append(("weight", number_text(rule["weight"])))
+    if rule["origin"] != "extracted":
+        facts.append(("origin", rule["origin"]))
+    lines = tuple(
+        Line(
+            condition["text"],
+            condition_bar(condition, style) if is_drawn else None,
+            range_ends(condition),
+        )
+        for condition in rule["conditions"]
+    )
+    return Card(
+        title=f"Rule {rule['number']}{name}: {plain(rule['class'])}",
+        anchor=f"rule-{rule['number']}",
+        marks=(proof_mark(rule["proof"]),),
+        lead=None if lines else rule["sentence"],
+        lines=lines,
+        facts=tuple(facts),
+        exact=f"{rule['premise']} => {plain(rule['class'])}",
+    )
+
+
+def range_ends(fact: Summary) -> tuple[str, str]:
+    """Write the ends of the range of a condition or a value; nothing where it has none.
+
+    Examples
+    --------
+    >>> range_ends({"range": [0.0, None]}), range_ends({})
+    (('0', ''), ('', ''))
+    """
+    low, high = fact.get("range") or (None, None)
+    return ("" if low is None else number_text(low), "" if high is None else number_text(high))
+
+
+def feature_section(summary: Summary) -> Section | None:
+    """The features, and how many rules speak of each.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary.
+
+    Returns
+    -------
+    Section or None
+        None without rules.
+    """
+    if not summary["features"]:
+        return None
+    classes = [entry["class"] for entry in summary["rules"]["classes"]]
+    columns = ("feature", "range", *(f"rules for {plain(label)}" for label in classes))
+    with_gaps = any(fact["missing"] for fact in summary["features"])
+    if with_gaps:
+        columns = (*columns, "missing")
+    rows: list[tuple[Cell, ...]] = []
+    for fact in summary["features"]:
+        unit = f" {plain(fact['unit'])}" if fact["unit"] else ""
+        row = (plain(fact["name"]), f"{_range(fact)}{unit}", *(f"{n:,}" for n in fact["rules"]))
+        rows.append((*row, _missing_text(fact)) if with_gaps else row)
+    numbers = frozenset(range(2, len(columns)))
+    used = sum(1 for fact in summary["features"] if any(fact["rules"]))
+    head = Para.of(
+        f"The rules speak of {used} of {counted(len(rows), 'feature')}. "
+        "A feature that no rule speaks of may take any value."
+    )
+    shown, rest = rows[:_OPEN_FEATURES], rows[_OPEN_FEATURES:_MOST_FEATURES]
+    blocks: list[Block] = [
+        head,
+        TableBlock("Features, the most used first", columns, tuple(shown), numbers),
+    ]
+    if rest:
+        more = TableBlock("More features", columns, tuple(rest), numbers)
+        blocks.append(Fold(counted(len(rest), "more feature"), (more,)))
+    if len(rows) > _MOST_FEATURES:
+        left = counted(len(rows) - _MOST_FEATURES, "more feature")
+        blocks.append(Para.of(f"There are {left}, the least used; the summary has all of them."))
+    return Section("features", "The features", tuple(blocks))
+
+
+def _missing_text(fact: Summary) -> str:
+    """How many values are missing, and what they count as."""
+    count, value = f"{fact['missing']:,}", fact["fill"]
+    if value is None or not fact["missing"]:
+        return count
+    return f"{count}, taken as {plain(value) if isinstance(value, str) else number_text(value)}"
+
+
+def _range(fact: Summary) -> str:
+    if fact["categories"] is not None:
+        return listed([plain(kind) for kind in fact["categories"]])
+    low, high = fact["range"]
+    kind = " (whole numbers)" if fact["integer"] else ""
+    return f"{number_text(low)} to {number_text(high)}{kind}"
+
+
+_FIGURES = (
+    ("model_accuracy", "accuracy of the model", "cases"),
+    ("accuracy", "accuracy of the rules, with the fallback where none fires", "cases"),
+    ("coverage", "cases that a rule covers", "cases"),
+    ("precision", "right where a rule covers", "covered cases"),
+    ("fidelity", "as the model where a rule covers (fidelity)", "covered cases"),
+)
+_KINDS = {
+    "right": "A case that the model gets right",
+    "wrong": "A case that the model gets wrong",
+    "close": "A close case",
+    "clear": "A clear case",
+}
+_REASONS = {
+    "rule": "It falls under rule {rule}.",
+    "on_demand": "No rule covers it; this one was made for it.",
+    "none": "No rule covers it.",
+}
+
+
+def validation_section(summary: Summary) -> Section | None:
+    """How rules and model do on cases they have not seen."""
+    facts = summary["validation"]
+    if facts is None:
+        return None
+    title = "On cases not seen in training"
+    if not facts["done"]:
+        text = f"There is no cross-validation: {facts['why']}. The other figures are on the cases given."
+        return Section("validation", title, (Para.of(text),))
+    rows: list[tuple[Cell, ...]] = []
+    for key, name, among in _FIGURES:
+        figure = facts["figures"][key]
+        error = figure["standard_error"]
+        rows.append(
+            (
+                name,
+                share_text(figure["part"], figure["whole"]),
+                "–" if error is None else f"±{100 * error:.1f}",
+                f"{figure['part']:,} of {figure['whole']:,} {among}",
+            )
+        )
+    common = facts["most_common_class"]
+    name = f"always saying {plain(common['class'])}, for comparison"
+    share = share_text(common["part"], common["whole"])
+    rows.append((name, share, "–", f"{common['part']:,} of {common['whole']:,} cases"))
+    how = (
+        f"Cross-validation: {facts['folds']} {facts['how']}. In each fold the model was trained and its rules were "
+        "extracted without the cases they are judged on. The standard error is that of the mean over the folds, in "
+        "percentage points."
+    )
+    if facts["note"]:
+        how = (
+            f"{how} {facts['note']}; the figures may be too high for cases that are new altogether."
+        )
+    columns = ("figure", "value", "standard error", "counts")
+    table = TableBlock("Cross-validated figures", columns, tuple(rows), frozenset({1, 2}))
+    return Section("validation", title, (Para.of(how), table, _confusion(summary, facts)))
+
+
+def _confusion(summary: Summary, facts: Summary) -> TableBlock:
+    classes = [plain(entry["class"]) for entry in summary["rules"]["classes"]]
+    silent = any(row[-1] for row in facts["confusion"])
+    columns = ("class of the case", *(f"predicted {name}" for name in classes))
+    columns = (*columns, "no answer") if silent else columns
+    rows = tuple(
+        (name, *(f"{n:,}" for n in (row if silent else row[:-1])))
+        for name, row in zip(classes, facts["confusion"], strict=True)
+    )
+    caption = "Classes and predictions in cross-validation"
+    return TableBlock(caption, columns, rows, frozenset(range(1, len(columns))))
+
+
+def curve_section(summary: Summary) -> Section | None:
+    """How much few rules say already."""
+    curves = [curve for curve in summary["curves"] if curve["coverage"]]
+    if not curves:
+        return None
+    blocks: list[Block] = [
+        Para.of(
+            "Rules are in the order in which they stand above. Where a line is flat, further rules add little."
+        )
+    ]
+    blocks += _chart(curves, "coverage", "reachable cases covered", "Cases covered")
+    filled = [curve for curve in curves if curve["volume"]]
+    blocks += _chart(filled, "volume", "the class's part of space filled", "Space filled")
+    for curve in filled:
+        total = curve["volume_total"]
+        if total is not None:
+            low, high = (ratio_text(total[end]) for end in ("low", "high"))
+            share = low if low == high else f"between {low} and {high}"
+            blocks.append(
+                Para.of(
+                    f"Rules for {plain(curve['class'])} fill {share} of the part of space in which the model says "
+                    "this class."
+                )
+            )
+    return Section("curves", "How much few rules say already", tuple(blocks))
+
+
+def _chart(curves: list[Summary], key: str, what: str, title: str) -> list[Block]:
+    if not curves:
+        return []
+    # One point makes no curve; the table above has it.
+    if max(len(curve[key]) for curve in curves) < 2:
+        return []
+    lines = [(str(curve["class"]), curve[key]) for curve in curves]
+    legend = tuple((line_sample(k), plain(name)) for k, (name, _) in enumerate(lines))
+    most = max(len(values) for _, values in lines)
+    rows = tuple(
+        (
+            str(r + 1),
+            *(_share(curve, key, r) for curve in curves),
+        )
+        for r in range(most)
+    )
+    columns = ("number of rules", *(plain(name) for name, _ in lines))
+    table = TableBlock(f"Share of {what}", columns, rows, frozenset(range(1, len(columns))))
+    caption = f"{title}: share of {what}, by number of rules"
+    return [
+        Figure(curve_chart(lines, what), caption, legend),
+        Fold(f"The numbers: {title.lower()}", (table,)),
+    ]
+
+
+def _share(curve: Summary, key: str, r: int) -> str:
+    if r >= len(curve[key]):
+        return "–"
+    if key == "coverage":
+        return share_text(curve["covered"][r], curve["reachable"])
+    return ratio_text(curve[key][r])
+
+
+def case_section(summary: Summary) -> Section | None:
+    """Some cases with their reasons."""
+    classes = [] if summary["rules"] is None else [e["class"] for e in summary["rules"]["classes"]]
+    cards = [_case_card(case, classes, k) for k, case in enumerate(summary["cases"])]
+    return Section("cases", "Some cases", tuple(cards)) if cards else None
+
+
+def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
+    called = f", called {plain(case['name'])}" if case["name"] else ""
+    said = (
+        "The model gives no answer"
+        if case["says"] is None
+        else f"The model says {plain(case['says'])}"
+    )
+    score = "" if case["score"] is None else f" (score {case['score']:+.3g})"
+    truth = "" if case["true"] is None else f"; it is {plain(case['true'])}"
+    lead = f"{said}{score}{truth}. {_REASONS.get(case['reason'], '').format(rule=case['rule'])}"
+    if case["sentence"]:
+        lead = f"{lead} {case['sentence']}"
+    style = classes.index(case["says"]) if case["says"] in classes else 0
+    lines = tuple(
+        Line(f"{plain(fact['feature'])} = {_value(fact)}", value_bar(fact, style), range_ends(fact))
+        for fact in case["values"]
+    )
+    facts: list[tuple[str, Cell]] = [
+        (name, ratio_text(value)) for name, value in case["parts"].items() if value is not None
+    ]
+    marks = [Mark("✗ wrong", "wrong")] if case["kind"] == "wrong" else []
+    # The proof is about what the model says, and not about the truth.
+    if case["sentence"]:
+        proof = proof_mark(case["proof"])
+        marks.append(Mark(f"reason {proof.text}", proof.style))
+    return Card(
+        title=f"{_KINDS[case['kind']]}: row {case['row']}{called}",
+        anchor=f"case-{k + 1}",
+        marks=tuple(marks),
+        lead=lead.strip(),
+        lines=lines,
+        facts=tuple(facts),
+    )
+
+
+def _value(fact: Summary) -> str:
+    value = fact["value"]
+    text = plain(value) if isinstance(value, str) else number_text(value)
+    return f"{text} {plain(fact['unit'])}" if fact["unit"] else text
+
+
+def uncovered_section(summary: Summary) -> Section | None:
+    """What no rule speaks of."""
+    facts = summary["uncovered"]
+    if facts is None:
+        return None
+    title = "What the rules leave out"
+    if not facts["rows"]:
+        return Section("uncovered", title, (Para.of("Every case is covered by a rule."),))
+    said = [
+        f"No rule covers {counted(facts['rows'], 'case')} of {facts['of']:,} "
+        f"({share_text(facts['rows'], facts['of'])})."
+    ]
+    if facts["missing"]:
+        said.append(
+            f"{counted(facts['missing'], 'of them has', 'of them have')} a missing value, which a rule may need."
+        )
+    if facts["model_right"] is not None:
+        said.append(
+            f"The model is right on {share_text(facts['model_right'], facts['rows'])} of them."
+        )
+    blocks: list[Block] = [Para.of(" ".join(said))]
+    if facts["classes"]:
+        rows = tuple(
+            (plain(e["class"]), f"{e['rows']:,}", f"{e['of']:,}", share_text(e["rows"], e["of"]))
+            for e in facts["classes"]
+        )
+        columns = ("class", "not covered", "of", "share")
+        blocks.append(
+            TableBlock("Cases not covered, by class", columns, rows, frozenset({1, 2, 3}))
+        )
+    if facts["typical"]:
+        typical = tuple(
+            (
+                plain(e["feature"]),
+                _value({"value": e["uncovered"], "unit": e["unit"]}),
+                _value({"value": e["covered"], "unit": e["unit"]}),
+            )
+            for e in facts["typical"]
+        )
+        caption = "Typical values (medians, most common categories), the largest differences first"
+        titles = ("feature", "not covered", "covered")
+        blocks.append(TableBlock(caption, titles, typical, frozenset({1, 2})))
+    names = [
+        f"{e['row']} ({plain(e['name'])})" if e["name"] else str(e["row"]) for e in facts["first"]
+    ]
+    more = facts["rows"] - len(names)
+    tail = f" and {more:,} more" if more else ""
+    blocks.append(Para.of(f"Rows: {', '.join(names)}{tail}."))
+    return Section("uncovered", title, tuple(blocks))
+
+
+_STANDINGS = {
+    "proved": Mark("✓ proved", "proved"),
+    "uncontradicted": Mark("○ not contradicted, not proved", "observed"),
+    "contradicted": Mark("✗ contradicted by cases", "wrong"),
+}
+
+
+def contrast_section(summary: Summary) -> Section | None:
+    """What sets the ends of a ranking apart."""
+    facts = summary["contrast"]
+    if facts is None:
+        return None
+    text = (
+        f"The top {facts['top']:,} and the bottom {facts['bottom']:,} of {counted(facts['rows'], 'case')} in the "
+        f"ranking differ in {counted(facts['found'], 'property', 'properties')} by a leverage of at least "
+        f"{facts['min_leverage']:.3g}; {facts['worth_showing']:,} of them are worth showing."
+    )
+    if facts["auc"] is not None:
+        text += f" {_areas(facts)}"
+    ties = facts["top_ties"] + facts["bottom_ties"]
+    if ties:
+        text += f" {counted(ties, 'more case has', 'more cases have')} the same score as the last one of an end."
+    blocks: list[Block] = [Para.of(text), _properties(facts)]
+    blocks.append(
+        Bullets(
+            (
+                "Leverage: share of the cases at both ends that have the property and are at the top, less what chance "
+                f"would give; from -{facts['largest_leverage']:.3g} to {facts['largest_leverage']:.3g}. In brackets a "
+                "95 % interval.",
+                "Holm: whether the ends of this ranking differ in it by more than chance, all possible properties "
+                "counted. It says nothing about the classes.",
+                "Confirmed: found on one half of the cases, and the classes of the other half agree.",
+            )
+        )
+    )
+    tables = tuple(_attribute_table(entry) for entry in facts["attributes"])
+    if tables:
+        blocks.append(Fold(f"Values at both ends of {counted(len(tables), 'attribute')}", tables))
+    return Section("contrast", "What sets the ends of the ranking apart", tuple(blocks))
+
+
+def _areas(facts: Summary) -> str:
+    """The area under the ROC curve, on cases that the ranking was trained on and on others."""
+    text = (
+        f"Area under the ROC curve of the ranking, with {plain(facts['positive'])} on top: {facts['auc']:.3f} on the "
+        "cases that it was trained on"
+    )
+    if facts["held_out_auc"] is None:
+        return f"{text}."
+    text += f"; trained on part of the cases, {facts['held_out_auc']:.3f} on the others"
+    text += f" (mean of {facts['held_out_how']})."
+    return f"{text} {facts['held_out_note']}." if facts["held_out_note"] else text
+
+
+def _properties(facts: Summary) -> Block:
+    if not facts["properties"]:
+        return Para.of("No property is worth showing.")
+    rows = []
+    for entry in facts["properties"]:
+        label = f"leverage {entry['leverage']:+.3f}, common at the {entry['side']}"
+        rows.append(
+            (
+                Code(entry["property"]),
+                entry["side"],
+                f"{entry['top_count']:,} of {facts['top']:,}",
+                f"{entry['bottom_count']:,} of {facts['bottom']:,}",
+                f"{entry['leverage']:+.3f} [{entry['low']:+.3f}, {entry['high']:+.3f}]",
+                two_sided_bar(entry["leverage"], facts["largest_leverage"], label),
+                f"{entry['holm']:.2g}",
+                ("yes" if entry["confirmed"] else "no") if facts["has_labels"] else "–",
+            )
+        )
+    columns = ("property", "common at", "top", "bottom", "leverage", "drawn", "Holm", "confirmed")
+    return TableBlock(
+        "Properties, the largest leverage first", columns, tuple(rows), frozenset({2, 3, 6})
+    )
+
+
+def _attribute_table(entry: Summary) -> TableBlock:
+    rows = tuple(
+        (Code(value["property"]), ratio_text(value["top"] / 100), ratio_text(value["bottom"] / 100))
+        for value in entry["values"]
+    )
+    columns = ("value", "of the top", "of the bottom")
+    return TableBlock(plain(entry["attribute"]), columns, rows, frozenset({1, 2}))
+
+
+def advice_section(summary: Summary) -> Section | None:
+    """What became of advice."""
+    facts = summary["advice"]
+    if facts is None:
+        return None
+    title = "Advice before and after" if facts["kind"] == "outcome" else "Advice on these data"
+    if not facts["rules"]:
+        return Section("advice", title, (Para.of("There is no advice."),))
+    if facts["kind"] == "outcome":
+        classes = [entry["class"] for entry in (summary["rules"] or {"classes": []})["classes"]]
+        styles = {label: k for k, label in enumerate(classes)}
+        cards = tuple(
+            _advice_card(rule, k, styles.get(rule["class"], 0))
+            for k, rule in enumerate(facts["rules"])
+        )
+        return Section("advice", title, cards)
+    rows = tuple(
+        (
+            plain(rule["name"]) if rule["name"] else f"rule {k + 1}",
+            Code(f"{rule['premise']} => {plain(rule['class'])}"),
+            f"{rule['covered']:,} of {rule['rows']:,}" if "rows" in rule else "–",
+            share_text(rule.get("correct"), rule.get("covered", 0)),
+        )
+        for k, rule in enumerate(facts["rules"])
+    )
+    columns = ("advice", "rule", "covers", "right")
+    blocks: list[Block] = [TableBlock("Each rule on the data", columns, rows, frozenset({2, 3}))]
+    if facts["findings"]:
+        found = tuple((f["severity"], f["message"]) for f in facts["findings"])
+        blocks.append(TableBlock("Findings, the gravest first", ("severity", "finding"), found))
+    return Section("advice", title, tuple(blocks))
+
+
+def _advice_card(rule: Summary, k: int, style: int) -> Card:
+    facts: list[tuple[str, Cell]] = []
+    for when in ("before", "after"):
+        stats = rule[f"stats_{when}"]
+        if stats is not None and (when == "before" or rule["after"]):
+            right = share_text(stats["correct"], stats["covered"])
+            covers = f"{stats['covered']:,} of {stats['rows']:,} cases, right on {right}"
+            if stats["agreed"] is not None:
+                agreed = share_text(stats["agreed"], stats["covered"])
+                covers += f"; the model agrees on {agreed}"
+            facts.append((f"covers {when}", covers))
+    facts.append(("rule before", Code(rule["before"])))
+    if rule["after"]:
+        facts.append(("rule after", Code(rule["after"])))
+    if rule["within"]:
+        facts.append(("within", Code(rule["within"])))
+    lines = tuple(
+        Line(
+            f"{condition['when']}: {condition['text']}",
+            condition_bar(condition, style),
+            range_ends(condition),
+        )
+        for condition in rule["conditions"]
+    )
+    guarantee = rule["guarantee"]
+    mark = _STANDINGS.get(rule["standing"], Mark("set aside"))
+    return Card(
+        title=f"{plain(rule['name'])}: {rule['verdict_text']}",
+        anchor=f"advice-{k + 1}",
+        marks=(mark,),
+        lead=f"{guarantee[:1].upper()}{guarantee[1:]}.",
+        lines=lines,
+        facts=tuple(facts),
+    )
+
+
+_STANDING_WORDS = {
+    "proved": "proved",
+    "uncontradicted": "not contradicted by any covered case, but not proved",
+    "contradicted": "contradicted by covered cases",
+}
+
+
+def default_title(summary: Summary) -> str:
+    """A title that says what the report is about."""
+    if summary["rules"] is None:
+        return "What sets the ends of a ranking apart"
+    classes = [plain(entry["class"]) for entry in summary["rules"]["classes"]]
+    return f"Rules for {listed(classes, most=4)}"
+
+
+def about(summary: Summary) -> str:
+    """The data and the model in one line."""
+    data = summary["data"]
+    text = f"{counted(data['rows'], 'case')}, {counted(data['features'], 'feature')}"
+    if data["classes"]:
+        parts = [f"{entry['rows']:,} {plain(entry['class'])}" for entry in data["classes"]]
+        text += f" ({listed(parts)})"
+    return f"{text}. Model: {summary['model']['name']}."
+
+
+def learned(summary: Summary) -> list[str]:
+    """Say in plain sentences what was learned and how far it can be trusted.
+
+    Parameters
+    ----------
+    summary : dict
+        All other parts of the summary.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    said: list[str] = []
+    if summary["rules"] is not None:
+        said += _rules(summary)
+        said += _trust(summary)
+    if summary["contrast"] is not None:
+        said.append(_contrast(summary["contrast"]))
+    if summary["advice"] is not None:
+        said.append(_advice(summary["advice"]))
+    return said
+
+
+def _rules(summary: Summary) -> list[str]:
+    facts = summary["rules"]
+    rules = facts["list"]
+    if not rules:
+        return ["No rules were found."]
+    each = [f"{e['rules']:,} for {plain(e['class'])}" for e in facts["classes"]]
+    used = [plain(f["name"]) for f in summary["features"] if any(f["rules"])]
+    said = [
+        f"{counted(len(rules), 'rule')} ({listed(each)}) "
+        f"{'says' if len(rules) == 1 else 'say'} what was learned. "
+        + (
+            f"They look at {len(used)} of {counted(len(summary['features']), 'feature')}: {listed(used)}."
+            if used
+            else "They look at no feature at all."
+        )
+    ]
+    best = max(rules, key=lambda rule: rule["covered"])
+    right = (
+        ""
+        if best["correct"] is None
+        else f", right on {share_text(best['correct'], best['covered'])}"
+    )
+    said.append(
+        f"The rule that covers most is rule {best['number']}: {best['sentence']} It covers "
+        f"{best['covered']:,} of {counted(best['rows'], 'case')}{right}."
+    )
+    proved = sum(rule["proof"] == "proved" for rule in rules)
+    if proved == len(rules):
+        said.append(
+            "Every rule is proved: the model gives its class to all cases that meet its conditions, seen or not."
+        )
+    elif proved:
+        said.append(
+            f"{proved:,} of {counted(len(rules), 'rule')} are proved; the others were observed only."
+        )
+    else:
+        said.append(
+            "No rule is proved: what they say was observed on cases, or written by somebody."
+        )
+    return said
+
+
+def _trust(summary: Summary) -> list[str]:
+    total = summary["rules"]["total"]
+    share = share_text(total["covered"], total["rows"])
+    text = (
+        f"The rules cover {total['covered']:,} of {counted(total['rows'], 'case')} given ({share})"
+    )
+    if total["correct"] is not None and total["covered"]:
+        text += f" and are right on {share_text(total['correct'], total['covered'])} of them"
+    if total["agreed"] is not None and total["covered"]:
+        text += f"; there they say what the model says on {share_text(total['agreed'], total['covered'])}"
+    said = [f"{text}."]
+    check = summary["validation"]
+    if check["done"]:
+        figure = check["figures"]["accuracy"]
+        error, common = figure["standard_error"], check["most_common_class"]
+        margin = "" if error is None else f" (standard error {100 * error:.1f} percentage points)"
+        said.append(
+            f"On cases not seen in training, {share_text(figure['part'], figure['whole'])} of the answers are "
+            f"right{margin}, in cross-validation ({check['folds']} {check['how']}); always saying "
+            f"{plain(common['class'])} would be right on {share_text(common['part'], common['whole'])}."
+        )
+        if check["note"]:
+            said.append(f"{check['note']}, which may make this figure too high.")
+    else:
+        said.append(f"How it does on cases not seen in training is not known: {check['why']}.")
+    bare = summary["uncovered"]["rows"]
+    if bare:
+        said.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")
+    return said
+
+
+def _contrast(facts: Summary) -> str:
+    text = f"In the ranking, {counted(facts['worth_showing'], 'property sets', 'properties set')} top and bottom apart"
+    confirmed = sum(entry["confirmed"] for entry in facts["properties"])
+    return (
+        f"{text}; {confirmed:,} of those shown are confirmed by classes held out."
+        if facts["has_labels"]
+        else f"{text}."
+    )
+
+
+def _advice(facts: Summary) -> str:
+    rules = facts["rules"]
+    if facts["kind"] == "check":
+        errors = sum(finding["severity"] == "error" for finding in facts["findings"])
+        state = counted(errors, "error") if errors else "no errors"
+        return f"Of {counted(len(rules), 'piece', 'pieces')} of advice, the check found {state}."
+    standings: dict[str, int] = {}
+    for rule in rules:
+        words = _STANDING_WORDS.get(rule["standing"], "set aside")
+        standings[words] = standings.get(words, 0) + 1
+    parts = [f"{count:,} {words}" for words, count in standings.items()]
+    return f"Of {counted(len(rules), 'piece', 'pieces')} of advice: {'; '.join(parts) or 'none'}."
+
 
 Summary = dict[str, Any]
 

@@ -1,27 +1,41 @@
-"""What a report is about: a fitted model, its rules, and how to train it again."""
+"""What a report is about: a fitted model and its rules, what they predict, also for rows they have not seen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.plane_rules import RuleExtractor
-from clearmargin.rankings import RankContrast
 from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.retraining import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.svm_trees import SVMTreeClassifier
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.splitting import Folds, Splitting
 from clearmargin.tables.table import Table
 
-__all__ = ["Subject", "labels_array", "read_contrast", "read_subject", "rules_of"]
+__all__ = [
+    "Measured",
+    "Refit",
+    "Subject",
+    "is_contrast",
+    "labels_array",
+    "match_labels",
+    "measure",
+    "read_contrast",
+    "read_subject",
+    "rules_of",
+    "validate",
+]
 
-_KINDS = (
+
+_TAKEN = (
     "a RuleExtractor, a linear classifier or a pipeline that ends in one, an extractor with rules_ such as "
     "SupportVectorRules, an AdviceSVC, a RankContrast or a RuleSet"
 )
@@ -103,7 +117,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         return Subject(model, model, model, None, None, classes, "rules are not trained")
     if isinstance(model, type) or not hasattr(model, "fit"):
         what = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
-        raise InvalidValueError(f"report takes {_KINDS}; not {what}")
+        raise InvalidValueError(f"report takes {_TAKEN}; not {what}")
     fitted = is_fitted(model)
     if not fitted and y is None:
         raise DataError(
@@ -119,7 +133,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         return _subject(model, trained, rules)
     if not is_classifier(model):
         raise InvalidValueError(
-            f"{type(model).__name__} has no rules and is no classifier; report takes {_KINDS}"
+            f"{type(model).__name__} has no rules and is no classifier; report takes {_TAKEN}"
         )
     # Without classes, what the model says stands in for them: its rules are the same.
     labels = model.predict(table.taken_by(model)) if y is None else y
@@ -128,9 +142,19 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     return _subject(model, extractor, extractor.rules_)
 
 
-def read_contrast(
-    contrast: Any, X: Table, y: Any, groups: Any = None, times: Any = None
-) -> RankContrast:
+def is_contrast(model: Any) -> bool:
+    """Check whether a model is a contrast of a ranking, without loading what contrasts rankings.
+
+    Examples
+    --------
+    >>> from clearmargin import LPSVC, RankContrast
+    >>> is_contrast(RankContrast()), is_contrast(LPSVC())
+    (True, False)
+    """
+    return hasattr(type(model), "fit_ranking")
+
+
+def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: Any = None) -> Any:
     """A fitted contrast: the one given, or a fitted copy of it.
 
     Parameters
@@ -147,7 +171,7 @@ def read_contrast(
     RankContrast
         Fitted.
     """
-    if not isinstance(contrast, RankContrast):
+    if not is_contrast(contrast):
         raise InvalidValueError(f"contrast must be a RankContrast, not {type(contrast).__name__}")
     if is_fitted(contrast):
         rows = len(contrast.scores_)
@@ -158,13 +182,12 @@ def read_contrast(
         return contrast
     if y is None:
         raise DataError("the contrast is not fitted and there is no y; pass y, or fit it first")
-    fitted: RankContrast = clone(contrast).fit(X.taken_by(contrast), y, groups=groups, times=times)
-    return fitted
+    return clone(contrast).fit(X.taken_by(contrast), y, groups=groups, times=times)
 
 
 def _makes_rules(model: Any) -> bool:
     """Whether a model will have rules of its own once it is fitted."""
-    return isinstance(model, RuleExtractor | KernelRules | SVMTreeClassifier)
+    return isinstance(model, RuleExtractor | KernelRules) or hasattr(type(model), "rules_")
 
 
 def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:
@@ -203,3 +226,286 @@ def labels_array(y: Any, rows: int) -> np.ndarray[Any, Any] | None:
             f"X has {rows} rows and y has shape {labels.shape}; each row needs one class"
         )
     return labels
+
+
+Facts = dict[str, Any]
+
+# What is counted, and among which rows.
+_FIGURES = (
+    ("model_accuracy", "model_right", "rows"),
+    ("accuracy", "right", "rows"),
+    ("coverage", "covered", "rows"),
+    ("precision", "rules_right", "covered"),
+    ("fidelity", "agreed", "covered"),
+)
+
+
+class Refit(Protocol):
+    """Trains a model again on some rows of a table, in the way in which the model of a report was trained."""
+
+    def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+        """Give a model with rules trained on rows at some positions, and the rows to test it on as it takes them."""
+
+
+def validate(
+    subject: Subject, X: Table, y: Any, splitting: Splitting | None, refit: Refit | None = None
+) -> Facts:
+    """Train the model on all folds but one and judge it on that one, for each fold.
+
+    Parameters
+    ----------
+    subject : Subject
+        The model.
+    X, y
+        All rows; y may be None.
+    splitting : Splitting or None
+        How rows are split into folds; None for no validation.
+    refit : callable, optional
+        How to train the model again; by default its prototype is cloned and fitted.
+
+    Returns
+    -------
+    dict
+        `done`, and either `why` not, or how and the figures: each with its counts, its value over all rows, its values
+        by fold and the standard error of their mean.
+    """
+    why = _why_not(subject, y, splitting, refit)
+    if why:
+        return {"done": False, "why": why}
+    assert splitting is not None
+    try:
+        folds = splitting.folds(X, y)
+    except DataError as error:
+        return {"done": False, "why": str(error)}
+    train_again = _Prototype(subject.prototype, X, y) if refit is None else refit
+    counts: list[dict[str, int]] = []
+    answers = np.full(len(y), -1, dtype=np.intp)
+    for k, (train, test) in enumerate(folds.pairs):
+        try:
+            model, table = train_again(train, test)
+        except ClearmarginError as error:
+            return {"done": False, "why": f"fold {k + 1} could not be fitted: {error}"}
+        counts.append(_judge(model, table, subject.classes, y[test], answers, test))
+    return {
+        "done": True,
+        "folds": len(folds),
+        "how": folds.how,
+        "seed": splitting.seed,
+        "rows": folds.n_tested,
+        # Tested rows with a twin in the training part of their fold, and what to say of them.
+        "duplicates": folds.duplicates,
+        "note": folds.note,
+        **_of_all_folds(counts, answers, folds, match_labels(y, subject.classes), subject.classes),
+    }
+
+
+def _why_not(subject: Subject, y: Any, splitting: Splitting | None, refit: Refit | None) -> str:
+    if splitting is None:
+        return "it was not asked for"
+    if y is None:
+        return "the classes of the rows were not given"
+    return subject.why_fixed if subject.prototype is None and refit is None else ""
+
+
+class _Prototype:
+    """Trains clones of an estimator."""
+
+    def __init__(self, prototype: Any, X: Table, y: Any):
+        self.prototype, self.X, self.y = prototype, X, y
+
+    def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+        model = clone(self.prototype)
+        rows = self.X.take(train)
+        try:
+            model.fit(rows.taken_by(model), self.y[train])
+        except ClearmarginError:
+            # No rules come out of a model that learned nothing, but it has an answer, which counts.
+            machine = getattr(model, "estimator_", None)
+            if (
+                machine is None
+                or len(np.unique(np.asarray(machine.predict(rows.taken_by(machine))))) > 1
+            ):
+                raise
+            model = machine
+        return model, self.X.take(test)
+
+
+def _judge(
+    model: Any, X: Any, classes: tuple[Label, ...], y: Any, answers: IntArray, test: IntArray
+) -> dict[str, int]:
+    rules = rules_of(model)
+    machine = getattr(model, "estimator_", model)
+    if rules is None:
+        said = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
+        true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
+        which, rule_says, answer = nothing, nothing, said
+    else:
+        found = measure(model, rules, machine, classes, X, y)
+        assert found.machine_says is not None
+        assert found.true is not None
+        said, true = found.machine_says, found.true
+        which, rule_says, answer = found.which, found.rule_says, found.answer
+    answers[test] = answer
+    covered = which >= 0
+    return {
+        "rows": len(test),
+        "covered": int(covered.sum()),
+        "rules": 0 if rules is None else len(rules),
+        "model_right": int((said == true).sum()),
+        "right": int((answer == true).sum()),
+        "rules_right": int((covered & (rule_says == true)).sum()),
+        "agreed": int((covered & (rule_says == said)).sum()),
+    }
+
+
+def _of_all_folds(
+    counts: list[dict[str, int]],
+    answers: IntArray,
+    folds: Folds,
+    true: IntArray,
+    classes: tuple[Label, ...],
+) -> Facts:
+    tested = np.concatenate([test for _, test in folds.pairs])
+    confusion = np.zeros((len(classes), len(classes) + 1), dtype=np.intp)
+    np.add.at(confusion, (true[tested], answers[tested]), 1)
+    return {
+        "figures": {name: _figure(counts, part, whole) for name, part, whole in _FIGURES},
+        "most_common_class": _most_common(true[tested], classes),
+        # Rows: the true class. Columns: what is predicted out of fold, last no answer.
+        "confusion": confusion.tolist(),
+    }
+
+
+def _figure(counts: list[dict[str, int]], part: str, whole: str) -> Facts:
+    parts, wholes = ([count[name] for count in counts] for name in (part, whole))
+    by_fold = [p / w for p, w in zip(parts, wholes, strict=True) if w]
+    total = sum(wholes)
+    error = float(np.std(by_fold, ddof=1) / np.sqrt(len(by_fold))) if len(by_fold) > 1 else None
+    return {
+        "part": sum(parts),
+        "whole": total,
+        "value": sum(parts) / total if total else None,
+        "by_fold": by_fold,
+        "standard_error": error,
+    }
+
+
+def _most_common(true: IntArray, classes: tuple[Any, ...]) -> Facts:
+    counts = np.bincount(true[true >= 0], minlength=len(classes))
+    k = int(counts.argmax())
+    return {"class": classes[k], "part": int(counts[k]), "whole": len(true)}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What rules and model say about each row, as positions among the classes.
+
+    Parameters
+    ----------
+    table : ndarray of shape (m, n)
+        The features of the rules, categories as codes; NaN where missing.
+    covers : ndarray of bool of shape (m, r)
+        Which rules cover which rows.
+    which : ndarray of int of shape (m,)
+        The rule that decides, -1 where none does.
+    rule_says : ndarray of int of shape (m,)
+        Position of the class of that rule; -1 where there is none.
+    machine_says : ndarray of int of shape (m,) or None
+        Position of the class that the model underneath gives.
+    answer : ndarray of int of shape (m,)
+        Position of the class predicted in the end; -1 for no answer.
+    true : ndarray of int of shape (m,) or None
+        Position of the true class; -1 for one that the model does not know.
+    absent : ndarray of int of shape (n,)
+        In how many rows the value of each feature is missing or infinite, before anything was put in its place.
+    """
+
+    table: FloatArray
+    covers: BoolArray
+    which: IntArray
+    rule_says: IntArray
+    machine_says: IntArray | None
+    answer: IntArray
+    true: IntArray | None
+    absent: IntArray
+
+    @property
+    def covered(self) -> BoolArray:
+        """Whether some rule decides the row."""
+        return np.asarray(self.which >= 0)
+
+    @property
+    def missing(self) -> BoolArray:
+        """Whether a feature of the row is not known, and nothing takes its place."""
+        return np.asarray(~np.isfinite(self.table).all(axis=1))
+
+
+def measure(
+    model: Any, rules: RuleSet, machine: Any, classes: tuple[Label, ...], X: Any, y: Any
+) -> Measured:
+    """Ask rules and model about rows.
+
+    Parameters
+    ----------
+    model : object
+        Has `predict`, and may have `which`.
+    rules : RuleSet
+        Its rules.
+    machine : classifier or None
+        The model underneath.
+    classes : tuple of labels
+        The classes.
+    X : table
+        The rows.
+    y : array or None
+        Their classes.
+
+    Returns
+    -------
+    Measured
+        What was said.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("a >= 1 => yes")
+    >>> measure(rules, rules, None, ("yes",), [[0.0], [2.0]], None).which
+    array([-1,  0])
+    """
+    table = Table.read(X)
+    which = (model if hasattr(model, "which") else rules).which(table.taken_by(model))
+    covers = rules.covers(table)
+    # The model may refuse rows that a rule by itself would take, such as those outside of declared bounds.
+    covers &= (which >= 0)[:, None]
+    number = {label: k for k, label in enumerate(classes)}
+    of_rule = np.array([number[rule.label] for rule in rules] + [-1], dtype=np.intp)
+    machine_says = (
+        None if machine is None else match_labels(machine.predict(table.taken_by(machine)), classes)
+    )
+    return Measured(
+        table=rules.space.read(table),
+        covers=covers,
+        which=which,
+        rule_says=of_rule[which],
+        machine_says=machine_says,
+        answer=machine_says
+        if model is machine and machine_says is not None
+        else match_labels(model.predict(table.taken_by(model)), classes),
+        true=None if y is None else match_labels(y, classes),
+        absent=np.count_nonzero(~np.isfinite(rules.space.with_fill(None).read(table)), axis=0),
+    )
+
+
+def match_labels(labels: Any, classes: tuple[Label, ...]) -> IntArray:
+    """Position of each label among the classes, -1 for one that is none of them.
+
+    Examples
+    --------
+    >>> match_labels(["b", None, "a"], ("a", "b"))
+    array([ 1, -1,  0])
+    """
+    given: NDArray[Any] = np.asarray(labels)
+    codes = np.full(len(given), -1, dtype=np.intp)
+    for k, label in enumerate(classes):
+        codes[np.asarray(given == label, dtype=np.bool_)] = k
+    return codes

@@ -1,0 +1,536 @@
+"""The facts of a report as plain data: rules, features, cases with their reasons, what no rule covers.
+
+They are counted from what `subject.measure` found, which asks rules and model about every row once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clearmargin.language.printer import Phrases
+from clearmargin.language.words import condition_texts, finite, sentences, single_condition
+from clearmargin.plane_rules import RuleExtractor
+from clearmargin.report.subject import Measured, Subject
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.table import Table, as_given
+
+__all__ = [
+    "case_facts",
+    "class_facts",
+    "curve_facts",
+    "feature_facts",
+    "ranges",
+    "row_name",
+    "rule_facts",
+    "uncovered_facts",
+]
+
+
+Facts = dict[str, Any]
+Ranges = list[tuple[float | None, float | None]]
+
+
+def ranges(space: FeatureSpace, table: FloatArray) -> Ranges:
+    """The range of each feature: what is declared or was seen in training, and what is seen in the rows.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        The features of the rules.
+    table : ndarray of shape (m, n)
+        The rows.
+
+    Returns
+    -------
+    list of pairs
+        Lowest and highest value; None where there is none.
+
+    Examples
+    --------
+    >>> ranges(FeatureSpace(["a"], [0.0], [1.0]), np.array([[0.5], [2.0]]))
+    [(0.0, 2.0)]
+    """
+    known = np.isfinite(table)
+    low = np.where(known, table, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(known, table, -np.inf).max(axis=0, initial=-np.inf)
+    low = np.where(np.isfinite(space.lower), np.minimum(low, space.lower), low)
+    high = np.where(np.isfinite(space.upper), np.maximum(high, space.upper), high)
+    return [(finite(a), finite(b)) for a, b in zip(low, high, strict=True)]
+
+
+def rule_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
+    """Say of each rule what it asks for, and how it does on the rows.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    classes : tuple of labels
+        The classes.
+    measured : Measured
+        What rules and model say about the rows.
+
+    Returns
+    -------
+    list of dict
+        One a rule, in their order.
+    """
+    phrases, limits = Phrases(rules.space), ranges(rules.space, measured.table)
+    number = {label: k for k, label in enumerate(classes)}
+    said_in_words = sentences(rules, rules.space)
+    facts = []
+    for r, rule in enumerate(rules):
+        rows = measured.covers[:, r]
+        correct = None if measured.true is None else measured.true[rows] == number[rule.label]
+        said = measured.machine_says
+        agreed = None if said is None else said[rows] == number[rule.label]
+        facts.append(
+            {
+                "number": r + 1,
+                "class": rule.label,
+                "name": rule.name,
+                "origin": rule.origin,
+                "proof": rule.proof,
+                "weight": rule.weight,
+                "sentence": said_in_words[r],
+                "premise": phrases.premise(rule),
+                "conditions": _conditions(rule, rules.space, phrases, limits),
+                **_counts(len(rows), rows, correct, agreed),
+            }
+        )
+    return facts
+
+
+def _counts(m: int, rows: Any, correct: Any, agreed: Any) -> Facts:
+    covered = int(np.count_nonzero(rows))
+    right = None if correct is None else int(np.count_nonzero(correct))
+    same = None if agreed is None else int(np.count_nonzero(agreed))
+    return {
+        "rows": m,
+        "covered": covered,
+        "correct": right,
+        "agreed": same,
+        "coverage": covered / m if m else None,
+        "precision": None if right is None or not covered else right / covered,
+        "fidelity": None if same is None or not covered else same / covered,
+    }
+
+
+def _conditions(rule: Rule, space: FeatureSpace, phrases: Phrases, limits: Ranges) -> list[Facts]:
+    region = rule.region
+    if not isinstance(region, Box):
+        # A weighted sum is no interval of one feature.
+        return [{"feature": None, "text": text} for text in phrases.conditions(region)]
+    conditions = []
+    texts = condition_texts([single_condition(region, j) for j in region.bounded], space)
+    for j, text in zip(region.bounded, texts, strict=True):
+        fact: Facts = {
+            "feature": space.names[j],
+            "text": text,
+            "exact": phrases.bound(region, j),
+            "unit": space.units[j],
+        }
+        kinds = space.categories[j]
+        if j in region.missing or j in region.known:
+            fact["missing"] = j in region.missing
+        elif kinds is not None:
+            fact |= {"allowed": sorted(region.sets[j]), "categories": list(kinds)}
+        else:
+            interval = region.interval(j)
+            fact |= {
+                "low": finite(interval.low),
+                "high": finite(interval.high),
+                "low_closed": interval.low_closed,
+                "high_closed": interval.high_closed,
+                "range": list(limits[j]),
+            }
+        conditions.append(fact)
+    return conditions
+
+
+def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
+    """Say of each feature where it lives and how many rules of each class speak of it, the most used first.
+
+    Parameters
+    ----------
+    rules, classes, measured
+        As for `rule_facts`.
+
+    Returns
+    -------
+    list of dict
+        One a feature.
+    """
+    space, limits = rules.space, ranges(rules.space, measured.table)
+    used = np.zeros((len(space), len(classes)), dtype=np.intp)
+    number = {label: k for k, label in enumerate(classes)}
+    for rule in rules:
+        used[list(rule.region.bounded), number[rule.label]] += 1
+    order = np.argsort(-used.sum(axis=1), kind="stable")
+    return [
+        {
+            "name": space.names[j],
+            "unit": space.units[j],
+            "integer": bool(space.integer[j]),
+            "range": list(limits[j]) if space.categories[j] is None else None,
+            "categories": None if space.categories[j] is None else list(space.categories[j] or ()),
+            "missing": int(measured.absent[j]),
+            "fill": space.fill[j],
+            "rules": used[j].tolist(),
+        }
+        for j in order.tolist()
+    ]
+
+
+def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
+    """Count rows and rules class by class.
+
+    A row is *reachable* for the rules of a class if it is of the class and the model says so, too: that is what rules
+    of the model can get right. Without labels, it is reachable where the model says so.
+
+    Parameters
+    ----------
+    rules, classes, measured
+        As for `rule_facts`.
+
+    Returns
+    -------
+    list of dict
+        One a class.
+    """
+    labels = [rule.label for rule in rules]
+    facts = []
+    for k, label in enumerate(classes):
+        own = np.array([said == label for said in labels], dtype=np.bool_)
+        reachable = _reachable(measured, k)
+        covered = reachable & measured.covers[:, own].any(axis=1)
+        reach, count = int(reachable.sum()), int(covered.sum())
+        facts.append(
+            {
+                "class": label,
+                "rules": int(own.sum()),
+                "rows": None if measured.true is None else int((measured.true == k).sum()),
+                "model_says": None
+                if measured.machine_says is None
+                else int((measured.machine_says == k).sum()),
+                "reachable": reach,
+                "covered": count,
+                "coverage": count / reach if reach else None,
+                "recall": _recall(measured, k, count),
+            }
+        )
+    return facts
+
+
+def _recall(measured: Measured, k: int, covered: int) -> float | None:
+    """The share of all rows of a class that its rules cover; None without labels."""
+    if measured.true is None:
+        return None
+    members = int((measured.true == k).sum())
+    return covered / members if members else None
+
+
+def curve_facts(
+    rules: RuleSet, classes: tuple[Label, ...], measured: Measured, model: Any
+) -> list[Facts]:
+    """Share of the reachable rows that one rule, two rules, ... cover, and the share of volume that they fill.
+
+    Parameters
+    ----------
+    rules, classes, measured
+        As for `rule_facts`.
+    model : object
+        May know `volume_curve_` and `volume_coverage_`.
+
+    Returns
+    -------
+    list of dict
+        One a class.
+    """
+    volume, total = getattr(model, "volume_curve_", {}), getattr(model, "volume_coverage_", {})
+    facts = []
+    for k, label in enumerate(classes):
+        own = [r for r, rule in enumerate(rules) if rule.label == label]
+        reachable = _reachable(measured, k)
+        so_far = np.logical_or.accumulate(measured.covers[reachable][:, own], axis=1)
+        counts = np.count_nonzero(so_far, axis=0)
+        reach = int(reachable.sum())
+        known = total.get(label)
+        facts.append(
+            {
+                "class": label,
+                "covered": counts.tolist(),
+                "reachable": reach,
+                "coverage": [count / reach for count in counts.tolist()] if reach else None,
+                "volume": [float(v) for v in volume[label]] if label in volume else None,
+                "volume_total": None
+                if known is None
+                else {"low": known.low, "high": known.high, "method": known.method},
+            }
+        )
+    return facts
+
+
+def _reachable(measured: Measured, k: int) -> Any:
+    says = measured.machine_says
+    if measured.true is None:
+        assert says is not None or measured.rule_says is not None
+        return (measured.rule_says if says is None else says) == k
+    return measured.true == k if says is None else (measured.true == k) & (says == k)
+
+
+def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> list[Facts]:
+    """Choose cases and explain them.
+
+    By turns: a typical one of those that are right (with the median score), the one that is wrong by most, and the one
+    with the lowest score in size. Without labels there are clear ones and close ones.
+
+    Parameters
+    ----------
+    subject : Subject
+        The model.
+    X : Table
+        The rows.
+    measured : Measured
+        What rules and model say about them.
+    count : int
+        How many cases.
+
+    Returns
+    -------
+    list of dict
+        One a case.
+    """
+    known = ~measured.missing & (measured.table >= _lowest(subject.rules.space)).all(axis=1)
+    score = _scores(subject, X, known)
+    # A rule of a tree has no score; a case is then as good as another, and the first one is taken.
+    size = np.where(known, np.zeros(len(known)) if score is None else np.abs(score), np.nan)
+    chosen = _choose(measured, known, size, count)
+    return [
+        _explain(subject, X, measured, row, kind, None if score is None else float(score[row]))
+        for kind, row in chosen
+    ]
+
+
+def _lowest(space: FeatureSpace) -> FloatArray:
+    # A code below 0 is a category that the model does not know.
+    return np.array([-np.inf if kinds is None else 0.0 for kinds in space.categories])
+
+
+def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
+    """The model's score of each row: its lead over the next class where there are more than two."""
+    if not hasattr(subject.machine, "decision_function") or not known.any():
+        return None
+    rows = np.flatnonzero(known)
+    given = X.take(rows).taken_by(subject.machine)
+    values = np.asarray(subject.machine.decision_function(given), dtype=float)
+    if values.ndim == 2:
+        top = np.sort(values, axis=1)
+        values = top[:, -1] - top[:, -2] if top.shape[1] > 1 else top[:, 0]
+    scores = np.full(len(known), np.nan)
+    scores[rows] = values
+    return scores
+
+
+def _choose(
+    measured: Measured, known: BoolArray, size: FloatArray, count: int
+) -> list[tuple[str, int]]:
+    says = measured.answer if measured.machine_says is None else measured.machine_says
+    if measured.true is None:
+        queues = {"clear": _typical_first(known & measured.covered, size)}
+    else:
+        wrong = known & (says != measured.true)
+        queues = {
+            "right": _typical_first(known & ~wrong & measured.covered, size),
+            "wrong": _sorted(wrong, -size),
+        }
+    queues["close"] = _sorted(known, size)
+    chosen: list[tuple[str, int]] = []
+    taken: set[int] = set()
+    places = {kind: iter(rows.tolist()) for kind, rows in queues.items()}
+    while len(chosen) < count and places:
+        for kind in list(places):
+            row = next((r for r in places[kind] if r not in taken), None)
+            if row is None:
+                del places[kind]
+            elif len(chosen) < count:
+                taken.add(row)
+                chosen.append((kind, row))
+    return chosen
+
+
+def _sorted(rows: BoolArray, key: FloatArray) -> IntArray:
+    members = np.flatnonzero(rows)
+    return np.asarray(members[np.argsort(key[members], kind="stable")])
+
+
+def _typical_first(rows: BoolArray, size: FloatArray) -> IntArray:
+    members = np.flatnonzero(rows)
+    if not len(members):
+        return members
+    return _sorted(rows, np.abs(size - np.median(size[members])))
+
+
+def _explain(
+    subject: Subject, X: Table, measured: Measured, row: int, kind: str, score: float | None
+) -> Facts:
+    space, rule, how, sentence = subject.rules.space, None, "none", None
+    parts: Facts = {}
+    if isinstance(subject.model, RuleExtractor):
+        reason = subject.model.explain_many(X.take(np.array([row])).taken_by(subject.model))[0]
+        rule, how = reason.rule, reason.kind
+        parts = {name: finite(value) for name, value in reason.parts.items()}
+        score, parts["confidence"] = float(reason.margin), finite(reason.confidence)
+        space, sentence = reason.space, reason.sentence
+    elif measured.which[row] >= 0:
+        rule, how = subject.rules[int(measured.which[row])], "rule"
+        sentence = sentences([rule], space)[0]
+    says = measured.answer if measured.machine_says is None else measured.machine_says
+    return {
+        "kind": kind,
+        "row": row + 1,
+        "name": row_name(X, row),
+        "true": None if measured.true is None else _label(subject, measured.true[row]),
+        "says": _label(subject, says[row]),
+        "score": None if score is None else finite(score),
+        "reason": how,
+        "rule": int(measured.which[row]) + 1 if how == "rule" else None,
+        "proof": None if rule is None else rule.proof,
+        "sentence": sentence,
+        "parts": parts,
+        "values": _values(rule, space, measured.table[row], ranges(space, measured.table)),
+    }
+
+
+def _label(subject: Subject, code: int) -> Label | None:
+    return None if code < 0 else as_label(subject.classes[int(code)])
+
+
+def row_name(X: Any, row: int) -> str | None:
+    """The label of a row in the index of a pandas data frame; None where rows are only numbered.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_name(pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]), 1), row_name([[1], [2]], 1)
+    ('bob', None)
+    """
+    index = getattr(as_given(X), "index", None)
+    if index is None or callable(index):
+        return None
+    name = index[row]
+    return None if isinstance(name, int | np.integer) and int(name) == row else str(name)
+
+
+def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) -> list[Facts]:
+    """The values of the case in the features of the rule, and what the rule asks of them."""
+    if rule is None or not isinstance(rule.region, Box):
+        return []
+    facts = []
+    region = rule.region
+    asks = condition_texts([single_condition(region, j) for j in region.bounded], space)
+    for j, asked in zip(region.bounded, asks, strict=True):
+        kinds = space.categories[j]
+        value: Any = None
+        if np.isfinite(x[j]):
+            value = finite(x[j]) if kinds is None else kinds[int(x[j])]
+        interval = region.interval(j)
+        fact = {
+            "feature": space.names[j],
+            "value": value,
+            "unit": space.units[j],
+            "asks": asked,
+        }
+        if kinds is None and region.has_bounds(j):
+            fact |= {
+                "low": finite(interval.low),
+                "high": finite(interval.high),
+                "range": list(limits[j]),
+            }
+        facts.append(fact)
+    return facts
+
+
+# As many as people look at; the table itself has all of them.
+_MOST_ROWS, _MOST_FEATURES = 20, 8
+
+
+def uncovered_facts(
+    space: FeatureSpace, classes: tuple[Label, ...], X: Any, measured: Measured
+) -> Facts:
+    """Describe the rows that no rule covers.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+        The features of the rules.
+    classes : tuple of labels
+        The classes.
+    X : table
+        The rows.
+    measured : Measured
+        What rules and model say about them.
+
+    Returns
+    -------
+    dict
+        Counts; the first rows with their names; the features in which uncovered rows differ most from covered ones.
+    """
+    bare = ~measured.covered
+    says = measured.machine_says
+    rows = np.flatnonzero(bare)
+    by_class = measured.true if measured.true is not None else says
+    return {
+        "rows": len(rows),
+        "of": len(bare),
+        "missing": int(np.count_nonzero(bare & measured.missing)),
+        "classes": []
+        if by_class is None
+        else [
+            {
+                "class": label,
+                "rows": int(np.count_nonzero(bare & (by_class == k))),
+                "of": int(np.count_nonzero(by_class == k)),
+            }
+            for k, label in enumerate(classes)
+        ],
+        "model_right": None
+        if says is None or measured.true is None
+        else int(np.count_nonzero(bare & (says == measured.true))),
+        "first": [{"row": row + 1, "name": row_name(X, row)} for row in rows[:_MOST_ROWS].tolist()],
+        "typical": _typical(space, measured.table, bare),
+    }
+
+
+def _typical(space: FeatureSpace, table: FloatArray, bare: BoolArray) -> list[Facts]:
+    """Medians, or most common categories, of uncovered and covered rows, the most different features first."""
+    if not bare.any() or bare.all():
+        return []
+    facts, sizes = [], []
+    for j, name in enumerate(space.names):
+        column = table[:, j]
+        known = np.isfinite(column)
+        inside, outside = column[known & ~bare], column[known & bare]
+        if not len(inside) or not len(outside):
+            continue
+        kinds = space.categories[j]
+        if kinds is None:
+            spread = float(np.subtract(*np.percentile(column[known], [90, 10])))
+            pair: list[Any] = [finite(np.median(outside)), finite(np.median(inside))]
+            sizes.append(abs(pair[0] - pair[1]) / spread if spread else 0.0)
+        else:
+            shares = [
+                np.bincount(part[part >= 0].astype(np.intp), minlength=len(kinds)) / len(part)
+                for part in (outside, inside)
+            ]
+            pair = [kinds[int(share.argmax())] for share in shares]
+            sizes.append(0.5 * float(np.abs(shares[0] - shares[1]).sum()))
+        facts.append(
+            {"feature": name, "unit": space.units[j], "uncovered": pair[0], "covered": pair[1]}
+        )
+    order = np.argsort(-np.array(sizes), kind="stable")
+    return [facts[i] for i in order[:_MOST_FEATURES].tolist() if sizes[i] > 0]
