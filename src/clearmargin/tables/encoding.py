@@ -1,4 +1,4 @@
-"""The way from the user's table to columns of numbers: numbers as they are, categories as 0/1 columns."""
+"""One-hot encoding of the user's table and back: numbers as they are, each category as a 0/1 column."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Encoding(Value):
         return np.isnan(plain.read(X))
 
     def encode(self, X: Any) -> FloatArray:
-        """Give the encoded columns of the user's table.
+        """Encode the user's table.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Encoding(Value):
 def build_encoding(
     sources: Sources, columns: Sequence[Column], counted: BoolArray
 ) -> tuple[Encoding, list[int]]:
-    """Make the encoding of a table from what a model was found to take of it.
+    """Make the encoding of a table from the columns and categories that a model uses.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def _usable_fill(value: float | str | None, categories: Sequence[str] | None) ->
 
 
 def column_encoding(space: FeatureSpace) -> Encoding:
-    """Make every feature that is a number a column, and every category of the others a 0/1 column.
+    """Encode every numeric feature as a column, and every category of the others as a 0/1 column.
 
     Parameters
     ----------
@@ -298,14 +298,14 @@ def _column_name(space: FeatureSpace, source: Source) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoding:
-    """The way back from encoded rows to tables of the kind that a model was fitted to, with its values.
+    """Decode encoded rows to a table of the type and with the values that a model was fitted to.
 
     Parameters
     ----------
     encoding : Encoding
-        The way there.
+        How the rows were encoded.
     table : Table
-        A table of that kind, without rows.
+        A table of that type, without rows.
     spellings : dict from int to ndarray
         For each categorical feature its categories, as the table writes them.
 
@@ -336,7 +336,7 @@ class Decoding:
         return cls(encoding, like.take(np.arange(0)), spellings)
 
     def make(self, points: FloatArray) -> Any:
-        """Give the table of some encoded rows; a feature has the category whose column is largest.
+        """Decode rows; a categorical feature gets the category whose column is largest.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""An order of rows that knows only their values: what is found does not depend on how a table was sorted."""
+"""Order rows by a hash of their values, so that results do not depend on how a table was sorted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
-def canonical_order(X: FloatArray, rows: IntArray, most: int | None = None) -> IntArray:
-    """Put rows into an order that depends on their values alone, and take so many of them.
+def canonical_order(X: FloatArray, rows: IntArray, n_rows: int | None = None) -> IntArray:
+    """Put rows into an order that depends on their values alone, and take the first of them.
 
     Rows are ordered by a hash of their values. Which of equal rows comes first makes no difference to anybody, and
     the first rows are a sample without a pattern.
@@ -29,7 +29,7 @@ def canonical_order(X: FloatArray, rows: IntArray, most: int | None = None) -> I
         Finite numbers.
     rows : ndarray of int
         The rows to be ordered.
-    most : int, optional
+    n_rows : int, optional
         How many to take.
 
     Returns
@@ -52,8 +52,8 @@ def canonical_order(X: FloatArray, rows: IntArray, most: int | None = None) -> I
         hashes *= _FIRST
         hashes ^= hashes >> _SHIFTS[0]
     hashes = _mixed(hashes)
-    if most is not None and most < len(rows):
-        chosen = np.argpartition(hashes, most - 1)[:most]
+    if n_rows is not None and n_rows < len(rows):
+        chosen = np.argpartition(hashes, n_rows - 1)[:n_rows]
         return rows[chosen[np.argsort(hashes[chosen], kind="stable")]]
     return rows[np.argsort(hashes, kind="stable")]
 

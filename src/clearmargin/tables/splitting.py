@@ -71,7 +71,7 @@ class Folds:
 
     @property
     def note(self) -> str:
-        """What has to be said of duplicate rows; empty if there are none."""
+        """A sentence about duplicate rows; empty if there are none."""
         if not self.duplicates:
             return ""
         verb = "occurs" if self.duplicates == 1 else "occur"
@@ -134,17 +134,17 @@ class Splitting:
         )
 
     def within(self, rows: IntArray, cv: Any) -> Splitting:
-        """Split some of the rows in the same way, into another number of folds; for a search inside a fold.
+        """Split a subset of the rows in the same way, into another number of folds; for a search inside a fold.
 
         Groups and times have to be checked already. Of these, what no longer splits the rows is left out.
         """
         parts = {
-            name: None if own is None else own[rows]
-            for name, own in (("groups", self.groups), ("times", self.times))
+            name: None if values is None else values[rows]
+            for name, values in (("groups", self.groups), ("times", self.times))
         }
         kept = {
-            name: own if own is not None and len(np.unique(own)) > 1 else None
-            for name, own in parts.items()
+            name: values if values is not None and len(np.unique(values)) > 1 else None
+            for name, values in parts.items()
         }
         return replace(self, cv=cv, **kept)
 
@@ -164,21 +164,21 @@ class Splitting:
             At least one; in each, the training part has rows of two classes at least.
         """
         labels = np.asarray(y)
-        own = self.checked(len(labels))
-        is_number = isinstance(own.cv, int | np.integer)
-        if isinstance(own.cv, str):
-            pairs, how = own._halves(labels)
+        checked = self.checked(len(labels))
+        is_number = isinstance(checked.cv, int | np.integer)
+        if isinstance(checked.cv, str):
+            pairs, how = checked._halves(labels)
         elif not is_number:
-            pairs, how = own._by_splitter(X, labels)
-        elif own.times is not None:
-            pairs, how = own._by_time(labels)
-        elif own.groups is not None:
-            pairs, how = own._by_group(labels)
+            pairs, how = checked._by_splitter(X, labels)
+        elif checked.times is not None:
+            pairs, how = checked._by_time(labels)
+        elif checked.groups is not None:
+            pairs, how = checked._by_group(labels)
         else:
-            pairs, how = own._stratified(labels)
-        if own.times is not None and own.groups is not None and is_number:
+            pairs, how = checked._stratified(labels)
+        if checked.times is not None and checked.groups is not None and is_number:
             pairs, how = (
-                own._without_known_groups(pairs),
+                checked._without_known_groups(pairs),
                 f"{how}, without the groups that are tested",
             )
         pairs = _with_two_classes(pairs, labels)
@@ -255,15 +255,15 @@ class Splitting:
         else:
             # Splitters of series take the rows to be in the order of time.
             order = np.argsort(self.times, kind="stable")
-            given = {name: _safe_indexing(own, order) for name, own in given.items()}
+            given = {name: _safe_indexing(values, order) for name, values in given.items()}
             split = splitter.split(_safe_indexing(X, order), labels[order], **given)
             pairs = [(order[np.asarray(a)], order[np.asarray(b)]) for a, b in split]
         name = repr(self.cv) if hasattr(self.cv, "split") else "the folds given"
-        self._insist(pairs, name)
+        self._check_folds(pairs, name)
         return pairs, f"folds by {name}" if hasattr(self.cv, "split") else "folds as given"
 
-    def _insist(self, pairs: list[Pair], name: str) -> None:
-        """Refuse folds of a splitter that pay no heed to groups or times."""
+    def _check_folds(self, pairs: list[Pair], name: str) -> None:
+        """Raise if a splitter puts a group into both parts of a fold, or trains on rows later than those it tests."""
         if not pairs:
             raise InvalidValueError("cv gives no folds; pass a number of folds from 2")
         for k, (train, test) in enumerate(pairs):
@@ -332,7 +332,7 @@ def count_duplicates(X: Any, y: Any, pairs: Any) -> int:
 
 
 def _row_codes(X: Any) -> IntArray:
-    """A number for each row, the same for equal rows."""
+    """Number the rows such that equal rows have the same number."""
     if sparse.issparse(X):
         rows: Any = sparse.csr_array(X, copy=True)  # type: ignore[call-overload]
         rows.sum_duplicates()
@@ -371,7 +371,7 @@ def _as_key(value: Any) -> Hashable:
 
 
 def _check_cv(cv: Any) -> None:
-    # A text has a split of its own.
+    # str has a method split, too.
     if isinstance(cv, str) and cv == HALVES:
         return
     if hasattr(cv, "get_n_splits") or (isinstance(cv, Iterable) and not isinstance(cv, str)):
@@ -384,7 +384,7 @@ def _check_cv(cv: Any) -> None:
 
 
 def _column(name: str, given: Any, rows: int) -> NDArray[Any]:
-    """Read a column of one value a row, none of them missing."""
+    """Read one value per row; raise if one is missing."""
     values = np.asarray(given)
     if values.shape != (rows,):
         raise DataError(
@@ -417,7 +417,7 @@ def _read_groups(given: Any, rows: int) -> IntArray | None:
 
 
 def _read_times(given: Any, rows: int) -> IntArray | None:
-    """Places of times in their order."""
+    """Rank the times: equal times have the same number."""
     if given is None:
         return None
     values = _column("times", given, rows)
@@ -451,7 +451,7 @@ def _read_time(value: Any, row: int) -> Any:
 
 
 def _first_of_second_class(labels: NDArray[Any]) -> int:
-    """The first place at which a class other than that of the first place occurs."""
+    """Find the first position with another class than the first one."""
     return int(np.argmax(labels != labels[0])) if (labels != labels[0]).any() else len(labels)
 
 

@@ -55,7 +55,7 @@ _PLAIN = (str, bytes, numbers.Real, np.bool_, Decimal)
 
 
 class _Factors(NamedTuple):
-    """The different values of a column, and for each row the position of its value, -1 where it is missing."""
+    """The distinct values of a column, and for each row the position of its value, -1 where it is missing."""
 
     distinct: list[Any]
     codes: IntArray
@@ -69,7 +69,7 @@ class Column:
     name : str
         What the column is called, for messages.
     source : series or array-like of shape (m,)
-        The values. Dates and things that are neither numbers nor texts are refused.
+        The values. Dates, and values that are neither numbers nor texts, are refused.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Column:
 
     @cached_property
     def _first_rows(self) -> dict[Hashable, int]:
-        """The different values that are not missing, each with the row where it comes first."""
+        """The distinct values that are not missing, each with the first row that has it."""
         distinct, codes = self._factors
         first = np.full(len(distinct) + 1, -1, dtype=np.intp)
         # Of several assignments to one place the last one counts: that of the first row.
@@ -163,7 +163,7 @@ class Column:
 
     @cached_property
     def _first_text(self) -> int | None:
-        """The first row that holds a text."""
+        """Find the first row that holds a text."""
         if self._kind in "US":
             return 0 if len(self) else None
         if self._kind != "O":
@@ -184,7 +184,7 @@ class Column:
         return tuple(sorted({category_name(value) for value in self._first_rows}))
 
     def numbers(self) -> FloatArray:
-        """The values as floats, NaN where missing, not copied if they are; a text is an error that says where it is."""
+        """Give the values as floats, NaN where missing; not copied if they are. A text is an error that names it."""
         if self._first_text is not None:
             row = self._first_text
             raise DataError(
@@ -195,7 +195,7 @@ class Column:
         return self._looked_up(float)
 
     def read_as_numbers(self, key: object) -> FloatArray:
-        """The values as floats, for an estimator that knows numbers alone: texts are taken where they are numerals.
+        """Give the values as floats, for an estimator that takes numbers only; numerals are converted.
 
         Parameters
         ----------
@@ -228,27 +228,27 @@ class Column:
         return min(words, default=None)
 
     def _looked_up(self, number: Any) -> FloatArray:
-        """A number for each row, found once for each different value; NaN where a value is missing."""
+        """Convert each value by a function, called once for each distinct value; NaN where a value is missing."""
         distinct, codes = self._factors
         known = self._first_rows
         found = [number(value) if value in known else np.nan for value in distinct]
         return np.array([*found, np.nan])[codes]
 
     def codes(self, categories: tuple[str, ...]) -> FloatArray:
-        """The position of each value among the categories: -1 if it is none of them, NaN where missing."""
+        """Encode each value as its position among the categories: -1 if it is none of them, NaN where missing."""
         position = {category: float(code) for code, category in enumerate(categories)}
         return self._looked_up(lambda value: position.get(category_name(value), -1.0))
 
     @property
     def written(self) -> dict[str, Any]:
-        """The categories that occur, each as the column writes it where it comes first."""
+        """The categories that occur, each with the first value of the column that has this name."""
         found: dict[str, Any] = {}
         for value in self._first_rows:
             found.setdefault(category_name(value), value)
         return found
 
     def take(self, rows: IntArray) -> Column:
-        """Give some of the rows, without looking at the values again."""
+        """Select rows, without reading the values again."""
         part = copy(self)
         for name in ("_first_rows", "_first_text", "values", "_factors"):
             part.__dict__.pop(name, None)
@@ -260,7 +260,7 @@ class Column:
         return part
 
     def renamed(self, name: str) -> Column:
-        """Give the same column under another name."""
+        """Rename the column, for messages."""
         if name == self.name:
             return self
         other = copy(self)
@@ -479,7 +479,7 @@ class Table:
         return [self.column(name) for name in self.keys]
 
     def columns_of(self, names: Sequence[str]) -> list[Column]:
-        """Find the columns of some features: by name in a data frame, by position in an array.
+        """Find the columns of features: by name in a data frame, by position in an array.
 
         Parameters
         ----------
@@ -503,7 +503,7 @@ class Table:
         return [self.column(*pair) for pair in zip(self.names, names, strict=True)]
 
     def take(self, rows: IntArray) -> Table:
-        """Give some of the rows; what was read of them is not read again."""
+        """Select rows by position or by a mask; columns that were read are not read again."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         columns = {name: column.take(rows) for name, column in self._columns.items()}
@@ -513,7 +513,7 @@ class Table:
         return part
 
     def select(self, names: Sequence[str]) -> Table:
-        """Give some of the columns, in the order of their names here; those of an array are called anew."""
+        """Select columns by name, in the order given; those of an array are numbered anew."""
         keys = {name: self.keys[name] for name in names}
         if tuple(keys) == self.names:
             return self
@@ -526,7 +526,7 @@ class Table:
         return Table(given, keys, None, {n: c for n, c in self._columns.items() if n in keys})
 
     def space(self, units: PerFeature = None) -> FeatureSpace:
-        """Guess the features: range and whole numbers as they are seen, categories.
+        """Infer the features: their ranges, which are whole numbers, their categories.
 
         Parameters
         ----------
@@ -544,7 +544,7 @@ class Table:
         return FeatureSpace(self.names, low, high, integer, categories, units)
 
     def points(self, space: FeatureSpace) -> FloatArray:
-        """Give numbers and codes of categories, one column for each feature of a space.
+        """Encode the features of a space as numbers and codes of categories, one column each.
 
         Parameters
         ----------
@@ -568,13 +568,13 @@ class Table:
         )
 
     def numbers(self) -> NDArray[Any]:
-        """Give all columns as one array of numbers, for estimators that know nothing else.
+        """Convert all columns to one array of numbers, for estimators that take nothing else.
 
         Returns
         -------
         ndarray of shape (m, n)
             An array of numbers itself, else an array of floats with NaN where a value is missing. A column of texts,
-            categories, dates or other things is an error that names it.
+            categories, dates or anything else is an error that names it.
         """
         if self.array is not None and self.array.dtype.kind in _NUMBERS:
             return self.array
@@ -585,7 +585,7 @@ class Table:
         return whole.T
 
     def make_like(self, columns: Sequence[NDArray[Any]]) -> Any:
-        """Make a table of the same kind as the one given, with other rows.
+        """Make a table of the same type as the one given, with other rows.
 
         Parameters
         ----------
@@ -606,7 +606,7 @@ class Table:
         return type(self.given)(named)
 
     def taken_by(self, estimator: Any) -> Any:
-        """Give what an estimator takes: this table where it is one of ours, else the table as it was given."""
+        """Give an estimator the table in the form it takes: this one if it is ours, else as the user gave it."""
         return self if getattr(estimator, "_reads_tables", False) else self.given
 
     def name_row(self, row: int) -> str:
@@ -628,14 +628,14 @@ def read_frame(X: Any) -> Any:
 
 
 def as_given(X: Any) -> Any:
-    """Give the user's own table, for scikit-learn: what a `Table` was read from, anything else as it is."""
+    """Give the user's table to scikit-learn: what a `Table` was read from, anything else as it is."""
     return X.given if isinstance(X, Table) else X
 
 
 def column_ranges(
     columns: Sequence[Column], categories: Sequence[Sequence[str] | None]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-    """The range of each column that is a number, and whether it holds whole numbers; see `seen_ranges`."""
+    """Find the range of each numeric column, and whether it holds whole numbers; see `seen_ranges`."""
     low, high = np.full(len(columns), -np.inf), np.full(len(columns), np.inf)
     integer = np.zeros(len(columns), dtype=np.bool_)
     numeric = [j for j, known in enumerate(categories) if known is None]
@@ -712,7 +712,7 @@ def _take_rows(X: Any, rows: IntArray) -> Any:
 
 
 def number_table(X: Any) -> Any:
-    """Check that all columns of a table are numbers, for estimators that know nothing else.
+    """Check that all columns of a table are numbers, for estimators that take nothing else.
 
     Parameters
     ----------
@@ -723,7 +723,7 @@ def number_table(X: Any) -> Any:
     -------
     data frame, array-like or sparse matrix
         X itself where its columns are stored as numbers, or where it is no table at all; else an array of floats, with
-        NaN where a value is missing. A column of texts, categories, dates or other things is an error that names it.
+        NaN where a value is missing. A column of texts, categories, dates or anything else is an error that names it.
 
     Examples
     --------

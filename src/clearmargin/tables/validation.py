@@ -1,4 +1,4 @@
-"""Tables and labels as classifiers of two classes need them; errors name row and column."""
+"""Check training data of binary classifiers (numbers, finite, two classes, weights); errors name row and column."""
 
 from __future__ import annotations
 
@@ -155,12 +155,13 @@ def naming_columns(X: Any, estimator: Any) -> Iterator[None]:
         problem = _table_problem(X)
         if problem is None:
             raise
-        kind = type(problem)
-        raise kind(f"{type(estimator).__name__} cannot read the table: {problem}") from error
+        raise type(problem)(
+            f"{type(estimator).__name__} cannot read the table: {problem}"
+        ) from error
 
 
 def _table_problem(X: Any) -> DataError | None:
-    """What keeps a table from being read as numbers, all of them known."""
+    """Find what keeps a table from being read as finite numbers; None if nothing does."""
     try:
         points = check_array(number_table(X), **_options(False))
         _check_finite(points, None, X)
@@ -208,45 +209,45 @@ def _check_finite(points: Any, estimator: Any, X: Any) -> None:
     else:
         row, column = (int(i) for i in np.unravel_index(wrong[0], points.shape))
     value = values.ravel()[wrong[0]]
-    kind = "NaN" if np.isnan(value) else "an infinity (inf)"
+    found = "NaN" if np.isnan(value) else "an infinity (inf)"
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         names = [f"x{j}" for j in range(points.shape[1])] if is_sparse else Table.read(X).names
     place = repr(str(names[column]))
     advice = "fill or drop missing values first" if np.isnan(value) else "replace it by a number"
     more = f"; {len(wrong)} such values in all" if len(wrong) > 1 else ""
-    raise DataError(f"X contains {kind} in {name_row(row, X)}, column {place}{more}; {advice}")
+    raise DataError(f"X contains {found} in {name_row(row, X)}, column {place}{more}; {advice}")
 
 
 def _sparse_place(points: Any, entry: int) -> tuple[int, int]:
-    """Row and column of a stored entry of a CSR matrix."""
+    """Find row and column of a stored entry of a CSR matrix."""
     row = np.searchsorted(points.indptr, entry, side="right") - 1
     return int(row), int(points.indices[entry])
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Take a parameter that must be a finite positive number."""
+    """Check that a parameter is a finite positive number."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise InvalidValueError(f"{name} must be a positive number, not {value!r}")
     return float(value)
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """Take a parameter that must be a whole number from some least one."""
+    """Check that a parameter is a whole number and not below a minimum."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise InvalidValueError(f"{name} must be a whole number from {least}, not {value!r}")
     return int(value)
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Insist on one of some words."""
+    """Check that a parameter is one of the allowed words."""
     if value not in allowed:
         listed = ", ".join(repr(a) for a in allowed)
         raise InvalidValueError(f"{name} must be one of {listed}, not {value!r}")
 
 
 def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any) -> FloatArray:
-    """The weight of each point: its own times that of its class.
+    """Give the weight of each point: its sample weight times the weight of its class.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: An
 def whole_costs(
     labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any
 ) -> tuple[FloatArray, float]:
-    """The weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are.
+    """Give the weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are.
 
     "balanced" weights of whole numbers add up to exactly the same for both classes then, and a weight of 3 counts
     exactly like three points, so that a program that takes its numbers for exact sees ties where there are any.
@@ -297,7 +298,7 @@ def whole_costs(
 
 
 def _weights(labels: TwoClasses, sample_weight: Any, X: Any) -> tuple[FloatArray, FloatArray]:
-    """The given weights of the points, and their sum for each class, whatever the order of the points."""
+    """Check the sample weights, and sum them for each class, whatever the order of the points."""
     weight: FloatArray = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
