@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rule_base import leverage_bits, leverage_search
+from clearmargin.rule_base import leverage_search
 from clearmargin.rule_base.leverage_search import (
     Contrast,
     least_product,
@@ -88,9 +88,9 @@ def test_blocks_and_layouts_do_not_matter(narrow, pairs, few, table_size, monkey
     rows = rng.permutation(400)
     table = masks, rows[:150], rows[150:350], np.arange(12) // 2, 3
     expected = as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3))
-    monkeypatch.setattr(leverage_bits, "_NARROW", narrow)
-    monkeypatch.setattr(leverage_bits, "_WORDS", 8)
-    monkeypatch.setattr(leverage_bits, "_FEW", few)
+    monkeypatch.setattr(leverage_search, "_NARROW", narrow)
+    monkeypatch.setattr(leverage_search, "_WORDS", 8)
+    monkeypatch.setattr(leverage_search, "_FEW", few)
     monkeypatch.setattr(leverage_search, "_PAIRS", pairs)
     monkeypatch.setattr(leverage_search, "_TABLE", table_size)
     assert as_dict(search_above(Contrast.of(*table[:4]), 2_000, 3)) == expected
@@ -183,8 +183,8 @@ def test_the_order_of_rows_and_the_layout_of_the_table_do_not_matter():
 @pytest.mark.parametrize("few", [0, 1_000])
 @pytest.mark.parametrize("keep", [1.0, 0.9, 0.3])  # of the partners: a range, nearly one, and few
 def test_conjunctions_are_counted_as_they_are(rows, few, keep, monkeypatch):
-    monkeypatch.setattr(leverage_bits, "_FEW", few)
-    monkeypatch.setattr(leverage_bits, "_WORDS", 1 << 10)
+    monkeypatch.setattr(leverage_search, "_FEW", few)
+    monkeypatch.setattr(leverage_search, "_WORDS", 1 << 10)
     rng = np.random.default_rng(4)
     masks = rng.random((40, rows)) < 0.7
     top, bottom = np.arange(rows // 3), np.arange(rows // 3, rows)
@@ -198,7 +198,7 @@ def test_conjunctions_are_counted_as_they_are(rows, few, keep, monkeypatch):
     ]
     parent, items = np.array([k for k, _ in chosen]), np.array([i for _, i in chosen])
     contrast = Contrast.of(masks, top, bottom, np.arange(40))
-    counts = leverage_bits.Counter(contrast, order).count(items, parent)
+    counts = leverage_search.Counter(contrast, order).count(items, parent)
     has = masks[order][items].all(axis=1)
     assert counts.tolist() == [
         has[:, top].sum(axis=1).tolist(),

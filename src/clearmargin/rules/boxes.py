@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,8 +109,9 @@ class Boxes(Value):
     missing: BoolArray
     allowed: IntArray
     sets: tuple[tuple[int, ...], ...]
-    # Where the entries of each box start, and the tables of the kernel once they were asked for.
+    # Where the entries of each box start, the features with entries, and the kernel once it was asked for.
     _starts: IntArray = field(init=False, compare=False)
+    _used: IntArray = field(init=False, compare=False)
     _blocks: tuple[_Block, ...] | None = field(init=False, compare=False)
 
     def __init__(
@@ -151,7 +153,9 @@ class Boxes(Value):
         for part in (*sorted_parts.values(), first):
             part.setflags(write=False)
         self._set(n_boxes=n_boxes, n_features=n_features, sets=sets, **sorted_parts)
-        self._set(_starts=first, _blocks=None)
+        is_used = np.zeros(n_features, dtype=np.bool_)
+        is_used[column] = True
+        self._set(_starts=first, _used=np.flatnonzero(is_used), _blocks=None)
 
     @classmethod
     def of(cls, boxes: Sequence[Box], n_features: int | None = None) -> Boxes:
@@ -420,26 +424,20 @@ class Boxes(Value):
         self, points: FloatArray, rows: IntArray | None = None
     ) -> Iterator[tuple[slice, FloatArray]]:
         """Rows by rows, the columns that boxes have conditions on; each column lies in one piece of memory."""
-        used = self._used()
-        n_used, n_rows = len(used), len(points if rows is None else rows)
+        n_used, n_rows = len(self._used), len(points if rows is None else rows)
         size = max(64, min(_ROWS, _MAX_COPIED // max(1, n_used)))
         for start in range(0, n_rows, size):
             part = slice(start, start + size)
             columns = (points[part] if rows is None else points.take(rows[part], axis=0)).T
             yield (
                 part,
-                np.ascontiguousarray(columns if n_used == points.shape[1] else columns[used]),
+                np.ascontiguousarray(columns if n_used == points.shape[1] else columns[self._used]),
             )
-
-    def _used(self) -> IntArray:
-        is_used = np.zeros(self.n_features, dtype=np.bool_)
-        is_used[self.feature] = True
-        return np.flatnonzero(is_used)
 
     def _tables(self) -> tuple[_Block, ...]:
         if self._blocks is None:
             starts = range(0, self.n_boxes, _BLOCK)
-            self._set(_blocks=tuple(_Block(self, s, self._used()) for s in starts))
+            self._set(_blocks=tuple(_Block(self, s, self._used) for s in starts))
         assert self._blocks is not None
         return self._blocks
 
@@ -497,10 +495,14 @@ class _Block:
         group = repeat * boxes.n_features + feature
         order = np.argsort(group, kind="stable")
         firsts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        at = at[order]
+        bounds = np.stack([boxes.low[at], boxes.high[at]])
+        ends = closed_ends(bounds, np.stack([boxes.low_closed[at], boxes.high_closed[at]]))
+        columns = np.searchsorted(used, boxes.feature[at[firsts]])
+        edges = [*firsts.tolist(), len(at)]
         self._conditions = [
-            _Conditions(boxes, at[some], start, int(np.searchsorted(used, feature[some[0]])))
-            for some in np.split(order, firsts[1:])
-            if len(some)
+            _Conditions(boxes, at[first:last], ends[:, first:last], start, column)
+            for column, (first, last) in zip(columns.tolist(), pairwise(edges), strict=True)
         ]
         self._tables: list[_Table] | None = None
         self._asked = 0
@@ -526,8 +528,11 @@ class _Block:
     def _look_up(self, columns: FloatArray) -> Words:
         assert self._tables is not None
         words = np.full((columns.shape[1], _n_words(self.n_boxes)), ~np.uint64(0))
+        # Mostly one number tells that nothing is missing (infinities that cancel look as if something were).
+        with np.errstate(invalid="ignore", over="ignore"):
+            has_missing = bool(np.isnan(columns.sum()))
         for table in self._tables:
-            segments = table.segments(columns[table.column])
+            segments = table.segments(columns[table.column], has_missing)
             if table.bits.shape[1] == 1:  # much the fastest
                 word = 0 if table.words is None else int(table.words[0])
                 words[:, word] &= table.bits[:, 0].take(segments)
@@ -551,12 +556,10 @@ class _Block:
 class _Conditions:
     """The entries of a block on one feature, at most one a box."""
 
-    def __init__(self, boxes: Boxes, entries: IntArray, start: int, column: int):
+    def __init__(self, boxes: Boxes, entries: IntArray, ends: FloatArray, start: int, column: int):
         self.column = column
         self.boxes = boxes.box[entries] - start
-        bounds = np.stack([boxes.low[entries], boxes.high[entries]])
-        closed = np.stack([boxes.low_closed[entries], boxes.high_closed[entries]])
-        self._low, self._high = closed_ends(bounds, closed)
+        self._low, self._high = ends
         self._missing = boxes.missing[entries]
         with_set = np.flatnonzero(boxes.allowed[entries] >= 0) if boxes.sets else ()
         self._sets = [
@@ -580,8 +583,10 @@ class _Conditions:
         codes = np.concatenate([np.empty(0), *(codes for _, codes in self._sets)])
         ends = [self._low[has_low], stop[has_high], codes, _next_float(codes)]
         cuts = np.unique(np.concatenate(ends))
-        words = np.unique(self.boxes // 64)
-        places = 64 * np.searchsorted(words, self.boxes // 64) + self.boxes % 64
+        words, places = np.zeros(1, dtype=np.intp), self.boxes
+        if n_boxes > 64:
+            words = np.unique(self.boxes // 64)
+            places = 64 * np.searchsorted(words, self.boxes // 64) + self.boxes % 64
         # Segment k holds the values with exactly k cuts at or below them; the last one is that of missing values.
         segment = np.arange(len(cuts) + 2)[:, None]
         first, last = np.zeros((2, 64 * len(words)), dtype=np.intp)
@@ -644,12 +649,10 @@ class _Table:
         with np.errstate(over="ignore"):
             cells = values - self._origin
             cells *= self._scale
-        # Unlike clip, these two put NaN somewhere.
-        np.fmin(cells, self._cells - 1.0, out=cells)
-        np.fmax(cells, 0.0, out=cells)
+        np.clip(cells, 0.0, self._cells - 1.0, out=cells)
         return cells.astype(np.intp)
 
-    def segments(self, values: FloatArray) -> IntArray:
+    def segments(self, values: FloatArray, has_missing: bool) -> IntArray:
         """Find the segments of values: how many cuts are at or below each, the last segment for NaN."""
         if len(values) < _MANY:
             return np.searchsorted(self._cuts, values, side="right")
@@ -657,11 +660,12 @@ class _Table:
             self._divide()
         if not self._cells:
             return np.searchsorted(self._cuts, values, side="right")
-        found = self._first.take(self._cell(values))
+        is_missing = np.isnan(values) if has_missing else None
+        known = values if is_missing is None else np.where(is_missing, self._origin, values)
+        found = self._first.take(self._cell(known))
         for _ in range(self._shared):
-            found += self._cuts.take(found) <= values
-        is_missing = np.isnan(values)
-        if is_missing.any():
+            found += self._cuts.take(found) <= known
+        if is_missing is not None:
             found[is_missing] = len(self._cuts)
         return found
 
@@ -677,9 +681,10 @@ def _n_words(n_bits: int) -> int:
 
 def pack_bits(table: BoolArray) -> Words:
     """Pack the columns of a boolean table into 64-bit words."""
-    padded = np.zeros((len(table), 64 * _n_words(table.shape[1])), dtype=np.bool_)
-    padded[:, : table.shape[1]] = table
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+    packed = np.packbits(table, axis=1, bitorder="little")
+    padded = np.zeros((len(table), 8 * _n_words(table.shape[1])), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
 
 
 def unpack_bits(words: Words, n_columns: int) -> BoolArray:
