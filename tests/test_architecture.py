@@ -140,7 +140,9 @@ def imported_by(statement: str) -> set[str]:
 
 
 def test_reading_models_and_searching_boxes_need_no_scikit_learn():
-    loaded = imported_by("import clearmargin.models.model_document, clearmargin.cli.large_rules")
+    loaded = imported_by(
+        "import clearmargin.models.model_document, clearmargin.recipes.large_tables"
+    )
     assert not {"scipy", "sklearn", "highspy", "clarabel"} & loaded
 
 

@@ -53,12 +53,12 @@ HINTS = [
     ),
     (
         RULES.format("stray.csv"),
-        "add --na 'abc'",
+        "add --na abc",
         [RULES.format("stray.csv") + " --na abc --missing drop"],
     ),
     (
         RULES.format("stray.csv"),
-        "add --categories 'age'",
+        "add --categories age",
         [RULES.format("stray.csv") + " --categories age"],
     ),
     (
@@ -73,7 +73,7 @@ HINTS = [
     ),
     (
         RULES.format("dates.parquet"),
-        "--drop 'day'",
+        "--drop day",
         [RULES.format("dates.parquet") + " --drop day"],
     ),
     (RULES.format("commas.csv"), "--decimal ,", [RULES.format("commas.csv") + " --decimal ,"]),

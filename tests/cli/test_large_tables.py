@@ -1,8 +1,7 @@
-"""Large tables are read in chunks; what is said about them is what the careful reader would say."""
+"""Large tables are read in blocks; what is said about them is what is said of a table that is read whole."""
 
 from __future__ import annotations
 
-import io
 import json
 import time
 from pathlib import Path
@@ -10,15 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.multiclass import OneVsRestClassifier
 
 from clearmargin import LPSVC, RuleSet
-from clearmargin.cli import kept_rows, large_rules, plain_csv
-from clearmargin.cli.plain_csv import Chunk
-from clearmargin.cli.survey import survey
 from clearmargin.models import PlaneModel, load_model, save_model
+from clearmargin.plane_rules import sampled_rules
+from clearmargin.recipes import large_tables
+from clearmargin.tables import blocks
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -46,20 +43,21 @@ def write(folder):
 
 
 @pytest.fixture
-def in_chunks(monkeypatch):
-    """Take every table for a large one, and count the chunks that are read."""
+def in_blocks(monkeypatch):
+    """Take every table for a large one, and count the rows of the blocks that are read."""
     seen = []
-    chunk = plain_csv.PlainCsv._chunk
+    read = blocks.TableBlocks.blocks
 
-    def remember(self, frame):
-        seen.append(len(frame))
-        return chunk(self, frame)
+    def remember(self, only=None):
+        for block in read(self, only):
+            seen.append(len(block.X))
+            yield block
 
     def switch(sample=100_000):
-        monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
-        monkeypatch.setattr(large_rules, "SAMPLE_VALUES", 3 * sample)
-        monkeypatch.setattr(plain_csv, "_SPAN", 6_000)
-        monkeypatch.setattr(plain_csv.PlainCsv, "_chunk", remember)
+        monkeypatch.setattr(large_tables, "SMALL_ROWS", 0)
+        monkeypatch.setattr(sampled_rules, "SAMPLE_VALUES", 3 * sample)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 6_000)
+        monkeypatch.setattr(blocks.TableBlocks, "blocks", remember)
         return seen
 
     return switch
@@ -83,25 +81,26 @@ WORDS = ("rules", "t.csv", "--target", "y", "--model", "m.json", "--criterion", 
     ],
 )
 def test_a_table_that_is_its_own_sample_gives_the_same_output(
-    labels, more, write, in_chunks, clearmargin
+    labels, more, write, in_blocks, clearmargin
 ):
     write(table_of(600, labels))
     whole = clearmargin(*WORDS, *more)
-    seen = in_chunks()
+    seen = in_blocks()
     assert clearmargin(*WORDS, *more).out.splitlines() == whole.out.splitlines()
-    assert sum(seen) == 600
-    assert len(seen) > 2
+    # Once to draw the sample, and once to count.
+    assert sum(seen) == 2 * 600
+    assert len(seen) > 4
 
 
-def test_the_criterion_of_every_day_gives_the_same_output(write, in_chunks, clearmargin):
+def test_the_criterion_of_every_day_gives_the_same_output(write, in_blocks, clearmargin):
     write(table_of(300))
     words = [*WORDS[:-1], "coverage", "--json"]
     whole = clearmargin(*words)
-    assert in_chunks() == []
+    assert in_blocks() == []
     assert clearmargin(*words) == whole
 
 
-def test_classes_taken_together_give_the_same_output(folder, in_chunks, clearmargin):
+def test_classes_taken_together_give_the_same_output(folder, in_blocks, clearmargin):
     frame = table_of(600)
     frame.loc[frame["c"] > 1, "y"] = "other"
     X, y = frame.drop(columns="y"), np.where(frame["y"] == "ill", "ill", "not ill")
@@ -109,13 +108,13 @@ def test_classes_taken_together_give_the_same_output(folder, in_chunks, clearmar
     save_model(model, "m.json")
     frame.to_csv("t.csv", index=False)
     whole = clearmargin(*WORDS)
-    seen = in_chunks()
+    seen = in_blocks()
     assert clearmargin(*WORDS) == whole
     assert "taken together" in whole.err
     assert seen
 
 
-def test_three_classes_give_the_same_output(folder, in_chunks, clearmargin):
+def test_three_classes_give_the_same_output(folder, in_blocks, clearmargin):
     frame = table_of(500)
     frame["y"] = frame["c"].gt(0.5).astype(int) + frame["a"].gt(0).astype(int)
     X = frame.drop(columns="y")
@@ -123,44 +122,18 @@ def test_three_classes_give_the_same_output(folder, in_chunks, clearmargin):
     save_model(PlaneModel.from_estimator(machine, X), "m.json")
     frame.to_csv("t.csv", index=False)
     whole = clearmargin(*WORDS, "--json")
-    seen = in_chunks()
+    seen = in_blocks()
     assert clearmargin(*WORDS, "--json") == whole
     assert seen
 
 
-def test_saved_rules_and_models_have_the_counts_of_all_rows(write, in_chunks, clearmargin):
+def test_saved_rules_and_models_have_the_counts_of_all_rows(write, in_blocks, clearmargin):
     write(table_of(2_000))
-    in_chunks(sample=400)
+    in_blocks(sample=400)
     clearmargin(*WORDS, "--out", "o.json", "--save-model", "s.json")
     saved, kept = RuleSet.load("o.json"), load_model("s.json").rules
     assert [rule.stats for rule in saved] == [rule.stats for rule in kept]
     assert {rule.stats.rows for rule in saved} == {2_000}
-
-
-def no_space():
-    raise OSError(28, "No space left on device")
-
-
-def test_a_full_disk_changes_nothing(write, in_chunks, clearmargin, monkeypatch):
-    write(table_of(600))
-    in_chunks(sample=200)
-    kept = clearmargin(*WORDS, "--json")
-    monkeypatch.setattr(kept_rows.tempfile, "TemporaryFile", no_space)
-    assert clearmargin(*WORDS, "--json") == kept
-
-
-def test_a_disk_that_fills_up_changes_nothing(write, in_chunks, clearmargin, monkeypatch):
-    class Full(io.BytesIO):
-        def write(self, data):
-            if self.tell() > 3_000:
-                no_space()
-            return super().write(data)
-
-    write(table_of(600))
-    in_chunks(sample=200)
-    kept = clearmargin(*WORDS, "--json")
-    monkeypatch.setattr(kept_rows.tempfile, "TemporaryFile", Full)
-    assert clearmargin(*WORDS, "--json") == kept
 
 
 @pytest.mark.parametrize(
@@ -169,40 +142,38 @@ def test_a_disk_that_fills_up_changes_nothing(write, in_chunks, clearmargin, mon
     ids=["another class", "another row"],
 )
 def test_a_table_that_changes_between_the_passes_is_an_error(
-    write, in_chunks, run, monkeypatch, change_text
+    write, in_blocks, run, monkeypatch, change_text
 ):
     frame = table_of(600)
     write(frame)
-    in_chunks()
-    survey_first = large_rules.survey
+    in_blocks()
+    survey_first = large_tables.survey
 
     def spoil(*words):
         found = survey_first(*words)
         Path("t.csv").write_text(change_text(frame.to_csv(index=False)))
         return found
 
-    monkeypatch.setattr(large_rules, "survey", spoil)
-    # Only where rows could not be kept is the table read again.
-    monkeypatch.setattr(kept_rows.tempfile, "TemporaryFile", no_space)
+    monkeypatch.setattr(large_tables, "survey", spoil)
     said = run(*WORDS)
     assert said.code == 2
     assert "t.csv changed while it was read; try again" in said.err
 
 
-def test_other_separators_and_marks_give_the_same_output(write, in_chunks, clearmargin):
+def test_other_separators_and_marks_give_the_same_output(write, in_blocks, clearmargin):
     frame = table_of(700)
     write(frame, frame.to_csv(index=False, sep=";", decimal=","))
     words = [*WORDS, "--decimal", ",", "--json"]
     whole = clearmargin(*words)
-    seen = in_chunks()
+    seen = in_blocks()
     assert clearmargin(*words) == whole
     assert seen
 
 
-def test_rules_of_a_sample_are_counted_on_all_rows(write, in_chunks, clearmargin):
+def test_rules_of_a_sample_are_counted_on_all_rows(write, in_blocks, clearmargin):
     frame = table_of(4_000)
     write(frame)
-    in_chunks(sample=500)
+    in_blocks(sample=500)
     said = clearmargin(*WORDS, "--json")
     document = json.loads(said.out)
     X, y = frame.drop(columns="y"), frame["y"].to_numpy()
@@ -218,11 +189,11 @@ def test_rules_of_a_sample_are_counted_on_all_rows(write, in_chunks, clearmargin
     assert "drawn from 4000" in document["notes"][0]
 
 
-def test_ranges_are_those_of_all_rows(write, in_chunks, clearmargin):
+def test_ranges_are_those_of_all_rows(write, in_blocks, clearmargin):
     frame = table_of(4_000)
     frame.loc[1_234, "a"], frame.loc[77, "b"] = 99.5, -88.25
     write(frame)
-    in_chunks(sample=200)
+    in_blocks(sample=200)
     said = clearmargin(*WORDS, "--assume-ranges", "--json")
     space = RuleSet.from_dict(json.loads(said.out)["rules"]).space
     assert space.upper[0] == 99.5
@@ -236,7 +207,7 @@ def change(text, row, line):
 
 
 ODD = {
-    "a gap": "1,,2,3,ill",
+    "a missing value": "1,,2,3,ill",
     "a stray text": "1,two,2,3,ill",
     "too few values": "1,2,3",
     "too few values by one": "1,2,3,4",
@@ -256,12 +227,12 @@ ODD = {
 
 
 @pytest.mark.parametrize("line", ODD.values(), ids=ODD)
-def test_odd_lines_are_said_as_the_careful_reader_says_them(line, write, in_chunks, run):
+def test_odd_lines_are_said_as_of_a_table_that_is_read_whole(line, write, in_blocks, run):
     frame = table_of(400)
     write(frame, change(frame.to_csv(index=False), 350, line))
-    careful = run(*WORDS, "--json", "--max-rules", "2")
-    in_chunks()
-    assert run(*WORDS, "--json", "--max-rules", "2") == careful
+    whole = run(*WORDS, "--json", "--max-rules", "2")
+    in_blocks()
+    assert run(*WORDS, "--json", "--max-rules", "2") == whole
 
 
 @pytest.mark.parametrize(
@@ -277,30 +248,11 @@ def test_odd_lines_are_said_as_the_careful_reader_says_them(line, write, in_chun
         ["--missing", "drop"],
     ],
 )
-def test_odd_options_are_answered_as_for_small_tables(more, write, in_chunks, run):
+def test_odd_options_are_answered_as_for_small_tables(more, write, in_blocks, run):
     write(table_of(400))
-    careful = run(*WORDS, "--max-rules", "2", *more)
-    in_chunks()
-    assert run(*WORDS, "--max-rules", "2", *more) == careful
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    rows=st.integers(1, 60), cut=st.integers(1, 60), most=st.integers(1, 70), seed=st.integers(0, 5)
-)
-def test_the_sample_does_not_depend_on_the_chunks(rows, cut, most, seed):
-    rng = np.random.default_rng(seed)
-    X, codes = rng.normal(size=(rows, 3)).round(1), rng.integers(0, 2, rows)
-    parts = [Chunk(X[k : k + cut], codes[k : k + cut], ["n", "p"]) for k in range(0, rows, cut)]
-    whole, found = survey([Chunk(X, codes, ["n", "p"])], most), survey(parts, most)
-    assert np.array_equal(found.X, whole.X)
-    assert np.array_equal(found.texts, whole.texts)
-    assert (found.tally, found.rows) == (whole.tally, rows)
-    assert min(rows, most) <= len(found.X) <= most + 6
-    assert np.array_equal(found.X.min(axis=0), X.min(axis=0))
-    assert np.array_equal(found.X.max(axis=0), X.max(axis=0))
-    if most >= rows:
-        assert np.array_equal(found.X, X)
+    whole = run(*WORDS, "--max-rules", "2", *more)
+    in_blocks()
+    assert run(*WORDS, "--max-rules", "2", *more) == whole
 
 
 def test_more_than_a_hundred_thousand_rows_take_a_bounded_multiple_of_reading_them(
@@ -318,11 +270,11 @@ def test_more_than_a_hundred_thousand_rows_take_a_bounded_multiple_of_reading_th
 
 
 def test_integers_above_2_to_53_are_noted_in_large_tables_too(
-    write, in_chunks, clearmargin, folder
+    write, in_blocks, clearmargin, folder
 ):
     frame = table_of(600)
     write(frame)
     frame.assign(n=frame["n"] + 2**53).to_csv(folder / "t.csv", index=False)
-    in_chunks()
+    in_blocks()
     said = clearmargin("rules", "t.csv", "--target", "y", "--model", "m.json")
     assert "column 'n' of t.csv holds integers above 2^53" in said.err

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from clearmargin import progress
-from clearmargin.cli import large_rules
+from clearmargin.recipes import large_tables
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -30,7 +30,7 @@ def large(clearmargin, folder, monkeypatch):
     (folder / "numbers.csv").write_text(f"{table}\n")
     words = ["rules", "numbers.csv", "--target", "outcome", "--nu", "1", "--save-model", "m.json"]
     clearmargin(*words, "--quiet")
-    monkeypatch.setattr(large_rules, "SMALL_ROWS", 0)
+    monkeypatch.setattr(large_tables, "SMALL_ROWS", 0)
 
 
 def test_slow_work_shows_a_bar_on_stderr(clearmargin, folder, monkeypatch):
@@ -45,9 +45,11 @@ def test_slow_work_shows_a_bar_on_stderr(clearmargin, folder, monkeypatch):
 def test_so_does_a_large_table(clearmargin, monkeypatch):
     sit_at_a_terminal(monkeypatch)
     counted = []
-    count = large_rules._count_on_all
+    extract = large_tables.extract_from_blocks
     monkeypatch.setattr(
-        large_rules, "_count_on_all", lambda *words: (counted.append(1), count(*words))[1]
+        large_tables,
+        "extract_from_blocks",
+        lambda *words, **more: (counted.append(1), extract(*words, **more))[1],
     )
     said = clearmargin(*FROM_MODEL)
     assert counted == [1]

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     load_rules(arguments.rules)  # what is wrong with it is said before the table is read
     table = None
     if arguments.data is not None:
-        from clearmargin.cli.table import read_table
+        from clearmargin.cli.inputs import read_table
 
         table = read_table(arguments, console)
     checked = check_rules(arguments.rules, table, arguments.target)

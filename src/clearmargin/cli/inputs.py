@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clearmargin.recipes.found_rules import ExtractOptions
     from clearmargin.recipes.task import Task
     from clearmargin.recipes.training import Trained
+    from clearmargin.tables.files import FileTable, ReadOptions
 
 __all__ = [
     "extract_options",
@@ -21,6 +22,8 @@ __all__ = [
     "options_of_training",
     "prepare",
     "read_inputs",
+    "read_options",
+    "read_table",
     "read_task",
     "show_progress",
     "train",
@@ -48,18 +51,42 @@ def show_progress(console: Console) -> Progress:
     return False if console.quiet else "auto"
 
 
+def read_options(arguments: argparse.Namespace) -> ReadOptions:
+    """How the user wants the table to be read."""
+    from clearmargin.tables.files import ReadOptions
+
+    return ReadOptions(
+        arguments.separator,
+        arguments.decimal,
+        arguments.encoding,
+        arguments.na,
+        arguments.categories,
+        arguments.drop,
+        getattr(arguments, "time", None),
+    )
+
+
+def read_table(arguments: argparse.Namespace, console: Console) -> FileTable:
+    """Read the table of a command; notes are said."""
+    from clearmargin.tables.files import read_file
+
+    table = read_file(arguments.data, read_options(arguments))
+    console.note_all(table.notes)
+    return table
+
+
 def read_task(
     arguments: argparse.Namespace, console: Console, model: PlaneModel | None = None, **more: Any
 ) -> Task:
     """Read the table of a command and make the task that its options describe; notes are said."""
-    from clearmargin.cli.table import names_in, read_table
     from clearmargin.recipes.task import make_task
+    from clearmargin.tables.files import names_in
 
     table = read_table(arguments, console)
     settings: dict[str, Any] = {
         "positive": arguments.positive,
         "missing": getattr(arguments, "missing", "keep"),
-        "categories": names_in(arguments.categories, table.frame.columns),
+        "categories": names_in(arguments.categories, table.columns),
         "model": model,
         "cv": None,
     }

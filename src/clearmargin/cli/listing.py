@@ -9,7 +9,6 @@ from clearmargin.cli.console import Console, table_lines
 from clearmargin.language.prose import percent, ratio_text
 from clearmargin.recipes.found_rules import rule_lines
 from clearmargin.recipes.phrases import number_of
-from clearmargin.recipes.training import features_used
 from clearmargin.recipes.unseen import unseen_text
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def print_model(model: Planes, accuracy: float, console: Console, *, given: bool
         Whether the model comes from a file: what its file holds was measured on other rows than these.
     """
     console.say(
-        f"The model uses {len(features_used(model))} of {number_of(len(model.space), 'feature')} "
+        f"The model uses {len(model.features_used)} of {number_of(len(model.space), 'feature')} "
         f"and is right on {ratio_text(accuracy)} of these rows."
     )
     facts = dict(model.facts or {})

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
-    from clearmargin.cli.table import read_table
+    from clearmargin.cli.inputs import read_table
     from clearmargin.models import load_model
     from clearmargin.recipes.applied_rules import load_rules, predict_by_model, predict_by_rules
     from clearmargin.recipes.phrases import number_of

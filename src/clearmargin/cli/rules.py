@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     out = claim(arguments.out, arguments, [".rules", ".json"])
     model_file = claim(arguments.save_model, arguments, [".json"])
     page = claim(arguments.report, arguments, [".html"])
-    found = _extract_in_chunks(arguments, console) or _extract(arguments, console, page)
+    found = _extract_in_blocks(arguments, console) or _extract(arguments, console, page)
     print_rules(
         found.rules,
         found.trace,
@@ -87,21 +87,23 @@ def _extract(arguments: argparse.Namespace, console: Console, page: Path | None)
     return found
 
 
-def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> FoundRules | None:
-    """Extract from a large table of plain numbers, which is never held; None if it is not one."""
-    from clearmargin.cli.inputs import options_of_training
+def _extract_in_blocks(arguments: argparse.Namespace, console: Console) -> FoundRules | None:
+    """Extract from a large table of numbers, which is never held; None if it is not one."""
+    from clearmargin.cli.inputs import (
+        extract_options,
+        options_of_training,
+        read_options,
+        show_progress,
+    )
 
     if arguments.model is None or options_of_training(arguments):
         return None
-    from clearmargin.cli.large_rules import extract_large, read_large
     from clearmargin.cli.listing import print_model
     from clearmargin.models.model_document import load_planes
-    from clearmargin.plane_rules.extraction import DEFAULT_CRITERION
-    from clearmargin.recipes.found_rules import FoundRules
-    from clearmargin.recipes.training import model_facts
+    from clearmargin.recipes.large_tables import find_rules_in_blocks, sample_task
 
     model = load_planes(arguments.model)
-    task = read_large(arguments, console, model)
+    task = sample_task(arguments.data, arguments.target, model, read_options(arguments))
     if task is None:
         return None
     if arguments.report is not None:
@@ -109,8 +111,9 @@ def _extract_in_chunks(arguments: argparse.Namespace, console: Console) -> Found
             f"--report: {arguments.data} is too large for a report, which needs all rows in memory; report on a "
             "part of the rows, or leave it out"
         )
+    console.note_all(task.notes)
     console.say(task.summary)
-    rules, trace, right = extract_large(task, model, arguments)
-    print_model(model, right, console, given=True)
-    kept = model.with_rules(rules, {"criterion": arguments.criterion or DEFAULT_CRITERION})
-    return FoundRules(task, rules, trace, kept, model_facts(model, right))
+    options = extract_options(arguments)
+    found = find_rules_in_blocks(task, model, options, progress=show_progress(console))
+    print_model(model, found.facts["accuracy"], console, given=True)
+    return found

@@ -93,6 +93,16 @@ class Planes:
         return self.rules.space
 
     @property
+    def features_used(self) -> list[str]:
+        """The features that have a weight."""
+        used = (self.coef_ != 0).any(axis=0).tolist()
+        sources = self.encoding_.sources
+        features = dict.fromkeys(
+            source.feature for source, is_used in zip(sources, used, strict=True) if is_used
+        )
+        return [self.space.names[j] for j in features]
+
+    @property
     def imputed(self) -> dict[str, float | str]:
         """What missing values count as, by the name of the feature."""
         pairs = zip(self.space.names, self.space.fill, strict=True)

@@ -233,7 +233,7 @@ def check_rules(file: str, table: Any = None, target: str | None = None) -> Chec
     ----------
     file : str
         The rules, as .rules text or .json.
-    table : Table, optional
+    table : FileTable, optional
         A table to check them against.
     target : str, optional
         Its column of classes.

@@ -13,10 +13,10 @@ from clearmargin.recipes.phrases import number_of
 from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
-    from clearmargin.cli.table import Table
     from clearmargin.models import PlaneModel
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
+    from clearmargin.tables.files import FileTable
 
 __all__ = [
     "ExportedRules",
@@ -101,12 +101,12 @@ class Predictions:
         return text.getvalue()
 
 
-def predict_by_rules(table: Table, rules: RuleSet, default: str | None = None) -> Predictions:
+def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = None) -> Predictions:
     """Give each row of a table the class of the first rule that covers it.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         The rows.
     rules : RuleSet
         The rules.
@@ -130,12 +130,12 @@ def predict_by_rules(table: Table, rules: RuleSet, default: str | None = None) -
     return Predictions(table.name, tuple(rows), _unknown(rows, "no rule"))
 
 
-def predict_by_model(table: Table, model: PlaneModel) -> Predictions:
+def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
     """Give each row of a table the class that a model predicts.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         The rows.
     model : PlaneModel
         The model.

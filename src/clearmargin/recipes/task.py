@@ -19,8 +19,8 @@ from clearmargin.rules.value import BoolArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clearmargin.cli.table import Table
     from clearmargin.models import PlaneModel
+    from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Splitting
 
 __all__ = ["Task", "find_row", "find_rows", "make_task", "read_classes", "require_column"]
@@ -38,7 +38,7 @@ class Task:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         All of it, as it was read.
     X : DataFrame
         The features: numbers, and texts that are categories. Its index is that of the table.
@@ -60,7 +60,7 @@ class Task:
         What was left out, and what was done.
     """
 
-    table: Table
+    table: FileTable
     X: pd.DataFrame
     y: NDArray[Any]
     target: str
@@ -138,7 +138,7 @@ class Task:
 
 
 def make_task(
-    table: Table,
+    table: FileTable,
     target: str,
     *,
     positive: str | None = None,
@@ -153,7 +153,7 @@ def make_task(
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         With `name` and `frame`.
     target : str
         The column of the classes.
@@ -203,7 +203,7 @@ def make_task(
     return Task(table, X, y, target, positive_label, filled, given, own, notes=tuple(notes))
 
 
-def require_column(name: str, table: Table) -> str:
+def require_column(name: str, table: FileTable) -> str:
     """Give the name of a column; raise if the table has no such column."""
     if name not in table.frame.columns:
         hint = nearest_name(name, table.frame.columns)
@@ -211,7 +211,7 @@ def require_column(name: str, table: Table) -> str:
     return name
 
 
-def _known_labels(table: Table, target: str, missing: str, notes: list[str]) -> BoolArray:
+def _known_labels(table: FileTable, target: str, missing: str, notes: list[str]) -> BoolArray:
     is_missing = table.frame[target].isna().to_numpy()
     count = int(is_missing.sum())
     if count == len(is_missing):
@@ -226,7 +226,7 @@ def _known_labels(table: Table, target: str, missing: str, notes: list[str]) -> 
     return ~np.asarray(is_missing, dtype=np.bool_)
 
 
-def _needed(model: PlaneModel, features: pd.DataFrame, table: Table) -> list[str]:
+def _needed(model: PlaneModel, features: pd.DataFrame, table: FileTable) -> list[str]:
     for name in model.space.names:
         if name not in features.columns:
             hint = nearest_name(name, features.columns)
@@ -266,7 +266,7 @@ def _is_counter(values: NDArray[Any]) -> bool:
 
 
 def read_classes(
-    table: Table, target: str, rows: BoolArray, positive: str | None, notes: list[str]
+    table: FileTable, target: str, rows: BoolArray, positive: str | None, notes: list[str]
 ) -> tuple[NDArray[Any], Label | None]:
     """Read the classes of the rows, and the positive one if the user names it."""
     values = table.frame[target].to_numpy()[rows]
@@ -305,7 +305,11 @@ def _text(value: object) -> str:
 
 
 def _without_missing_values(
-    X: pd.DataFrame, missing: str, table: Table, notes: list[str], known: Mapping[str, Any] | None
+    X: pd.DataFrame,
+    missing: str,
+    table: FileTable,
+    notes: list[str],
+    known: Mapping[str, Any] | None,
 ) -> tuple[pd.DataFrame, dict[str, Any] | None]:
     is_missing = X.isna()
     lacking = is_missing.any(axis=1).to_numpy()

@@ -20,7 +20,6 @@ __all__ = [
     "Trained",
     "encoder",
     "feature_groups",
-    "features_used",
     "judge",
     "load_for_task",
     "match_model",
@@ -182,19 +181,11 @@ def _accuracy(model: PlaneModel, task: Task) -> float:
     return float((model.predict(task.X) == task.y).mean())
 
 
-def features_used(model: Planes) -> list[str]:
-    """The features that have a weight."""
-    used = (model.coef_ != 0).any(axis=0).tolist()
-    sources = model.encoding_.sources
-    features = dict.fromkeys(source.feature for source, u in zip(sources, used, strict=True) if u)
-    return [model.space.names[j] for j in features]
-
-
 def model_facts(model: Planes, accuracy: float) -> dict[str, Any]:
     """A model as plain data for JSON."""
     return {
         "classes": model.classes_.tolist(),
-        "features_used": features_used(model),
+        "features_used": model.features_used,
         "accuracy": accuracy,
         **(model.facts or {}),
     }

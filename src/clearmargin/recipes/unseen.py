@@ -18,10 +18,10 @@ from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from clearmargin.cli.table import Table
     from clearmargin.models import PlaneModel
     from clearmargin.recipes.task import Task
     from clearmargin.report.subject import Refit
+    from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Folds, Splitting
 
 __all__ = ["FOLDS", "Retraining", "Unseen", "inner_folds", "read_splitting", "unseen_text"]
@@ -33,13 +33,13 @@ OTHERWISE = "trained_otherwise"
 
 
 def read_splitting(
-    table: Table, target: str, cv: int | None, groups: str | None, time: str | None
+    table: FileTable, target: str, cv: int | None, groups: str | None, time: str | None
 ) -> Splitting | None:
     """Read how the rows of a table are split.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         The whole table.
     target : str
         The column of the classes.

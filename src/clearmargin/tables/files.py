@@ -1,0 +1,413 @@
+"""A table in a file, CSV, Parquet or Feather, read whole: each column as numbers or categories.
+
+`read_file` is what people call; tables too large to be held are read by `clearmargin.tables.blocks`. A CSV file is cut
+by pyarrow, with those columns as numbers that look like it in the first lines. Only where that turns out to be wrong,
+or a number is too large, are all columns read as texts, and understood by the rules of `typed_columns`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.exceptions import DataError, MissingDependencyError
+from clearmargin.rules.space import category_name, nearest_name
+from clearmargin.tables.csv_text import (
+    SEPARATORS,
+    CsvText,
+    Texts,
+    WholeTableNeeded,
+    as_texts,
+    as_utf8,
+)
+from clearmargin.tables.typed_columns import (
+    MAX_EXACT_INTEGER,
+    MISSING,
+    TypingRules,
+    as_whole,
+    column_values,
+    find_decimal_mark,
+    is_number,
+    large_integer_note,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FileTable", "ReadOptions", "names_in", "need_pandas", "read_file"]
+
+_GZIP, PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
+FEATHER = (b"ARROW1", b"FEA1")
+# Rows that show which columns are numbers.
+_ROWS_TRIED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    r"""How a table is to be read, where the file itself does not tell.
+
+    Parameters
+    ----------
+    separator : str, optional
+        What stands between values of a CSV file: a character, or comma, semicolon, tab or bar; by default the one that
+        cuts the first lines into equally many parts.
+    decimal : {".", ","}, optional
+        The decimal mark; by default a comma only where the separator is a semicolon and the numbers leave no doubt.
+    encoding : str, optional
+        How letters are written; by default UTF-8, or what a byte order mark says.
+    na : sequence of str
+        Texts that stand for a missing value, beside the usual ones.
+    categories, drop : sequence of str
+        Columns of numbers that are categorical, and columns to leave out. A text may hold several names with commas
+        between.
+    time : str, optional
+        A column that may hold dates, since it says only in which order rows came.
+
+    Examples
+    --------
+    >>> ReadOptions(separator="tab").mark
+    '\t'
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    time: str | None = None
+
+    @property
+    def mark(self) -> str | None:
+        """The separator as it stands in the file."""
+        mark = SEPARATORS.get(self.separator or "", self.separator)
+        if mark is not None and (len(mark) != 1 or mark in '\r\n"'):
+            known = ", ".join(SEPARATORS)
+            raise DataError(
+                f"separator={self.separator!r} is neither a single letter nor one of {known}"
+            )
+        return mark
+
+    def dropped(self, known: Collection[str], file: str) -> list[str]:
+        """Columns to leave out; one that the table lacks is an error."""
+        names = names_in(self.drop, known)
+        for name in names:
+            if name not in known:
+                raise DataError(f"{file} has no column {name!r}{nearest_name(name, known)}")
+        return names
+
+    def categorical(self, known: Collection[str], file: str) -> frozenset[str]:
+        """Columns that are categorical whatever they hold; one that the table lacks is an error."""
+        names = names_in(self.categories, known)
+        for name in names:
+            if name not in known:
+                hint = nearest_name(name, known)
+                raise DataError(f"categories: {file} has no column {name!r}{hint}")
+        return frozenset(names)
+
+
+def names_in(given: Iterable[str], known: Collection[str] = ()) -> list[str]:
+    """Take names apart that have commas between; a known name may have commas itself.
+
+    Examples
+    --------
+    >>> names_in(["age,bmi", "a, b"], ["age", "bmi", "a, b"])
+    ['age', 'bmi', 'a, b']
+    """
+    names: list[str] = []
+    for text in given:
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    return [name for name in names if name]
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table that was read from a file.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    columns : dict from str to ndarray
+        Whole numbers as int64 where none is missing; other numbers as float64, with NaN for missing values; categories
+        as texts in an array of objects, with None for missing values.
+    notes : tuple of str
+        What the user should know of them.
+    """
+
+    name: str
+    columns: dict[str, NDArray[Any]]
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The table as a data frame of pandas; its index counts the rows from 0."""
+        frame: pd.DataFrame = need_pandas().DataFrame(self.columns)
+        return frame
+
+
+def need_pandas() -> Any:
+    """Import pandas, or say how to get it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            "tables are read with pandas, which is not installed: pip install clearmargin[frames]"
+        ) from error
+    return pd
+
+
+def read_file(path: str | Path, options: ReadOptions | None = None) -> FileTable:
+    r"""Read a table from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A CSV file (also packed by gzip), a Parquet or a Feather file; "-" for standard input.
+    options : ReadOptions, optional
+        How to read it, where the file itself does not tell.
+
+    Returns
+    -------
+    FileTable
+        Without the columns that the user drops.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "patients.csv"
+    ...     _ = path.write_text("age;bmi;smoker\n40;22,5;no\n61;?;yes\n")
+    ...     table = read_file(path)
+    >>> table.columns
+    {'age': array([40, 61]), 'bmi': array([22.5,  nan]), 'smoker': array(['no', 'yes'], dtype=object)}
+    """
+    chosen = options or ReadOptions()
+    name = "standard input" if str(path) == "-" else str(path)
+    open_bytes = open_unpacked(str(path), name)
+    start = first_bytes(open_bytes)
+    if start.startswith((PARQUET, *FEATHER)):
+        return _read_arrow(name, open_bytes, is_parquet=start.startswith(PARQUET), options=chosen)
+    return _read_csv(open_csv(name, open_bytes, start, chosen), chosen)
+
+
+def open_unpacked(path: str, name: str) -> Callable[[], BinaryIO]:
+    """Find out how to open a file at its start, as often as needed; gzip is undone."""
+    if path != "-":
+        with Path(path).open("rb") as stream:
+            if stream.read(2) != _GZIP:
+                return lambda: Path(path).open("rb")
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    if content.startswith(_GZIP):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{name} is packed by gzip and damaged: {error}") from error
+    return lambda: io.BytesIO(content)
+
+
+def first_bytes(open_bytes: Callable[[], BinaryIO]) -> bytes:
+    """The first bytes of a file, which tell what it is."""
+    with open_bytes() as stream:
+        return stream.read(1 << 16)
+
+
+def open_csv(
+    name: str, open_bytes: Callable[[], BinaryIO], start: bytes, options: ReadOptions
+) -> CsvText:
+    """Open a CSV file as text."""
+    if start.startswith(_ZIP):
+        raise DataError(
+            f"{name} is a zip archive or a spreadsheet; save the sheet as CSV (UTF-8) and use that"
+        )
+    mark = options.mark
+    with open_bytes() as stream:
+        content = stream.read()
+    if not content.strip():
+        raise DataError(f"{name} is empty; a table with a line of column names is needed")
+    text = as_utf8(content, name, options.encoding)
+    is_marked = text is content and content.startswith(b"\xef\xbb\xbf")
+    encoding = "utf-8-sig" if is_marked else "utf-8"
+    return CsvText(
+        name, open_bytes if text is content else lambda: io.BytesIO(text), mark, encoding
+    )
+
+
+def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
+    found = _numbers_and_texts(text, options)
+    columns = text.read_texts() if found is None else found
+    text.check_header()
+    notes = [
+        f"column {j} of {text.name} has no name and is left out"
+        for j, title in enumerate(text.header, 1)
+        if not title
+    ]
+    names = [title for title in text.header if title]
+    categorical = options.categorical(names, text.name)
+    named = [column for title, column in zip(text.header, columns, strict=True) if title]
+    texts = [column for column in named if isinstance(column, Texts)]
+    decimal = options.decimal or find_decimal_mark(text, texts)
+    dropped = options.dropped(names, text.name)
+    rules = TypingRules(MISSING | frozenset(options.na), categorical, decimal)
+    read: dict[str, NDArray[Any]] = {}
+    for title, column in zip(text.header, columns, strict=True):
+        if not title or title in dropped:
+            continue
+        if isinstance(column, Texts):
+            read[title], note = column_values(title, column, rules, text)
+            notes += [] if note is None else [note]
+        else:
+            read[title] = as_whole(column)
+    return FileTable(text.name, read, tuple(notes))
+
+
+def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> list[bool]:
+    """Which columns look like numbers, by the first rows; True only if nothing speaks against it."""
+    rows = [row for _, row in islice(text.rows(), _ROWS_TRIED)]
+    known = [{row[j] for row in rows} - set(missing) for j in range(len(text.header))]
+    return [
+        bool(distinct) and all(is_number(value, decimal) for value in distinct)
+        for distinct in known
+    ]
+
+
+def _numbers_and_texts(text: CsvText, options: ReadOptions) -> list[Any] | None:
+    """The columns as numbers or texts, by their first rows; None where only all the texts can tell."""
+    import pyarrow as pa
+
+    if options.decimal is None and text.separator == ";":
+        return None  # any value may decide which mark is the decimal one
+    missing = sorted(MISSING | frozenset(options.na))
+    decimal = options.decimal or "."
+    aside = {*names_in(options.categories, text.header), *names_in(options.drop, text.header), ""}
+    coded = pa.dictionary(pa.int32(), pa.string())
+    try:
+        is_number = number_columns(text, missing, decimal)
+        types = [
+            pa.float64() if number and title not in aside else coded
+            for number, title in zip(is_number, text.header, strict=True)
+        ]
+        table = text.read(types, missing, decimal)
+        return columns_of(table.columns) if len(table) else None
+    except (DataError, WholeTableNeeded, pa.ArrowInvalid):
+        return None
+
+
+def columns_of(chunked: Sequence[Any]) -> list[Any]:
+    """Columns of pyarrow as floats or texts; `WholeTableNeeded` where only texts can tell what they hold."""
+    import pyarrow as pa
+
+    columns: list[Any] = []
+    nothing: NDArray[np.bool_] = np.array(True)
+    for column in chunked:
+        if pa.types.is_dictionary(column.type):
+            texts = as_texts(column)
+            columns.append(texts)
+            nothing = nothing & texts.is_empty
+            continue
+        is_null = column.is_null().to_numpy()
+        numbers = column.to_numpy()
+        # Words such as inf are no numbers, and large integers deserve a word.
+        is_sure = np.abs(numbers) < MAX_EXACT_INTEGER
+        if not (is_sure | is_null).all():
+            raise WholeTableNeeded
+        columns.append(numbers)
+        nothing = nothing & is_null
+    if np.any(nothing):
+        raise WholeTableNeeded  # rows that hold nothing, or missing values alone
+    return columns
+
+
+def _read_arrow(
+    name: str, open_bytes: Callable[[], BinaryIO], *, is_parquet: bool, options: ReadOptions
+) -> FileTable:
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    try:
+        with open_bytes() as stream:
+            stored = parquet.read_table(stream) if is_parquet else feather.read_table(stream)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        kind = "Parquet" if is_parquet else "Feather"
+        raise DataError(f"{name} is a damaged {kind} file: {error}") from error
+    if not len(stored):
+        raise DataError(f"{name} has column names and no rows")
+    kept = [title for title in stored.column_names if title not in index_columns(stored.schema)]
+    categorical = options.categorical(kept, name)
+    dropped = options.dropped(kept, name)
+    read: dict[str, NDArray[Any]] = {}
+    notes: list[str] = []
+    for title in kept:
+        if title in dropped:
+            continue
+        column = stored.column(title)
+        if title not in categorical and pa.types.is_integer(column.type):
+            notes += _note_large_integers(name, title, column)
+        is_time = title == options.time and pa.types.is_timestamp(column.type)
+        read[title] = (
+            column.to_numpy() if is_time else _plain(name, title, column, title in categorical)
+        )
+    return FileTable(name, read, tuple(notes))
+
+
+def index_columns(schema: Any) -> list[str]:
+    """Columns that hold the index of a data frame of pandas."""
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in stored if isinstance(name, str)]
+
+
+def _note_large_integers(file: str, name: str, column: Any) -> list[str]:
+    known = column.drop_null().to_pylist() if _has_large(column) else []
+    large = [value for value in known if abs(value) > MAX_EXACT_INTEGER]
+    if not large:
+        return []
+    rounded = sum(value != int(float(value)) for value in large)
+    return [large_integer_note(name, file, str(large[0]), rounded)]
+
+
+def _has_large(column: Any) -> bool:
+    from pyarrow import compute
+
+    ends = compute.min_max(column).as_py()
+    return any(end is not None and abs(end) > MAX_EXACT_INTEGER for end in ends.values())
+
+
+def _plain(file: str, name: str, column: Any, is_categorical: bool) -> NDArray[Any]:
+    """A stored column as numbers or texts."""
+    import pyarrow as pa
+
+    kind = column.type
+    if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not is_categorical:
+        numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+        is_whole = pa.types.is_integer(kind) and not column.null_count
+        return numbers.astype(np.int64) if is_whole else numbers
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        raise DataError(
+            f"column {name!r} of {file} holds dates or times; turn them into numbers, or leave the column out: "
+            f"drop={name!r}"
+        )
+    if not pa.types.is_nested(kind):
+        is_coded = pa.types.is_dictionary(kind)
+        coded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
+        whole = coded.combine_chunks()
+        names = [_text(value) for value in whole.dictionary.to_pylist()]
+        codes = whole.indices.cast(pa.int64()).fill_null(len(names)).to_numpy()
+        return np.asarray(np.array([*names, None], dtype=object)[codes])
+    return np.array([_text(value) for value in column.to_pylist()], dtype=object)
+
+
+def _text(value: object) -> str | None:
+    is_missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return None if is_missing else category_name(value)

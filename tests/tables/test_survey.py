@@ -1,0 +1,139 @@
+"""Tables block by block: the same rows as when they are read whole, and a sample that does not depend on the blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clearmargin.tables import blocks
+from clearmargin.tables.blocks import Block, TableBlocks, WholeTableNeeded, has_more_rows
+from clearmargin.tables.files import ReadOptions
+from clearmargin.tables.survey import class_values, survey
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.integers(1, 60),
+    cut=st.integers(1, 60),
+    max_rows=st.integers(1, 70),
+    seed=st.integers(0, 5),
+)
+def test_the_sample_does_not_depend_on_the_blocks(rows, cut, max_rows, seed):
+    rng = np.random.default_rng(seed)
+    X, codes = rng.normal(size=(rows, 3)).round(1), rng.integers(0, 2, rows)
+    parts = [Block(X[k : k + cut], codes[k : k + cut], ["n", "p"]) for k in range(0, rows, cut)]
+    whole, found = survey([Block(X, codes, ["n", "p"])], max_rows), survey(parts, max_rows)
+    assert np.array_equal(found.X, whole.X)
+    assert np.array_equal(found.codes, whole.codes)
+    assert (found.n_rows_of, found.n_rows) == (whole.n_rows_of, rows)
+    assert min(rows, max_rows) <= len(found.X) <= max_rows + 6
+    assert np.array_equal(found.X.min(axis=0), X.min(axis=0))
+    assert np.array_equal(found.X.max(axis=0), X.max(axis=0))
+    if max_rows >= rows:
+        assert np.array_equal(found.X, X)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of a few rows."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 2_000)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 70)
+
+
+def frame_of(m=500):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=m), "n": rng.integers(0, 9, m)})
+    frame["word"] = rng.choice(["x", "y, z", 'q"q'], m)
+    frame["y"] = rng.choice(["well", "ill"], m)
+    return frame
+
+
+FORMS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+    "feather": lambda frame, path: frame.to_feather(path),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_hold_all_rows_in_order(form, tmp_path):
+    frame = frame_of()
+    FORMS[form](frame, tmp_path / "t")
+    table = TableBlocks(tmp_path / "t", ["n", "a"], "y")
+    read = list(table.blocks())
+    assert len(read) > 3
+    assert all(block.X.flags.f_contiguous for block in read)
+    assert np.array_equal(np.concatenate([block.X for block in read]), frame[["n", "a"]])
+    labels = [block.classes[code] for block in read for code in block.codes]
+    assert labels == frame["y"].tolist()
+    again = np.concatenate([block.X for block in table.blocks(only=["a"])])
+    assert np.array_equal(again, frame[["a"]].assign(n=0.0)[["n", "a"]])
+    assert has_more_rows(tmp_path / "t", 498)
+    assert not has_more_rows(tmp_path / "t", 500)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("column", "row", "value"),
+    [("a", 400, None), ("a", 400, np.inf), ("n", 400, 2**53 + 1), ("y", 400, None)],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_what_only_the_whole_table_tells_is_not_guessed(form, column, row, value, tmp_path):
+    frame = frame_of().astype({"n": object})
+    frame.loc[row, column] = value
+    frame = frame.astype({"n": np.int64})
+    FORMS[form](frame, tmp_path / "t")
+    table = TableBlocks(tmp_path / "t", ["a", "n"], "y")
+    with pytest.raises(WholeTableNeeded):
+        class_values(table, list(survey(table.blocks(), 10).n_rows_of))
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a,y\n1,u\n", {"categories": ["a"]}),
+        ("a,y\n1,u\n", {"drop": ["y"]}),
+        ("a,y\n1,u\n", {"drop": ["zz"]}),
+        ("a,y\n1,u\n", {"encoding": "latin-1"}),
+        ("a,y\n1,u\n", {"separator": "xy"}),
+        ("b,y\n1,u\n", {}),
+        ("a,a,y\n1,1,u\n", {}),
+        ("a,y,\n1,u,\n", {}),
+        ("a,y\nx,u\n", {}),
+        ("a,y\n1,u,3\n", {}),
+        ("", {}),
+    ],
+)
+def test_tables_that_do_not_fit_are_left_to_the_reader_of_whole_tables(text, options, tmp_path):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(WholeTableNeeded):
+        TableBlocks(tmp_path / "t.csv", ["a"], "y", ReadOptions(**options))
+
+
+@pytest.mark.parametrize(
+    "late",
+    ["x,w,u", "1,7,u", "1,w", '1,w,"u', '1,w,u"', "1,\0,u", ",,", "1,w,\udcff", "1,,NA", "?,?,?"],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_surprises_that_come_late_are_met(late, tmp_path):
+    lines = ["a,word,y", *["1.5,w,u"] * 1_000, late, *["2,w,v"] * 1_000]
+    (tmp_path / "t.csv").write_text("\n".join(lines), errors="surrogateescape")
+
+    def read():
+        table = TableBlocks(tmp_path / "t.csv", ["a"], "y")
+        return class_values(table, list(survey(table.blocks(), 10).n_rows_of))
+
+    with pytest.raises(WholeTableNeeded):
+        read()
+
+
+def test_a_file_that_is_packed_or_missing_is_not_counted(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(b"\x1f\x8b" + b"\n" * 100)
+    assert not has_more_rows(tmp_path / "t.csv.gz", 5)
+    assert not has_more_rows(tmp_path / "none.csv", 5)
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1" + b"\n" * 100)
+    assert not has_more_rows(tmp_path / "cut.parquet", 5)
