@@ -85,8 +85,9 @@ class Column:
         self.declared = _declared_categories(source)
         self._source = source
         self._labels = _row_labels(source)
-        if _is_arrow_text(source):
-            self._factors, self._kind = _arrow_factors(source), "O"
+        texts = _arrow_texts(source)
+        if texts is not None:
+            self._factors, self._kind = _arrow_factors(texts), "O"
             return
         self._kind = self.values.dtype.kind
         if self._kind in "Mm":
@@ -99,7 +100,7 @@ class Column:
     @cached_property
     def values(self) -> NDArray[Any]:
         """The values as they are stored."""
-        if "_factors" in self.__dict__:  # texts of pyarrow, and parts of a column
+        if self._source is None:  # part of a column
             distinct, codes = self._factors
             return np.array([*distinct, None], dtype=object)[codes]
         # pandas turns whole numbers that are categories into floats where one is missing.
@@ -253,6 +254,7 @@ class Column:
         for name in ("_first_rows", "_first_text", "values", "_factors"):
             part.__dict__.pop(name, None)
         part._labels = None if self._labels is None else self._labels[rows]
+        part._source = None
         if self._kind == "O":
             part._factors = _Factors(self._factors.distinct, self._factors.codes[rows])
         if self._kind != "O" or "values" in self.__dict__:
@@ -277,14 +279,20 @@ def _declared_categories(source: Any) -> tuple[str, ...] | None:
     return tuple(category_name(category) for category in declared)
 
 
-def _is_arrow_text(source: Any) -> bool:
-    """Whether a column is pyarrow's, of texts or of codes of texts."""
-    if not type(source).__module__.startswith("pyarrow"):
-        return False
-    kind = source.type
-    if str(kind).startswith("dictionary<"):
-        kind = kind.value_type
-    return str(kind) in ("string", "large_string")
+def _arrow_texts(source: Any) -> Any:
+    """Give a column of texts as an array of pyarrow, where it costs little; None for any other column."""
+    library = type(source).__module__.partition(".")[0]
+    if library == "pyarrow":
+        dictionary = str(source.type).startswith("dictionary<")
+        texts = source.type.value_type if dictionary else source.type
+        return source if str(texts) in ("string", "large_string") else None
+    if library == "polars" and str(source.dtype) == "String":
+        return source.to_arrow()
+    if library == "pandas" and type(source.dtype).__name__ == "StringDtype":
+        import pyarrow as pa
+
+        return pa.array(source, from_pandas=True)
+    return None
 
 
 def _arrow_factors(source: Any) -> _Factors:
