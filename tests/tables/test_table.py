@@ -207,7 +207,7 @@ def test_two_columns_of_one_name_are_refused(names):
 
 def test_numbers_beside_texts_stay_numbers():
     table = Table.read([[1, "a"], [2, "b"]])
-    assert [column.values.tolist() for column in table.columns] == [[1, 2], ["a", "b"]]
+    assert [column.values.tolist() for column in table.all_columns()] == [[1, 2], ["a", "b"]]
     assert Table.read([[1, 2]]).column("x0").values.dtype == np.int64
 
 
@@ -341,7 +341,7 @@ def test_other_rows_are_made_in_the_form_of_the_table(kind):
     assert type(made) is type(table.given)
     again = Table.read(made)
     assert again.names == ("dose", "smoker")
-    assert [column.values.tolist() for column in again.columns] == [[1.0, 2.0], ["no", "ex"]]
+    assert [column.values.tolist() for column in again.all_columns()] == [[1.0, 2.0], ["no", "ex"]]
 
 
 def test_a_table_made_like_an_array_of_texts_is_one():

@@ -161,7 +161,7 @@ def _read_row(x: Any, names: tuple[str, ...] | None) -> dict[str, Any]:
     if is_frame(x):
         if len(x) != 1:
             raise DataError(f"x must be one case, not a table of {len(x)} rows; pass X.iloc[[k]]")
-        return {column.name: _plain(column.values[0]) for column in Table.read(x).columns}
+        return {column.name: _plain(column.values[0]) for column in Table.read(x).all_columns()}
     # The keys of a series are its labels, but it runs over its values.
     keys_of = getattr(x, "keys", list)
     labels = [label for label in keys_of() if isinstance(label, str)]

@@ -179,7 +179,7 @@ class FeatureSpace(Value):
             if is_plain or array.shape[1] != self.n_features:
                 return as_points(array, self.n_features)
             if holds_numbers(array):  # also codes of categories
-                return np.stack([column.numbers() for column in table.columns], axis=1)
+                return np.stack([column.numbers() for column in table.all_columns()], axis=1)
         return table.points(self)
 
     def filled(self, table: FloatArray) -> FloatArray:

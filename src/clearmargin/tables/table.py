@@ -481,9 +481,8 @@ class Table:
             self._columns[name].values if name in self._columns else np.asarray(self._source(name))
         )
 
-    @property
-    def columns(self) -> list[Column]:
-        """All columns, in the order of the table."""
+    def all_columns(self) -> list[Column]:
+        """Give all columns, in the order of the table."""
         return [self.column(name) for name in self.keys]
 
     def columns_of(self, names: Sequence[str]) -> list[Column]:
@@ -546,7 +545,7 @@ class Table:
         FeatureSpace
             See `FeatureSpace.from_data`.
         """
-        columns = self.columns
+        columns = self.all_columns()
         categories = [None if column.is_numeric else column.categories for column in columns]
         low, high, integer = column_ranges(columns, categories)
         return FeatureSpace(self.names, low, high, integer, categories, units)
