@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.cases import check_table
 from clearmargin.rule_base.training import class_codes, read_labels, train
-from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
+from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 from clearmargin.scorecards.stump_selection import select_stumps
 from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
-from clearmargin.tables.table import Table, name_row
+from clearmargin.tables.encoding import Encoding, column_encoding
+from clearmargin.tables.table import Table, as_given, name_row, read_frame
 from clearmargin.tables.validation import TwoClasses, check_whole
 
 __all__ = ["ScoreRules"]
@@ -89,6 +89,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     (True, True)
     """
 
+    _reads_tables = True  # see `Table.taken_by`
+
     def __init__(
         self,
         estimator: Any = None,
@@ -128,19 +130,21 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
         model = make_pipeline(StandardScaler(), SVC()) if self.estimator is None else self.estimator
-        self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
-        validate_data(self, X, skip_check_array=True)
+        table = Table.read(X)
+        y = y if np.asarray(y).ndim == 1 else labels
+        self.estimator_ = train(model, table.taken_by(model), y, params)
+        validate_data(self, table.given, skip_check_array=True)
         self.classes_ = self.estimator_.classes_
         if len(self.classes_) != 2:
             raise InvalidValueError(
                 f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
             )
         class_codes(labels, self.classes_)
-        self.space_ = FeatureSpace.from_data(X)
-        self._imitate(X)
+        self.space_ = table.space()
+        self._imitate(table)
         return self
 
-    def _imitate(self, X: Any) -> None:
+    def _imitate(self, X: Table) -> None:
         """Choose cuts and points, and make the card."""
         table = self.space_.read(X)
         known = is_point(table)
@@ -148,11 +152,11 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             raise DataError(
                 "every row of X has a missing value; a scorecard needs rows without gaps"
             )
-        table, decision = table[known], self._decision(X)[known]
+        table, decision = table[known], self._decision(X.taken_by(self.estimator_))[known]
         drawn_table, drawn = self._draw(X, table, np.flatnonzero(known))
         m = len(table)
-        sources = _Sources(self.space_)
-        rows = sources.encode(np.vstack([table, drawn_table]))
+        encoding = column_encoding(self.space_)
+        rows = encoding.spread(np.vstack([table, drawn_table]))
         decision = np.concatenate([decision, self._decision(drawn)])
         weights = np.concatenate([np.ones(m), np.full(len(rows) - m, m / (len(rows) - m))])
         cuts = [candidate_cuts(column, _MOST_CUTS) for column in rows[:m].T]
@@ -167,7 +171,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             self.rounding_loss_ = (before - after) / float(weights.sum())
             found = whole
         self.fidelity_ = float(((found.score(rows[:m]) > 0) == positive[:m]).mean())
-        self.scorecard_ = sources.card(found, [as_label(c) for c in self.classes_.tolist()])
+        self.scorecard_ = _card(found, encoding, [as_label(c) for c in self.classes_.tolist()])
 
     def _decision(self, X: Any) -> FloatArray:
         """The decision function of the model, positive where it says the second class."""
@@ -184,7 +188,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         # What counts is what the model says; its values may disagree, as the probabilities of an SVC do.
         return np.where(said == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
 
-    def _draw(self, X: Any, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
+    def _draw(self, X: Table, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
         """Rows around training rows, as numbers and as the model takes them; categories stay as they are."""
         random = check_random_state(self.random_state)
         start = random.randint(len(table), size=self.n_generated)
@@ -193,7 +197,12 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         rows = np.clip(table[start] + moves, table.min(axis=0), table.max(axis=0))
         rows = np.where(self.space_.integer, np.rint(rows), rows)
         rows = np.where(is_number, rows, table[start])
-        return rows, _as_table(X, self.space_, rows, known[start], is_number)
+        # Categories are written as in the row that each one started from.
+        columns = [
+            rows[:, j] if is_number[j] else column.values[known[start]]
+            for j, column in enumerate(X.all_columns())
+        ]
+        return rows, X.make_like(columns)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Give by how many points each row exceeds the threshold.
@@ -210,7 +219,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         check_is_fitted(self)
         check_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        X = read_frame(X)
+        validate_data(self, as_given(X), skip_check_array=True, reset=False)
         table = self.space_.read(X)
         wrong = ~np.isfinite(table).all(axis=1)
         if wrong.any():
@@ -247,51 +257,24 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return tags
 
 
-class _Sources:
-    """Columns to cut: a number is one of them, a feature of categories one for each category."""
-
-    def __init__(self, space: FeatureSpace):
-        self.space = space
-        self.columns: list[tuple[int, int | None]] = []
-        for j, kinds in enumerate(space.categories):
-            self.columns += [(j, None)] if kinds is None else [(j, c) for c in range(len(kinds))]
-
-    def encode(self, table: FloatArray) -> FloatArray:
-        """The columns of a table of numbers and codes."""
-        columns = [table[:, j] if c is None else table[:, j] == c for j, c in self.columns]
-        return np.stack(columns, axis=1).astype(np.float64)
-
-    def card(self, stumps: Stumps, classes: list[Any]) -> Scorecard:
-        """The card of a sum of steps, with no points below zero: each feature's least points are 0."""
-        cuts: dict[int, list[float]] = {}
-        steps: dict[int, list[float]] = {}
-        kinds: dict[int, FloatArray] = {}
-        for k, cut, height in zip(
-            stumps.column.tolist(), stumps.cut.tolist(), stumps.weights.tolist(), strict=True
-        ):
-            j, code = self.columns[k]
-            if code is None:
-                cuts.setdefault(j, []).append(cut)
-                steps.setdefault(j, []).append(height)
-            else:
-                named = self.space.categories[j] or ()
-                kinds.setdefault(j, np.zeros(len(named)))[code] += height
-        parts, threshold = [], -stumps.intercept
-        for j in sorted([*cuts, *kinds]):
-            points = kinds[j] if j in kinds else np.cumsum([0.0, *steps[j]])
-            threshold -= points.min()
-            parts.append(ScoredFeature(j, points - points.min(), cuts.get(j)))
-        return Scorecard(parts, float(threshold), self.space, classes)
-
-
-def _as_table(
-    X: Any, space: FeatureSpace, rows: FloatArray, start: IntArray, is_number: BoolArray
-) -> Any:
-    """A table like X of given numbers; categories are those of the rows of X that each row started from."""
-    table = Table.read(X)
-    return table.make_like(
-        [
-            rows[:, j] if is_number[j] else column.values[start]
-            for j, column in enumerate(table.columns_of(space.names))
-        ]
-    )
+def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:
+    """Make a card of a sum of steps, with no points below zero: each feature's least points are 0."""
+    cuts: dict[int, list[float]] = {}
+    steps: dict[int, list[float]] = {}
+    kinds: dict[int, FloatArray] = {}
+    for k, cut, height in zip(
+        stumps.column.tolist(), stumps.cut.tolist(), stumps.weights.tolist(), strict=True
+    ):
+        j, code = encoding.sources[k]
+        if code is None:
+            cuts.setdefault(j, []).append(cut)
+            steps.setdefault(j, []).append(height)
+        else:
+            named = encoding.space.categories[j] or ()
+            kinds.setdefault(j, np.zeros(len(named)))[code] += height
+    parts, threshold = [], -stumps.intercept
+    for j in sorted([*cuts, *kinds]):
+        points = kinds[j] if j in kinds else np.cumsum([0.0, *steps[j]])
+        threshold -= points.min()
+        parts.append(ScoredFeature(j, points - points.min(), cuts.get(j)))
+    return Scorecard(parts, float(threshold), encoding.space, classes)
