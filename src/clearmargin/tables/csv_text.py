@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError
 
-__all__ = ["SEPARATORS", "CsvText", "Texts", "WholeTableNeeded", "as_utf8", "wrong_byte"]
+__all__ = ["SEPARATORS", "CsvText", "Texts", "WholeTableNeeded", "as_utf8", "find_encoding"]
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 
@@ -61,8 +61,35 @@ class Texts(NamedTuple):
         return np.array([not text for text in self.distinct], dtype=np.bool_)[self.codes]
 
 
-def as_utf8(content: bytes, name: str, encoding: str | None) -> bytes:
-    r"""Give the text of a file in UTF-8.
+def find_encoding(start: bytes, encoding: str | None) -> str:
+    r"""Find out how letters are written.
+
+    Parameters
+    ----------
+    start : bytes
+        The first bytes of the file.
+    encoding : str or None
+        What the user says; by default UTF-8, or what a byte order mark at the start says.
+
+    Returns
+    -------
+    str
+        "utf-8-sig" for UTF-8 with a byte order mark.
+
+    Examples
+    --------
+    >>> find_encoding(b"\xef\xbb\xbfa,b", None), find_encoding(b"a,b", "UTF_8")
+    ('utf-8-sig', 'utf-8')
+    """
+    marked = [code for mark, code in _BYTE_ORDER_MARKS.items() if start.startswith(mark)]
+    is_utf8 = (encoding or "").lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+    if encoding is None or is_utf8:
+        return marked[0] if marked and (encoding is None or "8" in marked[0]) else "utf-8"
+    return encoding
+
+
+def as_utf8(content: bytes, name: str, encoding: str) -> bytes:
+    r"""Turn a text into UTF-8.
 
     Parameters
     ----------
@@ -70,44 +97,38 @@ def as_utf8(content: bytes, name: str, encoding: str | None) -> bytes:
         What is in the file.
     name : str
         The file, for messages.
-    encoding : str or None
-        How letters are written; by default UTF-8, or what a byte order mark at the start says.
+    encoding : str
+        How letters are written in it.
 
     Returns
     -------
     bytes
-        As it is if it is UTF-8, which is not checked here.
+        The same text.
 
     Examples
     --------
     >>> as_utf8(b"gr\xf6sse", "a.csv", "latin-1").decode()
     'grösse'
     """
-    marked = [code for mark, code in _BYTE_ORDER_MARKS.items() if content.startswith(mark)]
-    if not marked and encoding is None and b"\0" in content:
-        raise DataError(f"{name} is no text; a table in CSV or Parquet is needed")
-    chosen = encoding or (marked[0] if marked else "utf-8")
-    if chosen.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
-        return content
     try:
-        text = content.decode(chosen)
+        text = content.decode(encoding)
     except LookupError:
         raise DataError(
             f"unknown encoding {encoding!r}; some that exist are utf-8, latin-1, cp1252 and utf-16"
         ) from None
     except UnicodeDecodeError as error:
-        raise wrong_byte(content, name, chosen, error) from error
+        raise _wrong_byte(content, name, encoding, error) from error
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise DataError(
-            f"{name} is not {chosen} text: line {line} has {ascii(text[error.start])[1:-1]}, one half of a surrogate "
+            f"{name} is not {encoding} text: line {line} has {ascii(text[error.start])[1:-1]}, one half of a surrogate "
             "pair without the other; set another encoding, or correct the file"
         ) from None
 
 
-def wrong_byte(content: bytes, name: str, encoding: str, error: UnicodeDecodeError) -> DataError:
+def _wrong_byte(content: bytes, name: str, encoding: str, error: UnicodeDecodeError) -> DataError:
     """Say which byte of a file is none of its encoding."""
     line = content.count(b"\n", 0, error.start) + 1
     return DataError(
@@ -347,7 +368,7 @@ class CsvText:
         try:
             content.decode(self._encoding)
         except UnicodeDecodeError as error:
-            return wrong_byte(content, self.name, self._encoding, error)
+            return _wrong_byte(content, self.name, self._encoding, error)
         return DataError(f"{self.name} changed while it was read; try again")
 
     def _find_separator(self) -> str:

@@ -31,6 +31,7 @@ from clearmargin.tables.csv_text import (
     WholeTableNeeded,
     as_texts,
     as_utf8,
+    find_encoding,
 )
 from clearmargin.tables.typed_columns import (
     MAX_EXACT_INTEGER,
@@ -234,15 +235,18 @@ def open_csv(
         )
     mark = options.mark
     with open_bytes() as stream:
-        content = stream.read()
-    if not content.strip():
-        raise DataError(f"{name} is empty; a table with a line of column names is needed")
-    text = as_utf8(content, name, options.encoding)
-    is_marked = text is content and content.startswith(b"\xef\xbb\xbf")
-    encoding = "utf-8-sig" if is_marked else "utf-8"
-    return CsvText(
-        name, open_bytes if text is content else lambda: io.BytesIO(text), mark, encoding
-    )
+        if not any(block.strip() for block in iter(lambda: stream.read(1 << 16), b"")):
+            raise DataError(f"{name} is empty; a table with a line of column names is needed")
+    encoding = find_encoding(start, options.encoding)
+    if options.encoding is None and encoding == "utf-8":
+        with open_bytes() as stream:
+            if any(b"\0" in block for block in iter(lambda: stream.read(1 << 20), b"")):
+                raise DataError(f"{name} is no text; a table in CSV or Parquet is needed")
+    if encoding in ("utf-8", "utf-8-sig"):
+        return CsvText(name, open_bytes, mark, encoding)
+    with open_bytes() as stream:
+        text = as_utf8(stream.read(), name, encoding)
+    return CsvText(name, lambda: io.BytesIO(text), mark)
 
 
 def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
@@ -309,23 +313,24 @@ def columns_of(chunked: Sequence[Any]) -> list[Any]:
     """Columns of pyarrow as floats or texts; `WholeTableNeeded` where only texts can tell what they hold."""
     import pyarrow as pa
 
+    limit = MAX_EXACT_INTEGER
     columns: list[Any] = []
-    nothing: NDArray[np.bool_] = np.array(True)
+    # Rows in which nothing was met so far.
+    blank: NDArray[np.bool_] | None = np.array(True)
     for column in chunked:
         if pa.types.is_dictionary(column.type):
-            texts = as_texts(column)
-            columns.append(texts)
-            nothing = nothing & texts.is_empty
-            continue
-        is_null = column.is_null().to_numpy()
-        numbers = column.to_numpy()
-        # Words such as inf are no numbers, and large integers deserve a word.
-        is_sure = np.abs(numbers) < MAX_EXACT_INTEGER
-        if not (is_sure | is_null).all():
-            raise WholeTableNeeded
-        columns.append(numbers)
-        nothing = nothing & is_null
-    if np.any(nothing):
+            columns.append(as_texts(column))
+            blank = None if blank is None else blank & columns[-1].is_empty
+        else:
+            columns.append(column.to_numpy())
+            known = columns[-1] if not column.null_count else column.drop_null().to_numpy()
+            # Words such as inf are no numbers, and large integers deserve a word.
+            if len(known) and not (-limit < known.min() and known.max() < limit):
+                raise WholeTableNeeded
+            is_full = blank is None or not column.null_count
+            blank = None if is_full else blank & column.is_null().to_numpy()
+        blank = None if blank is None or not blank.any() else blank
+    if blank is not None:
         raise WholeTableNeeded  # rows that hold nothing, or missing values alone
     return columns
 
