@@ -170,6 +170,19 @@ def test_other_separators_and_marks_give_the_same_output(write, in_blocks, clear
     assert seen
 
 
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("labels", [("well", "ill"), (0, 1)])
+def test_stored_tables_give_the_same_output(form, labels, write, in_blocks, clearmargin):
+    frame = table_of(600, labels)
+    write(frame)
+    getattr(frame, f"to_{form}")(f"t.{form}")
+    words = ["rules", f"t.{form}", *WORDS[2:], "--json"]
+    whole = clearmargin(*words)
+    seen = in_blocks()
+    assert clearmargin(*words) == whole
+    assert seen
+
+
 def test_rules_of_a_sample_are_counted_on_all_rows(write, in_blocks, clearmargin):
     frame = table_of(4_000)
     write(frame)

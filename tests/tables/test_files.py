@@ -77,6 +77,15 @@ def test_numbers_are_read_to_the_last_digit(values):
     assert read_text(text).columns["a"].tolist() == values
 
 
+def test_long_numbers_are_rounded_once():
+    rng = np.random.default_rng(0)
+    digits = ["".join(map(str, rng.integers(0, 10, 40))) for _ in range(2_000)]
+    texts = [f"-{d[:k]}.{d[k:]}e{k - 20}" for k, d in enumerate(digits[:40], 1)]
+    texts += [f"0.{d}" for d in digits] + ["9007199254740993e-8", "5e-324", "2.5e-324"]
+    column = read_text("a,b\n" + "".join(f"{text},x\n" for text in texts)).columns["a"]
+    assert column.tolist() == [float(text) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("content", "options"),
     [

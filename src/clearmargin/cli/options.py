@@ -116,7 +116,7 @@ class Option:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-_A_TABLE = "a table: CSV (also .gz) or Parquet, with column names; - for standard input"
+_A_TABLE = "a table: CSV (also .gz), Parquet or Feather, with column names; - for standard input"
 _READING = "how to read the table"
 _MODEL = "the model"
 _RULES = "the rules"
