@@ -100,7 +100,7 @@ def test_an_example_is_short_titled_and_uses_public_names_alone(path):
     tree = ast.parse(text)
     title, line, *_ = ast.get_docstring(tree).splitlines()
     assert line == "=" * len(title)
-    assert 15 <= len(text.splitlines()) <= 60
+    assert 20 <= len(text.splitlines()) <= 60
     imported = [
         name
         for node in ast.walk(tree)
