@@ -67,7 +67,7 @@ TWO = {
 SCORED = {
     "LinearSVC": LinearSVC(),
     "LinearSVC of Crammer and Singer": LinearSVC(
-        multi_class="crammer_singer", max_iter=100_000, random_state=0
+        multi_class="crammer_singer", tol=0.01, max_iter=100_000, random_state=0
     ),
     "LogisticRegression": LogisticRegression(),
     "RidgeClassifier": RidgeClassifier(),
