@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearmargin import RankContrast, parse_rules
+from clearmargin import LPSVC, RankContrast, RuleExtractor, load_model, parse_rules, save_model
 from clearmargin.report import report
 
 
@@ -37,3 +37,19 @@ def test_weights_names_and_units_of_rules_are_shown(data, read_page):
     assert "Rule 1 (first): ill" in words
     assert "age is at least 1 years" in words
     assert "weight2" in words
+
+
+def test_one_rule_is_spoken_of_as_one(data):
+    X, y = data
+    learned = report(parse_rules("age >= 1 => ill"), X, y).to_dict()["learned"]
+    assert "It looks at 1 of 1 feature: age." in learned[0]
+    nothing = report(parse_rules("feature age\ntrue => ill"), X, y).to_dict()["learned"]
+    assert "It looks at no feature at all." in nothing[0]
+
+
+def test_a_model_from_a_file_is_called_after_what_was_trained(data, tmp_path):
+    X, y = data
+    table = X[["age", "bmi"]]
+    path = save_model(LPSVC().fit(table, y), tmp_path / "svm.json")
+    about = report(RuleExtractor(load_model(path)), table, y, cv=None).to_dict()["about"]
+    assert "RuleExtractor of LPSVC (read from a file)" in about

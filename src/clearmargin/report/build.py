@@ -136,22 +136,30 @@ def report(
         if advice is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
-    summary["contrast"] = summary["advice"] = None
-    # Loaded where a report speaks of them: one on a plane needs neither rankings nor advice.
-    if contrast is not None:
-        from clearmargin.rankings.facts import contrast_facts
-
-        fitted = read_contrast(contrast, table, labels, groups, times)
-        summary["contrast"] = contrast_facts(fitted)
-    if advice is not None:
-        from clearmargin.advice.facts import advice_facts
-
-        summary["advice"] = advice_facts(advice, table, labels)
+    summary["contrast"] = _contrast(contrast, table, labels, groups, times)
+    summary["advice"] = _advice(advice, table, labels)
     summary["reproduce"] = origin_facts(model, table, labels, options)
     summary["title"] = default_title(summary) if title is None else str(title)
     summary["about"] = about(summary)
     summary["learned"] = learned(summary)
     return Report(summary)
+
+
+# Loaded where a report speaks of them: one on a plane needs neither rankings nor advice.
+def _contrast(contrast: Any, table: Table, labels: Any, groups: Any, times: Any) -> Summary | None:
+    if contrast is None:
+        return None
+    from clearmargin.rankings.facts import contrast_facts
+
+    return contrast_facts(read_contrast(contrast, table, labels, groups, times))
+
+
+def _advice(advice: Any, table: Table, labels: Any) -> Summary | None:
+    if advice is None:
+        return None
+    from clearmargin.advice.facts import advice_facts
+
+    return advice_facts(advice, table, labels)
 
 
 def _seed(random_state: Any) -> int | None:
@@ -256,7 +264,13 @@ def _name(subject: Subject) -> str:
     names = [type(subject.model).__name__]
     inner = subject.machine
     while inner is not None and inner is not subject.model:
-        names.append(type(inner).__name__)
+        names.append(_called(inner))
         steps = getattr(inner, "steps", None)
         inner = steps[-1][1] if steps else None
     return " of ".join(names)
+
+
+def _called(model: Any) -> str:
+    """Name a model; one that was read from a file is called after what was trained."""
+    trained_by = (getattr(model, "facts", None) or {}).get("trained_by")
+    return f"{trained_by} (read from a file)" if trained_by else type(model).__name__

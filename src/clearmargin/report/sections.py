@@ -689,13 +689,14 @@ def _rules(summary: Summary) -> list[str]:
         return ["No rules were found."]
     each = [f"{e['rules']:,} for {plain(e['class'])}" for e in facts["classes"]]
     used = [plain(f["name"]) for f in summary["features"] if any(f["rules"])]
+    looks = "It looks" if len(rules) == 1 else "They look"
     said = [
         f"{counted(len(rules), 'rule')} ({listed(each)}) "
         f"{'says' if len(rules) == 1 else 'say'} what was learned. "
         + (
-            f"They look at {len(used)} of {counted(len(summary['features']), 'feature')}: {listed(used)}."
+            f"{looks} at {len(used)} of {counted(len(summary['features']), 'feature')}: {listed(used)}."
             if used
-            else "They look at no feature at all."
+            else f"{looks} at no feature at all."
         )
     ]
     best = max(rules, key=lambda rule: rule["covered"])
