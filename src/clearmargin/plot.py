@@ -10,9 +10,14 @@ from clearmargin.compare.plot import ExtractorsDisplay, plot_extractors
 from clearmargin.drawing.coverage import CoverageDisplay, plot_coverage
 from clearmargin.drawing.regions import RegionsDisplay, plot_regions
 from clearmargin.drawing.rules import RulesDisplay, plot_rules
-from clearmargin.rankings.leverage import LeverageDisplay, plot_leverage
-from clearmargin.rankings.rank_histograms import RankHistogramsDisplay, plot_rank_histograms
-from clearmargin.rankings.rank_roc import RankRocDisplay, plot_rank_roc
+from clearmargin.rankings.plot import (
+    LeverageDisplay,
+    RankHistogramsDisplay,
+    RankRocDisplay,
+    plot_leverage,
+    plot_rank_histograms,
+    plot_rank_roc,
+)
 from clearmargin.svm_trees.plot import SVMTreeDisplay, plot_svm_tree
 
 __all__ = [

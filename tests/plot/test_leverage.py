@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb, to_rgba
 
 from clearmargin import RankContrast
 from clearmargin.plot import plot_leverage, plot_rank_histograms
-from clearmargin.rankings.contrasts import BOTTOM_COLOUR, TOP_COLOUR
+from clearmargin.rankings.plot import BOTTOM_COLOUR, TOP_COLOUR
 
 from .contrast_cases import key_of, names_in, said
 

@@ -9,8 +9,7 @@ from matplotlib.colors import to_rgba
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot import plot_rank_histograms
-from clearmargin.rankings.contrasts import BOTTOM_COLOUR, TOP_COLOUR
-from clearmargin.rankings.value_names import value_names
+from clearmargin.rankings.plot import BOTTOM_COLOUR, TOP_COLOUR, value_names
 
 from .contrast_cases import key_of, said
 

@@ -1,8 +1,9 @@
-"""From tables to properties: masks against the rules that the properties are, and columns of all kinds."""
+"""Properties and cuts of columns against brute force, and what cannot be made into properties, with what to do."""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.language import parse_rules
 from clearmargin.rankings import make_properties
+from clearmargin.rankings.discretise import entropy_cuts, quantile_cuts, round_cut, width_cuts
 from clearmargin.rules import RuleSet
 
-from .discretise_cases import numbers
+# Small, large and tied.
+numbers = st.one_of(
+    st.integers(-5, 5).map(float),
+    st.floats(-1e6, 1e6),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
 
 
 def texts(table):
@@ -237,3 +244,230 @@ def test_frames_of_all_makes_give_the_same():
     expected = make_properties(pd.DataFrame(data), exclude=["t"])
     for X in (pl.DataFrame(data), pa.table(data)):
         assert make_properties(X, exclude=["t"]) == expected
+
+
+# The label among the columns
+
+
+@pytest.mark.parametrize(
+    ("column", "y"),
+    [
+        ([1, 0, 0, 1, 1], [1, 0, 0, 1, 1]),
+        (["no", "yes", "yes", "no", "no"], [1, -1, -1, 1, 1]),
+        ([-1, 1, 1, -1, -1], ["a", "b", "b", "a", "a"]),
+        ([1.0, 0.0, None, 1.0, None], [1, 0, 0, 1, 1]),
+        ([True, False, False, True, True], [0, 1, 1, 0, 0]),
+        ([2, 0, 1, 1, 2], [2, 0, 1, 1, 2]),
+        (
+            pd.Categorical(["c", "a", "b", "b", "c"], ["d", "c", "b", "a"]),
+            ["c", "a", "b", "b", "c"],
+        ),
+        ([0.5, 0.25, 3.5, 1.0, 2.0], [0.5, 0.25, 3.5, 1.0, 2.0]),
+    ],
+)
+def test_the_label_among_the_columns_is_refused(column, y):
+    X = pd.DataFrame({"age": [1, 2, 3, 4, 4], "failed": column})
+    with pytest.raises(
+        DataError, match=r"column 'failed' is the label itself.*exclude=\['failed'\]"
+    ):
+        make_properties(X, y=y)
+    assert len(make_properties(X, y=y, exclude=["failed"])) == 4
+    assert len(make_properties(X)) > 4
+
+
+@pytest.mark.parametrize(
+    ("column", "y"),
+    [
+        ([1, 0, 0, 1, 0], [1, 0, 0, 1, 1]),
+        ([1.0, 0.0, None, None, None], [1, 0, 0, 1, 1]),
+        ([2, 0, 1, 1, 0], [2, 0, 1, 1, 2]),
+        (["c", "a", "b", "b", "x"], ["c", "a", "b", "b", "c"]),
+        (["2", "0", "1", "1", "1"], [2, 0, 1, 1, 2]),
+        ([1, 1, 1, 1, 1], [1, 1, 1, 1, 1]),
+    ],
+)
+def test_a_column_that_is_not_the_label_is_not_refused(column, y):
+    X = pd.DataFrame({"age": [1, 2, 3, 4, 4], "failed": column})
+    assert make_properties(X, y=y) == make_properties(X)
+
+
+# Bad input
+
+
+TABLE = pd.DataFrame({"age": [30, 41, 52, 63], "kind": ["u", "v", "u", "v"]})
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "match"),
+    [
+        ({"bins": "quantiles"}, InvalidValueError, "not 'quantiles'; did you mean 'quantile'"),
+        ({"bins": 5}, InvalidValueError, "a text or a mapping from names to edges, not int"),
+        ({"bins": {"agee": [40]}}, DataError, "bins names 'agee', .*did you mean 'age'"),
+        (
+            {"bins": {"age": [40, 40]}},
+            InvalidValueError,
+            "'age' in bins must increase, but 40 follows 40",
+        ),
+        ({"bins": {"age": [50, 40]}}, InvalidValueError, "40 follows 50; sort them"),
+        ({"bins": {"age": 40}}, InvalidValueError, r"a list of numbers such as \[30, 45\], not 40"),
+        ({"bins": {"age": []}}, InvalidValueError, "'age' in bins need at least one finite"),
+        ({"bins": {"age": [math.inf]}}, InvalidValueError, "at least one finite number"),
+        ({"bins": {"age": [1, math.nan]}}, InvalidValueError, "'age' in bins must not be NaN"),
+        ({"bins": {"age": ["x"]}}, InvalidValueError, "'age' in bins must be numbers"),
+        ({"bins": {"kind": [1]}}, DataError, "column 'kind', which has categories"),
+        ({"bins": {"age": [4]}, "exclude": ["age"]}, DataError, "'age', which is left out"),
+        ({"n_bins": 1}, InvalidValueError, "n_bins must be a whole number of at least 2, not 1"),
+        ({"n_bins": 2.5}, InvalidValueError, "n_bins must be a whole number"),
+        ({"n_bins": True}, InvalidValueError, "n_bins must be a whole number"),
+        ({"max_values": -1}, InvalidValueError, "max_values must be .* at least 0, not -1"),
+        ({"features": ["aeg"]}, DataError, "features names 'aeg', .*did you mean 'age'"),
+        ({"features": "age"}, InvalidValueError, r"features must be a list .*use \['age'\]"),
+        ({"features": []}, DataError, "no column of X is left"),
+        ({"exclude": ["kinds"]}, DataError, "exclude names 'kinds', .*did you mean 'kind'"),
+        ({"exclude": "kind"}, InvalidValueError, "exclude must be a list"),
+        ({"exclude": ["age", "kind"]}, DataError, "no column of X is left; name fewer in exclude"),
+        ({"bins": "supervised"}, InvalidValueError, "pass y, or use bins='quantile'"),
+        ({"bins": "supervised", "y": [1, 1, 1, 1]}, DataError, "two classes or more in y"),
+        ({"bins": "supervised", "y": [0.5, 1, 1, 1]}, DataError, "not measured values such as 0.5"),
+        ({"y": [1, 0]}, DataError, r"y has shape \(2,\); one label for each of the 4 rows"),
+        ({"y": [[1], [0], [1], [0]]}, DataError, r"y has shape \(4, 1\)"),
+        ({"y": [1, 0, None, 1]}, DataError, "y is missing in row 3"),
+    ],
+)
+def test_bad_input_is_told_what_to_do(kwargs, error, match):
+    with pytest.raises(error, match=match):
+        make_properties(TABLE, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (TABLE.iloc[:0], "X has no rows"),
+        (np.empty((0, 2)), "X has no rows"),
+        (np.empty((3, 0)), "no column of X is left"),
+        ([1, 2], "X must be a table"),
+        ([[1.0], [math.inf]], "column 'x0' is infinite in row 2; put a number"),
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), "'day' holds dates"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_refused(X, match):
+    with pytest.raises(DataError, match=match):
+        make_properties(X)
+
+
+@given(st.lists(numbers, min_size=2, max_size=2, unique=True).map(sorted), st.floats(0, 1))
+def test_a_round_cut_has_the_fewest_digits_in_its_gap(gap, part):
+    low, high = gap
+    cut = round_cut(low, high, low * (1 - part) + high * part)
+    assert low < cut <= high
+    digits = len(Decimal(repr(cut)).normalize().as_tuple().digits)
+    if cut and digits > 1:
+        shorter = Context(prec=digits - 1, rounding=ROUND_CEILING)
+        # The decimals that read as a float above low start half-way to the next float.
+        exact = Context(prec=1200)
+        double = exact.add(Decimal(low), Decimal(math.nextafter(low, math.inf)))
+        following = shorter.create_decimal(exact.multiply(double, Decimal("0.5")))
+        while float(following) <= low:
+            following = shorter.next_plus(following)
+        assert float(following) > high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "near", "cut"),
+    [
+        (9, 10, 9.5, 10),
+        (99, 1000, 549.5, 500),
+        (0.1, 0.30000000000000004, 0.2, 0.2),
+        (1.0, np.nextafter(1.0, 2), 1.0, np.nextafter(1.0, 2)),
+        (-7.39, -7.32, -7.351, -7.35),
+        (-1, 0, -0.5, 0),
+        (2, 1.7e308, 1.4e308 + 1e300, 1e308),
+    ],
+)
+def test_round_cuts(low, high, near, cut):
+    assert round_cut(low, high, near) == cut
+
+
+@given(st.lists(numbers, min_size=1, max_size=60), st.integers(2, 8))
+def test_quantile_cuts_are_those_nearest_to_equal_shares(values, n_bins):
+    cuts = quantile_cuts(np.array(values), n_bins)
+    distinct = sorted(set(values))
+    below = [sum(v < u for v in values) for u in distinct[1:]]
+    expected = {
+        min(below, key=lambda count: (abs(count * n_bins - i * len(values)), count))
+        for i in range(1, n_bins)
+        if below
+    }
+    assert [sum(v < cut for v in values) for cut in cuts] == sorted(expected)
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=60),
+    st.integers(2, 8),
+    st.sampled_from([1, 10, 100]),
+)
+def test_width_cuts_divide_the_values_as_the_exact_ones_do(values, n_bins, unit):
+    low, width = min(values), max(values) - min(values)
+    exact = {  # in whole numbers
+        sum(v * n_bins < low * n_bins + i * width for v in values) for i in range(1, n_bins)
+    }
+    tenths = np.array(values) / unit
+    cuts = width_cuts(tenths, n_bins, integer=unit == 1)
+    assert {int((tenths < cut).sum()) for cut in cuts} == (exact if width else set())
+    assert list(cuts) == sorted(set(cuts))
+    assert unit > 1 or all(cut == int(cut) for cut in cuts)
+
+
+def test_wide_ranges_do_not_overflow():
+    cuts = width_cuts(np.array([-1.7e308, -1.0, 1.0, 1.7e308]), 4)
+    assert np.isfinite(cuts).all()
+    assert list(cuts) == sorted(cuts)
+
+
+def bits(classes):
+    n = len(classes)
+    return -sum(classes.count(c) * math.log2(classes.count(c) / n) for c in set(classes))
+
+
+def is_mdl(groups, gaps):
+    """Whether gaps (between groups of equal values) are what Fayyad and Irani accept, up to ties."""
+    whole = [c for group in groups for c in group]
+    if len(groups) < 2:
+        return not gaps
+    parts = {
+        g: ([c for x in groups[:g] for c in x], [c for x in groups[g:] for c in x])
+        for g in range(1, len(groups))
+    }
+    cost = {g: bits(a) + bits(b) for g, (a, b) in parts.items()}
+    best = [g for g in cost if cost[g] <= min(cost.values()) + 1e-9]
+    surplus = {}
+    for g in best:
+        terms = [len(set(s)) * bits(s) / len(s) for s in (whole, *parts[g])]
+        delta = math.log2(3 ** len(set(whole)) - 2) - (terms[0] - terms[1] - terms[2])
+        surplus[g] = bits(whole) - cost[g] - math.log2(len(whole) - 1) - delta
+    if not gaps:
+        return min(surplus.values()) <= 1e-9
+    return any(
+        g in gaps
+        and surplus[g] >= -1e-9
+        and is_mdl(groups[:g], {x for x in gaps if x < g})
+        and is_mdl(groups[g:], {x - g for x in gaps if x > g})
+        for g in best
+    )
+
+
+@given(st.data())
+def test_entropy_cuts_are_those_of_fayyad_and_irani(data):
+    # Runs of classes with some noise, so that there is something to find.
+    runs = data.draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 25)), min_size=1, max_size=5)
+    )
+    classes = [c for c, length in runs for _ in range(length)]
+    for i in data.draw(st.lists(st.integers(0, len(classes) - 1), max_size=4)):
+        classes[i] = 2 - classes[i]
+    step = data.draw(st.integers(1, 3))
+    values = [float(i // step) for i in range(len(classes))]
+    cuts = entropy_cuts(np.array(values), np.array(classes))
+    distinct = sorted(set(values))
+    groups = [[c for v, c in zip(values, classes, strict=True) if v == u] for u in distinct]
+    assert is_mdl(groups, {sum(u < cut for u in distinct) for cut in cuts})

@@ -50,8 +50,8 @@ def counted(count: int, word: str, plural: str | None = None) -> str:
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
 
 
-def listed(words: Sequence[str], most: int = 8) -> str:
-    """Join words as a sentence does; of very many only the first.
+def listed(words: Sequence[str], most: int | None = 8) -> str:
+    """Join words as a sentence does; of more than `most` only the first.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def listed(words: Sequence[str], most: int = 8) -> str:
     ('a, b and c', 'a, b and 1 more')
     """
     shown = list(words[:most])
-    if len(words) > most:
+    if most is not None and len(words) > most:
         return f"{', '.join(shown)} and {len(words) - most} more"
     *first, last = shown or ["none"]
     return f"{', '.join(first)} and {last}" if first else last

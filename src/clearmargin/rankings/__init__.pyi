@@ -10,20 +10,20 @@ from .properties import (
 from .properties import (
     PropertyTable as PropertyTable,
 )
+from .property_search import (
+    search_properties as search_properties,
+)
+from .recourse_answer import (
+    Rank as Rank,
+)
+from .recourse_answer import (
+    Recourse as Recourse,
+)
 from .recourse_answer import (
     recourse as recourse,
 )
-from .recourse_value import (
+from .recourse_plan import (
     FeatureChange as FeatureChange,
-)
-from .recourse_value import (
-    Rank as Rank,
-)
-from .recourse_value import (
-    Recourse as Recourse,
-)
-from .search import (
-    search_properties as search_properties,
 )
 
 __all__ = [

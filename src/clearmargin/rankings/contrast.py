@@ -1,4 +1,8 @@
-"""RankContrast: what sets the top of a ranking apart from its bottom."""
+"""RankContrast: what sets the top of a ranking apart from its bottom.
+
+Rows are ranked (`fit_ranker`, `rank_scores`), both ends are taken (`ends`), the properties of the table (`discretise`)
+are searched for those in which the ends differ, tested (`significance`) and listed (`property_search`).
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.models.fitted import is_fitted
 from clearmargin.rankings.discretise import make_properties
-from clearmargin.rankings.ends import FEWEST_ROWS, Ends, find_ends
-from clearmargin.rankings.evidence import shuffled_threshold
-from clearmargin.rankings.held_out import Items, held_out_p
-from clearmargin.rankings.histograms import make_histograms
-from clearmargin.rankings.listing import LEVEL, list_properties, n_tests
+from clearmargin.rankings.ends import AUTO_SIZES, FEWEST_ROWS, Ends, choose_size, find_ends
 from clearmargin.rankings.properties import PropertyTable
-from clearmargin.rankings.reading import describe_contrast
-from clearmargin.rankings.scoring import fit_ranker, rank_scores, refuse_scores
-from clearmargin.rankings.significance import fisher, holm
-from clearmargin.rankings.sizes import AUTO_SIZES, choose_size
+from clearmargin.rankings.property_search import LEVEL, list_properties, make_histograms, n_tests
+from clearmargin.rankings.significance import Items, fisher, held_out_p, holm, shuffled_threshold
 from clearmargin.rule_base.leverage_search import (
     Contrast,
     Found,
@@ -39,12 +43,20 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import HALVES, Splitting
 from clearmargin.tables.table import Table, as_given, read_frame
-from clearmargin.tables.validation import check_whole
+from clearmargin.tables.validation import check_whole, naming_columns
 
 if TYPE_CHECKING:
     from clearmargin.plot import LeverageDisplay, RankHistogramsDisplay, RankRocDisplay
 
-__all__ = ["RankContrast"]
+__all__ = [
+    "RankContrast",
+    "default_ranker",
+    "describe_contrast",
+    "fit_ranker",
+    "rank_scores",
+    "refuse_scores",
+]
+
 
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -434,19 +446,19 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
 
     def plot_leverage(self, *, most: int = 20, ax: Any = None) -> LeverageDisplay:
         """Draw the properties as bars; see `clearmargin.plot.plot_leverage`."""
-        from clearmargin.rankings.leverage import plot_leverage
+        from clearmargin.rankings.plot import plot_leverage
 
         return plot_leverage(self, most=most, ax=ax)
 
     def plot_histograms(self, *, most: int = 6, axes: Any = None) -> RankHistogramsDisplay:
         """Draw the values of attributes at both ends; see `clearmargin.plot.plot_rank_histograms`."""
-        from clearmargin.rankings.rank_histograms import plot_rank_histograms
+        from clearmargin.rankings.plot import plot_rank_histograms
 
         return plot_rank_histograms(self, most=most, axes=axes)
 
     def plot_roc(self, *, ax: Any = None) -> RankRocDisplay:
         """Draw the ROC curve with both ends, where there are labels; see `clearmargin.plot.plot_rank_roc`."""
-        from clearmargin.rankings.rank_roc import plot_rank_roc
+        from clearmargin.rankings.plot import plot_rank_roc
 
         return plot_rank_roc(self, ax=ax)
 
@@ -460,3 +472,162 @@ def _too_few(rows: int, ends: Ends) -> str:
 
 def _packed(table: PropertyTable, ends: Ends) -> Contrast:
     return Contrast.of(table.masks, ends.top, ends.bottom, table.attribute)
+
+
+def default_ranker(X: Any, positive_weight: float) -> Pipeline:
+    """Make the linear SVM of the paper: the losses of the positive class count n- / n+ times.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (m, n)
+        The table, to see which columns are numbers. Those are standardised, the others one-hot encoded; missing
+        numbers become the median, missing categories one of their own.
+    positive_weight : float
+        Weight of the positive class, called 1.
+
+    Returns
+    -------
+    Pipeline
+        Not fitted; its C is 1 / n, which is SVMlight's 1 / mean(x'x) for n standardised columns.
+    """
+    table = Table.read(X)
+    numbers = [key for name, key in table.keys.items() if table.column(name).is_numeric]
+    others = [key for name, key in table.keys.items() if not table.column(name).is_numeric]
+    encode = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), others),
+        ]
+    )
+    svm = LinearSVC(C=1.0 / max(1, len(table.keys)), class_weight={0: 1.0, 1: positive_weight})
+    return make_pipeline(encode, svm)
+
+
+def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
+    """Fit the estimator, or the default one, to tell positive rows from others.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+        Cloned before it is fitted; one that stays trained, such as a model read from a file, ranks as it is.
+    X : data frame or array-like of shape (m, n)
+        The table.
+    is_positive : ndarray of bool of shape (m,)
+        Which rows are positive; both kinds occur.
+
+    Returns
+    -------
+    classifier
+        Fitted to the labels 0 and 1.
+    """
+    weight = float((~is_positive).sum() / is_positive.sum())
+    if estimator is not None and find_trained_part(estimator) and is_fitted(estimator):
+        return estimator
+    model = default_ranker(X, weight) if estimator is None else clone(estimator)
+    with naming_columns(X, model if estimator is None else estimator):
+        return model.fit(Table.read(X).taken_by(model), is_positive.astype(np.intp))
+
+
+def rank_scores(model: Any, X: Any) -> FloatArray:
+    """Score rows by the decision function of a classifier of two classes or, without one, by its probabilities."""
+    given = Table.read(X).taken_by(model)
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(given), dtype=np.float64)
+    elif hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(given), dtype=np.float64)[:, -1]
+    else:
+        raise InvalidValueError(
+            f"{type(model).__name__} has neither decision_function nor predict_proba; "
+            "rank the rows yourself and use fit_ranking(X, scores)"
+        )
+    if scores.ndim != 1:
+        raise DataError(
+            f"{type(model).__name__} gives {scores.shape[1]} scores a row; ranking needs one"
+        )
+    return scores
+
+
+def refuse_scores(table: PropertyTable, X: Any, scores: FloatArray) -> None:
+    """Refuse attributes whose values are the scores: they would explain any ranking."""
+    same = (table.space.read(X) == scores[:, None]).all(axis=0) if scores.ndim == 1 else ()
+    for j in np.flatnonzero(same):
+        if j in table.attribute:
+            name = table.space.names[j]
+            raise DataError(
+                f"column {name!r} is the ranking itself: its values are the scores; leave it out with "
+                f"exclude=[{name!r}]"
+            )
+
+
+_MEANING = """\
+leverage   share of the rows at both ends that have the property and are at the top, less what chance would give; from
+           -{most:.3g} (all of the bottom, none of the top) to {most:.3g}. In brackets a 95 % interval.
+holm       whether the ends of this ranking differ in it by more than chance, all possible properties counted. It says
+           nothing about the label: a ranking of noise has such properties, too.
+confirmed  found on {found}, and the labels of the {others} agree. It says that property and label go
+           together, not that one brings about the other."""
+_UNCONFIRMED = (
+    "Nothing is confirmed: there are no folds or too few rows, or the ranking was trained before and may have seen all "
+    "labels."
+)
+
+
+def describe_contrast(contrast: Any, most: int = 20) -> str:
+    """Say what a fitted contrast found.
+
+    Parameters
+    ----------
+    contrast : RankContrast
+        Fitted.
+    most : int, default 20
+        Most properties to list.
+
+    Returns
+    -------
+    str
+        A head, a table of the properties that are worth showing, and what its columns mean.
+    """
+    frame = contrast.properties_
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
+    shown = frame[frame["shown"]]
+    head = [
+        f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
+        f"{contrast.min_leverage_:.3g} in leverage in {len(frame)} properties; {min(most, len(shown))} of "
+        f"{len(shown)} worth showing are listed."
+    ]
+    for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
+        if ties:
+            head.append(f"{ties} more rows have the same score as the last one of the {side}.")
+    if hasattr(contrast, "sizes_") and contrast.top == "auto":
+        head.append(
+            f"The size was chosen among {len(contrast.sizes_)}; corrections count all of them."
+        )
+    if len(contrast.scores_) < FEWEST_ROWS:
+        head.append("So few rows describe themselves alone: nothing can be confirmed.")
+    elif hasattr(contrast, "classes_") and len(contrast.scores_) < 2 * FEWEST_ROWS:
+        head.append(
+            f"Fewer than {2 * FEWEST_ROWS} rows cannot be halved: nothing can be confirmed."
+        )
+    if contrast.bins == "supervised":
+        head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
+    elif hasattr(contrast, "model_") and not hasattr(contrast, "folds_"):
+        head.append(_UNCONFIRMED)
+    lines = []
+    width = max((len(text) for text in shown["property"][:most]), default=8)
+    for row in shown[:most].itertuples():
+        mark = "confirmed" if row.confirmed else ""
+        lines.append(
+            f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
+            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
+        )
+    largest = n_top * n_bottom / (n_top + n_bottom) ** 2
+    folds = getattr(contrast, "folds_", None)
+    halves = folds is None or folds.how == "random halves"
+    words = (
+        ("one half of the rows", "other half")
+        if halves
+        else ("the training rows of a fold", "others")
+    )
+    return "\n".join(
+        [*head, *lines, _MEANING.format(most=largest, found=words[0], others=words[1])]
+    )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rankings import redundancy
-from clearmargin.rankings.redundancy import (
+from clearmargin.rankings import property_redundancy as redundancy
+from clearmargin.rankings.property_redundancy import (
     conjunction_covers,
     part_counts,
     productive,
