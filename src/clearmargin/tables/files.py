@@ -40,8 +40,10 @@ from clearmargin.tables.typed_columns import (
     as_whole,
     column_values,
     find_decimal_mark,
+    has_other_decimal_mark,
     is_number,
     large_integer_note,
+    likely_decimal_mark,
 )
 
 if TYPE_CHECKING:
@@ -250,8 +252,7 @@ def open_csv(
 
 
 def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
-    found = _numbers_and_texts(text, options)
-    columns = text.read_texts() if found is None else found
+    columns, decimal = _numbers_and_texts(text, options) or (text.read_texts(), options.decimal)
     text.check_header()
     notes = [
         f"column {j} of {text.name} has no name and is left out"
@@ -262,7 +263,7 @@ def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
     categorical = options.categorical(names, text.name)
     named = [column for title, column in zip(text.header, columns, strict=True) if title]
     texts = [column for column in named if isinstance(column, Texts)]
-    decimal = options.decimal or find_decimal_mark(text, texts)
+    decimal = decimal or find_decimal_mark(text, texts)
     dropped = options.dropped(names, text.name)
     rules = TypingRules(MISSING | frozenset(options.na), categorical, decimal)
     read: dict[str, NDArray[Any]] = {}
@@ -279,7 +280,7 @@ def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
 
 def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> list[bool]:
     """Which columns look like numbers, by the first rows; True only if nothing speaks against it."""
-    rows = [row for _, row in islice(text.rows(), _ROWS_TRIED)]
+    rows = _first_rows(text)
     known = [{row[j] for row in rows} - set(missing) for j in range(len(text.header))]
     return [
         bool(distinct) and all(is_number(value, decimal) for value in distinct)
@@ -287,24 +288,31 @@ def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> lis
     ]
 
 
-def _numbers_and_texts(text: CsvText, options: ReadOptions) -> list[Any] | None:
-    """The columns as numbers or texts, by their first rows; None where only all the texts can tell."""
+def _first_rows(text: CsvText) -> list[list[str]]:
+    return [row for _, row in islice(text.rows(), _ROWS_TRIED)]
+
+
+def _numbers_and_texts(text: CsvText, options: ReadOptions) -> tuple[list[Any], str] | None:
+    """The columns as numbers or texts, and the decimal mark, by the first rows; None where only all texts can tell."""
     import pyarrow as pa
 
-    if options.decimal is None and text.separator == ";":
-        return None  # any value may decide which mark is the decimal one
     missing = sorted(MISSING | frozenset(options.na))
-    decimal = options.decimal or "."
     aside = {*names_in(options.categories, text.header), *names_in(options.drop, text.header), ""}
     coded = pa.dictionary(pa.int32(), pa.string())
     try:
+        decimal = options.decimal or likely_decimal_mark(text, _first_rows(text))
         is_number = number_columns(text, missing, decimal)
         types = [
             pa.float64() if number and title not in aside else coded
             for number, title in zip(is_number, text.header, strict=True)
         ]
         table = text.read(types, missing, decimal)
-        return columns_of(table.columns) if len(table) else None
+        columns = columns_of(table.columns) if len(table) else None
+        if columns is None or (
+            options.decimal is None and has_other_decimal_mark(text, decimal, columns)
+        ):
+            return None
+        return columns, decimal
     except (DataError, WholeTableNeeded, pa.ArrowInvalid):
         return None
 

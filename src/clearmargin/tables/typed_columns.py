@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.tables.csv_text import CsvText, Texts
+from clearmargin.tables.csv_text import CsvText, Texts, WholeTableNeeded
 
 __all__ = [
     "MAX_EXACT_INTEGER",
@@ -21,8 +21,10 @@ __all__ = [
     "as_whole",
     "column_values",
     "find_decimal_mark",
+    "has_other_decimal_mark",
     "is_number",
     "large_integer_note",
+    "likely_decimal_mark",
 ]
 
 # What stands for a missing value in most tables. "None" does not: it may be an answer.
@@ -95,6 +97,27 @@ def find_decimal_mark(text: CsvText, columns: Iterable[Texts]) -> str:
             "decimal mark, else write the numbers without it"
         )
     return "," if commas else "."
+
+
+def likely_decimal_mark(text: CsvText, rows: Iterable[Sequence[str]]) -> str:
+    """The decimal mark by some rows; `WholeTableNeeded` where they leave open whether commas mean thousands."""
+    if text.separator != ";":
+        return "."
+    commas = {v for row in rows for v in row if "," in v and _COMMA.fullmatch(v)}
+    if commas and all(_GROUPED.fullmatch(value) for value in commas):
+        raise WholeTableNeeded
+    return "," if commas else "."
+
+
+def has_other_decimal_mark(text: CsvText, decimal: str, columns: Iterable[Any]) -> bool:
+    """Whether a text is a number with the other decimal mark than the one by which all numbers were read."""
+    if text.separator != ";":
+        return False
+    other = "." if decimal == "," else ","
+    texts = (column.distinct for column in columns if isinstance(column, Texts))
+    return any(
+        other in value and is_number(value, other) for distinct in texts for value in distinct
+    )
 
 
 def is_number(text: str, decimal: str) -> bool:
