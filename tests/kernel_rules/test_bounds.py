@@ -257,10 +257,10 @@ def test_what_was_not_asked_is_left_out():
     function = make(3, "rbf", n=2, q=3)
     lower, upper = np.zeros((2, 2)), np.full((2, 2), 0.1)
     everything = lower_bounds(function, lower, upper)
-    wanted = np.array([[True, False, False], [False, True, True]])
-    some = lower_bounds(function, lower, upper, wanted=wanted)
-    np.testing.assert_array_equal(some.value[wanted], everything.value[wanted])
-    assert np.isposinf(some.value[~wanted]).all()
+    requested = np.array([[True, False, False], [False, True, True]])
+    some = lower_bounds(function, lower, upper, requested=requested)
+    np.testing.assert_array_equal(some.value[requested], everything.value[requested])
+    assert np.isposinf(some.value[~requested]).all()
 
 
 def test_without_support_vectors_the_intercept_is_the_bound():

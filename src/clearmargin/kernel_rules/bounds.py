@@ -58,9 +58,9 @@ _UNDERFLOW = 1e-290
 # exp of more makes models worthless long before it overflows.
 _LARGEST_GROWTH = 50.0
 # With more columns, all products of three of them cost more than cutting the box.
-_MOST_CUBED = 64
+_MAX_CUBED = 64
 # The secant of exp over a slightly longer range, where the range is empty.
-_LEAST_GROWTH = 1e-12
+_MIN_GROWTH = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,11 +115,11 @@ def check_boxes(
     """
     KERNELS[function.kind].growth_rate(function)  # says if it cannot be
     low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
-    wanted = ("n",) if n_axes == 1 else ("B", "n")
+    axes = ("n",) if n_axes == 1 else ("B", "n")
     for name, ends in (("lower", low), ("upper", high)):
         if ends.ndim != n_axes or ends.shape[-1] != function.n_features:
             raise InvalidValueError(
-                f"{name} has shape {ends.shape}; give ({', '.join(wanted)}{',' * (n_axes == 1)}) with "
+                f"{name} has shape {ends.shape}; give ({', '.join(axes)}{',' * (n_axes == 1)}) with "
                 f"n = {function.n_features}, one number for each column of the machine"
             )
     if low.shape != high.shape:
@@ -147,7 +147,7 @@ def lower_bounds(
     lower: ArrayLike,
     upper: ArrayLike,
     *,
-    wanted: BoolArray | None = None,
+    requested: BoolArray | None = None,
 ) -> KernelBounds:
     """Bound each function over each box from below; what is above 0 is proved.
 
@@ -157,7 +157,7 @@ def lower_bounds(
         The functions.
     lower, upper : array-like of shape (B, n)
         Finite ends of closed boxes, in the units of the machine. Memory grows with B times s times n.
-    wanted : ndarray of shape (B, q), optional
+    requested : ndarray of shape (B, q), optional
         Which functions are asked about in which box; all by default.
 
     Returns
@@ -188,7 +188,7 @@ def lower_bounds(
         expansion = KERNELS[function.kind].expand(function, centre, half)
         size = np.abs(expansion.slopes)
         for k in range(q):
-            rows = np.ones(n_boxes, dtype=np.bool_) if wanted is None else wanted[:, k]
+            rows = np.ones(n_boxes, dtype=np.bool_) if requested is None else requested[:, k]
             if not bool(rows.any()):
                 continue
             part = _Bound.of(function, k, expansion, size, half)
@@ -240,7 +240,7 @@ class _Bound:
         gap += _combine(loss / np.maximum(ex.reach, SAFETY), size) * half
         # Where cubes are all that is missing, they are summed before they are bounded.
         rows = np.flatnonzero((model <= 0.0) & (model + ex.saved @ weight > 0.0))
-        if len(rows) and function.n_features <= _MOST_CUBED:
+        if len(rows) and function.n_features <= _MAX_CUBED:
             cubed, v[rows], gap[rows] = _with_cubes(a, ex, loss, Q, half, rows)
             model[rows] = np.maximum(model[rows], constant[rows] + cubed)
         # Back from growth f to f, whichever way that moves the bound down.
@@ -282,7 +282,7 @@ def _intercept(b: float, up: FloatArray) -> tuple[FloatArray, FloatArray]:
     if b > 0.0:
         middle = b * np.exp(up / 2.0)
         return middle * (1.0 - up / 2.0), middle
-    up = np.maximum(up, _LEAST_GROWTH)
+    up = np.maximum(up, _MIN_GROWTH)
     return np.full(len(up), b), b * np.expm1(up) / up
 
 

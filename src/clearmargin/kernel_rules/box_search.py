@@ -35,7 +35,7 @@ __all__ = ["Verdict", "confirm", "decide", "descend", "hunt"]
 
 # Boxes looked at together: as many as keep one array of boxes, support vectors and columns in the caches.
 _BLOCK = 1 << 18
-_FEWEST, _MOST = 8, 256
+_MIN_BOXES, _MAX_BOXES = 8, 256
 _DESCENT = 10
 
 
@@ -149,7 +149,7 @@ class _Search:
         self.next_descent = 1
 
     def run(self, max_nodes: int, end: float) -> Verdict:
-        at_once = min(max(_BLOCK // max(1, self.function.vectors.size), _FEWEST), _MOST)
+        at_once = min(max(_BLOCK // max(1, self.function.vectors.size), _MIN_BOXES), _MAX_BOXES)
         while len(self.waiting):
             count = min(at_once, max_nodes - self.nodes)
             if count <= 0 or (self.nodes and time.perf_counter() > end):
@@ -170,7 +170,7 @@ class _Search:
 
     def _look_at(self, nodes: _Nodes) -> FloatArray | None:
         """Bound boxes, cut those that stay open; a witness ends the search."""
-        bounds = lower_bounds(self.function, nodes.lower, nodes.upper, wanted=nodes.is_open)
+        bounds = lower_bounds(self.function, nodes.lower, nodes.upper, requested=nodes.is_open)
         self.nodes += len(nodes)
         is_done = nodes.is_open & (bounds.value > 0.0)
         self.proved = min(self.proved, float(bounds.value[is_done].min(initial=np.inf)))

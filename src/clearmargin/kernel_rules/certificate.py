@@ -21,9 +21,9 @@ from clearmargin.tables.validation import check_whole
 __all__ = ["Certificate", "certify", "class_position", "encoded_boxes"]
 
 # Features of a witness that are rounded to whole numbers in every way; further ones to the nearest.
-_MOST_BROKEN = 3
+_MAX_BROKEN = 3
 # Combinations of categories that are looked at one by one; of more, the hull of their 0/1 columns is proved.
-_MOST_COMBINATIONS = 64
+_MAX_COMBINATIONS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ def certify(
     """Prove or refute that a kernel machine gives a class everywhere in a box.
 
     The decision function is bounded from below over the box, and the box is halved where the bound is not good enough,
-    until it is positive everywhere or a point is found at which the model says something else. Bounds allow for
+    until it is positive everywhere or a point is found at which the model predicts another class. Bounds allow for
     every rounding of floating-point arithmetic, so "proved" holds for the decision function in real arithmetic.
 
     Parameters
@@ -210,7 +210,7 @@ def _whole_witness(
     machine: KernelMachine, k: int, row: FloatArray, box: Box, whole: BoolArray
 ) -> FloatArray | None:
     """A row with whole numbers beside a witness that is one as well; None where there is none."""
-    broken = np.flatnonzero(whole & (row != np.floor(row)))[:_MOST_BROKEN]
+    broken = np.flatnonzero(whole & (row != np.floor(row)))[:_MAX_BROKEN]
     like = np.zeros(len(machine.encoding.sources))
     for ends in itertools.product((np.rint, np.floor, np.ceil), repeat=len(broken)):
         near = np.where(whole, np.rint(row), row)
@@ -400,7 +400,7 @@ def _category_columns(
             raise DataError(
                 f"the box is empty in {encoding.space.names[j]!r}: it allows no category that the model knows"
             )
-    if np.prod([float(len(codes)) for codes in allowed.values()]) > _MOST_COMBINATIONS:
+    if np.prod([float(len(codes)) for codes in allowed.values()]) > _MAX_COMBINATIONS:
         low = [
             float(allowed[s.feature] == [s.code]) for s in encoding.sources if s.code is not None
         ]

@@ -39,11 +39,11 @@ class BoxGrowth:
     machine : KernelMachine
         The machine.
     function : KernelFunction
-        Functions that are all positive where the machine says the class of the point.
+        Functions that are all positive where the machine predicts the class of the point.
     point : ndarray of shape (n_encoded,)
         Where the box starts.
     budget : int
-        Most boxes that a single proof may look at.
+        Maximum number of boxes that a single proof may look at.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class BoxGrowth:
 def grow_box(
     estimator: Any, x: Any, *, space: FeatureSpace | None = None, budget: int = 500
 ) -> Box:
-    """Find a large box around a case in which a kernel machine is proved to say the same everywhere.
+    """Find a large box around a case in which a kernel machine is proved to predict one class everywhere.
 
     First the box grows on all sides in proportion to the ranges of the features, then side by side, those first
     along which the decision function changes least. Each step counts only when it is proved.
@@ -167,7 +167,7 @@ def grow_box(
         Where features live; the box ends there, and at whole numbers where the space has them. By default where the
         support vectors do.
     budget : int, default 500
-        Most boxes that the proof of a step may look at.
+        Maximum number of boxes that the proof of a step may look at.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def prove_boxes(
     found : FoundBoxes
         Boxes over the encoded columns.
     budget : int
-        Most boxes that a proof may look at.
+        Maximum number of boxes that a proof may look at.
 
     Returns
     -------

@@ -452,7 +452,7 @@ def _polynomial_error(
 
 
 # Points of the grid of a line, and how many there are for each unit of the largest slope.
-_FEWEST, _MOST = 64, 512
+_MIN_POINTS, _MAX_POINTS = 64, 512
 _POINTS_PER_UNIT = 8.0
 
 
@@ -500,7 +500,7 @@ class SigmoidKernel:
             grid = np.linspace(
                 lower[axis],
                 upper[axis],
-                1 + int(np.clip(ceil(_POINTS_PER_UNIT * units), _FEWEST, _MOST)),
+                1 + int(np.clip(ceil(_POINTS_PER_UNIT * units), _MIN_POINTS, _MAX_POINTS)),
             )
             rows = max(1, _BLOCK // (len(grid) * max(1, s)))
             for first in range(0, len(anchors), rows):
@@ -548,7 +548,7 @@ def _grid_changes(
 
 
 # Below this reach the model is that of a slightly larger box; its error r^3 / 24 is less than one rounding.
-_LEAST_REACH = 1e-5
+_MIN_REACH = 1e-5
 # exp(20) times the smallest normal number is still nothing; beyond, the range of the kernel is the model.
 _LARGEST_REACH = 20.0
 # From here on boxes are so large that the exact range of distances is worth its price.
@@ -564,7 +564,7 @@ _REACH = sqrt(60.0)
 # What the terms beyond the Taylor polynomial add, for each unit of sum|c|; the degree is chosen by it.
 _REST = 1e-21
 # Smaller exponents would make denormal numbers, which are slow.
-_LEAST_EXPONENT = -600.0
+_MIN_EXPONENT = -600.0
 
 
 class RBFKernel:
@@ -629,7 +629,7 @@ class RBFKernel:
         slopes = -2.0 * gamma * away
         size = np.abs(away)
         radius = (size @ half[:, :, None])[:, :, 0]
-        reach = np.clip(2.0 * gamma * radius, _LEAST_REACH, _LARGEST_REACH)
+        reach = np.clip(2.0 * gamma * radius, _MIN_REACH, _LARGEST_REACH)
         growth = gamma * (half * half).sum(axis=1)
         # Leaves out abs(v)^2 >= 0 only.
         nearest = np.maximum(squares - 2.0 * radius, 0.0)
@@ -818,7 +818,7 @@ def _fill(E: FloatArray, minus_distance: FloatArray, own: FloatArray, sides: Flo
     np.subtract(own[:, None], sides, out=E)
     E *= E
     E += minus_distance
-    np.clip(E, _LEAST_EXPONENT, 0.0, out=E)
+    np.clip(E, _MIN_EXPONENT, 0.0, out=E)
     np.exp(E, out=E)
 
 
@@ -835,7 +835,7 @@ def _products(
     coefs = np.empty((len(cells.middles), len(E), q, width))
     error = np.empty((len(cells.middles), len(E), q))
     sizes = np.abs(weights)
-    floor = _REST * (E @ sizes) + np.exp(_LEAST_EXPONENT) * sizes.sum(axis=0)
+    floor = _REST * (E @ sizes) + np.exp(_MIN_EXPONENT) * sizes.sum(axis=0)
     floor += 4.0 * EPS * np.abs(function.intercepts)
     for j, (middle, half) in enumerate(zip(cells.middles, cells.halves, strict=True)):
         x = sides - middle

@@ -42,7 +42,7 @@ class SupportVectorRules(KernelRules):
         scalers, selections and one-hot encoders. A fitted one is used as it is. By default an `SVC` behind a
         `StandardScaler`.
     by : {"model", "labels"}, default "model"
-        Whose word rules should match on the training points: what the model says (for fidelity) or the labels (for
+        Whose word rules should match on the training points: what the model predicts (for fidelity) or the labels (for
         accuracy).
     anchors : {"support", "all"}, default "all"
         Where boxes start: at the support vectors, as published, or at these first and then at all training points that
@@ -54,14 +54,14 @@ class SupportVectorRules(KernelRules):
         Whether boxes are shrunk until the model is proved to give their class everywhere in them. Such rules carry
         `proof="proved"`; those for which no proof was found within the budget are left out.
     budget : int, default 2000
-        Most boxes that a single proof may look at.
+        Maximum number of boxes that a single proof may look at.
     min_coverage : int, default 1
         Rules that cover fewer training points are dropped.
     max_rules : int, optional
-        Most rules for each class.
+        Maximum number of rules per class.
     fallback : "nearest", "estimator", "abstain" or a class, default "nearest"
-        What to predict where no rule fires: the class of the nearest box, what the model says, None, or always the same
-        class.
+        What to predict where no rule fires: the class of the nearest box, what the model predicts, None, or always the
+        same class.
 
     Attributes
     ----------

@@ -36,14 +36,15 @@ __all__ = [
 ]
 
 
-# The tree grows past the leaves wanted and is cut back where that costs least: greedy growth alone ends in bad places.
+# The tree grows past the requested number of leaves and is cut back where that costs least: greedy growth alone ends in
+# bad places.
 _SPARE_LEAVES = 4
 # Boxes that start at more rows than this add little and cost much.
-_MOST_ANCHORS = 100
+_MAX_ANCHORS = 100
 
 
 class SurrogateRules(KernelRules):
-    """Interval rules of a surrogate: a decision tree, or a cover of boxes, that learned what the model says.
+    """Interval rules of a surrogate: a decision tree, or a cover of boxes, that learned what the model predicts.
 
     Any classifier will do, since it is asked for predictions only. The rows that the surrogate learns from are the
     support vectors (Barakat and Diederich 2004), the training rows, or the training rows and rows drawn close to
@@ -66,7 +67,7 @@ class SurrogateRules(KernelRules):
     max_leaves : int, optional
         Most leaves of a tree, that is, rules; 16 by default, and as many as it has for a tree of your own.
     by : {"model", "labels"}, default "model"
-        Whether training rows have the class that the model says or their label.
+        Whether training rows have the class that the model predicts or their label.
     min_coverage : int, default 1
         Rules that cover fewer training rows are dropped.
     max_rules : int, optional
@@ -163,11 +164,11 @@ class SurrogateRules(KernelRules):
         """The rows to learn from, their classes and what they weigh."""
         if self.method == "svs":
             support = read_support(task, X, trained_here=self._trained_here)
-            said = task.ask(support.points)
-            right = said == support.codes
+            predicted = task.ask(support.points)
+            right = predicted == support.codes
             # A machine may get all its support vectors wrong; then all of them have to do.
             kept = right if right.any() else np.ones_like(right)
-            return support.points[kept], said[kept], np.ones(int(kept.sum()))
+            return support.points[kept], predicted[kept], np.ones(int(kept.sum()))
         m = len(task.points)
         if self.method == "train":
             return task.points, task.codes, np.ones(m)
@@ -210,7 +211,7 @@ def _cover_with_boxes(
         own = np.flatnonzero(codes == k)
         # Heavy rows, those of the training table, come first.
         shuffled = own[task.random.permutation(len(own))]
-        start = rows[shuffled[np.argsort(-weights[shuffled], kind="stable")][:_MOST_ANCHORS]]
+        start = rows[shuffled[np.argsort(-weights[shuffled], kind="stable")][:_MAX_ANCHORS]]
         everywhere = Boxes.unbounded(len(start), rows.shape[1])
         boxes, _ = tune(everywhere, start, rows, codes, np.full(len(start), k, dtype=np.intp))
         found.append(boxes)
@@ -327,12 +328,12 @@ def seen_columns(task: ExtractionTask) -> BoolArray:
     Returns
     -------
     ndarray of bool of shape (n,)
-        All true if the model says the same of all rows tried.
+        All true if the model predicts the same for all rows tried.
     """
     half = min(_ROWS_TRIED // 2, len(task.points))
     some = task.points[task.random.permutation(len(task.points))[:half]]
     rows = np.vstack([some, near_training(task, half)])
-    said = task.ask(rows)
+    predicted = task.ask(rows)
     seen = np.zeros(rows.shape[1], dtype=np.bool_)
     features = np.array([source.feature for source in task.encoding.sources], dtype=np.intp)
     for feature in np.unique(features):
@@ -340,7 +341,7 @@ def seen_columns(task: ExtractionTask) -> BoolArray:
         changed = rows.copy()
         # The columns of a categorical feature move together, so that each row still has one category.
         changed[:, own] = rows[task.random.permutation(len(rows))][:, own]
-        seen[own] = bool((task.ask(changed) != said).any())
+        seen[own] = bool((task.ask(changed) != predicted).any())
     return seen if seen.any() else np.ones_like(seen)
 
 
@@ -356,7 +357,7 @@ def _as_rows(task: ExtractionTask, start: FloatArray, moves: FloatArray) -> Floa
 
 # Cuts are rounded to about one hundredth of the range of their column, as bounds of other rules are.
 _STEPS = 100.0
-_MOST_DECIMALS = 17
+_MAX_DECIMALS = 17
 
 
 def tree_boxes(
@@ -364,8 +365,8 @@ def tree_boxes(
 ) -> tuple[Boxes, IntArray]:
     """Read the leaves of a fitted decision tree of scikit-learn as boxes.
 
-    Brothers of one class are one leaf. Then, if there are more leaves than wanted, brothers are joined where that costs
-    the fewest of the points the tree was fitted to.
+    Siblings of one class are one leaf. Then, if there are more leaves than requested, siblings are joined where that
+    costs the fewest of the points the tree was fitted to.
 
     Parameters
     ----------
@@ -394,7 +395,7 @@ def tree_boxes(
     # Weights of the classes in each node; scikit-learn stores shares.
     weights = inner.value[:, 0, :] * inner.weighted_n_node_samples[:, None]
     left, right = inner.children_left.copy(), inner.children_right.copy()
-    _join_brothers(left, right, weights, most)
+    _join_siblings(left, right, weights, most)
     cuts = inner.threshold if points is None else _short_cuts(inner, points)
     n = int(tree.n_features_in_)
     lower, upper, codes = [], [], []
@@ -419,7 +420,7 @@ def tree_boxes(
     return Boxes.from_bounds(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
 
 
-def _join_brothers(left: IntArray, right: IntArray, weights: FloatArray, most: int | None) -> None:
+def _join_siblings(left: IntArray, right: IntArray, weights: FloatArray, most: int | None) -> None:
     """Turn nodes into leaves, in place, until no brothers agree and there are few enough leaves."""
     lost = weights.sum(axis=1) - weights.max(axis=1)
     while True:
@@ -452,7 +453,7 @@ def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
         if not 0.0 < reach < np.inf:
             continue
         coarsest = -int(np.floor(np.log10(reach / _STEPS)))
-        for decimals in range(coarsest, coarsest + _MOST_DECIMALS):
+        for decimals in range(coarsest, coarsest + _MAX_DECIMALS):
             short = round(cut, decimals)
             if low <= short < high:
                 cuts[node] = short

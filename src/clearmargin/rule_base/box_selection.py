@@ -108,7 +108,7 @@ def greedy_cover(
     penalty : float, default 0.0
         What a point of another class costs, in units of its weight. A box that costs what it brings is not chosen.
     min_gain : int, default 1
-        Least number of points of its own class that a box has to add. Larger, boxes for a few odd points are left out.
+        Minimum number of points of its own class that a box has to add. Larger, boxes for a few odd points go.
     sizes : array-like of shape (r,), optional
         The number of conditions of each box: of boxes that add the same the shortest is taken, then the first.
 

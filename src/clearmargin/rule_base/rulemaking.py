@@ -94,7 +94,7 @@ def make_rules(
             rows=len(task.points),
             covered=int(covered[r]),
             correct=int(np.count_nonzero(task.true[rows] == code)),
-            agreed=int(np.count_nonzero(task.said[rows] == code)),
+            agreed=int(np.count_nonzero(task.predicted[rows] == code)),
         )
         proof = "proved" if found.proved[r] else "observed"
         rules.append(

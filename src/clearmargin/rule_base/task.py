@@ -38,7 +38,7 @@ class SupportVectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtractionTask:
-    """The training points, what the model says of them, and the model to ask about others.
+    """The training points, what the model predicts of them, and the model to ask about others.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class ExtractionTask:
     classes : tuple of labels
         The classes.
     points : ndarray of shape (m, n)
-        Encoded training rows without gaps.
+        Encoded training rows without missing values.
     codes : ndarray of int of shape (m,)
-        The class that rules should give each row: what the model says, or the label.
-    said, true : ndarray of int of shape (m,)
-        What the model says, and the label.
+        The class that rules should give each row: what the model predicts, or the label.
+    predicted, true : ndarray of int of shape (m,)
+        What the model predicts, and the label.
     random : numpy.random.RandomState
         Where chance comes from.
     """
@@ -66,7 +66,7 @@ class ExtractionTask:
     classes: tuple[Label, ...]
     points: FloatArray
     codes: IntArray
-    said: IntArray
+    predicted: IntArray
     true: IntArray
     random: np.random.RandomState
 

@@ -1,6 +1,9 @@
 from .box import (
     Box as Box,
 )
+from .boxes import (
+    Boxes as Boxes,
+)
 from .categories import (
     CategorySets as CategorySets,
 )
@@ -49,6 +52,7 @@ from .space import (
 
 __all__ = [
     "Box",
+    "Boxes",
     "CategorySets",
     "Domain",
     "Extreme",

@@ -28,7 +28,7 @@ __all__ = ["SVMTreeClassifier", "class_bias_ratio"]
 class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Tree of support vector machines for classes of unequal size (Pang and Kasabov, IJCNN 2008).
 
-    The data are cut into cells around centres. A cell of one class becomes a leaf that says this class; a cell
+    The data are cut into cells around centres. A cell of one class becomes a leaf that predicts this class; a cell
     whose linear support vector machine errs on at most a share `tol` of its points becomes a leaf with this
     machine. All other points are pooled and cut again, finer whenever a cut gave no leaf. A new row goes to its
     nearest centre, layer by layer, until that is a leaf. Features are brought to [0, 1] inside; everything that
@@ -53,7 +53,7 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         the training data. "minority" finds more of the rare class at the price of errors on the others. A cell
         without points of the rarest class is judged by all its points.
     min_leaf : int, default 1
-        Least number of points of a leaf. With strongly mixed classes small leaves learn noise.
+        Minimum number of points of a leaf. With strongly mixed classes small leaves learn noise.
     max_layers : int, optional
         Most layers; what is left then becomes one leaf.
     random_state : int, RandomState or None, default 0
@@ -318,10 +318,10 @@ def class_bias_ratio(y_true: Any, y_pred: Any) -> float:
     >>> class_bias_ratio(["ill", "ill", "well", "well"], ["ill", "well", "well", "well"])
     0.5
     """
-    truth, said = _labels(y_true, "y_true"), _labels(y_pred, "y_pred")
-    if len(truth) != len(said):
+    truth, predicted = _labels(y_true, "y_true"), _labels(y_pred, "y_pred")
+    if len(truth) != len(predicted):
         raise DataError(
-            f"y_true has {len(truth)} labels but y_pred has {len(said)}; each row needs one of both"
+            f"y_true has {len(truth)} labels but y_pred has {len(predicted)}; each row needs one of both"
         )
     if not len(truth):
         raise DataError("y_true is empty: there is nothing to measure")
@@ -330,7 +330,7 @@ def class_bias_ratio(y_true: Any, y_pred: Any) -> float:
         raise DataError(
             f"y_true holds only one class, {classes.tolist()[0]!r}; the class bias ratio compares classes"
         )
-    right = np.array(truth.tolist(), dtype=object) == np.array(said.tolist(), dtype=object)
+    right = np.array(truth.tolist(), dtype=object) == np.array(predicted.tolist(), dtype=object)
     accuracy = np.bincount(codes, weights=right) / np.bincount(codes)
     best = float(accuracy.max())
     return 1.0 - float(accuracy.min()) / best if best else 0.0

@@ -71,9 +71,9 @@ class Growth:
     loss : {"all", "minority"}
         Share of errors among all points of a cell, or among those of the rarest class.
     min_leaf : int
-        Least number of points of a leaf.
+        Minimum number of points of a leaf.
     max_layers : int or None
-        Most layers, the residual one included.
+        Maximum number of layers, the residual one included.
     prefilter : bool
         Whether cells whose loss is known without fitting are refused unfitted. The tree is the same.
     """
@@ -291,7 +291,7 @@ class _Task:
         return float(wrong.mean())
 
     def _hopeless(self, cut: _Cut) -> BoolArray:
-        """Cells in which the machine is known to say the most frequent class, with too large a loss.
+        """Cells in which the machine is known to predict the most frequent class, with too large a loss.
 
         If one class has more points than any other and the lemma of `local_svm` holds for it and the second one, it
         holds against all others, and the class wins all its duels all over the cell.

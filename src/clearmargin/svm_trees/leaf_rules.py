@@ -170,7 +170,7 @@ def _noise(centres: FloatArray, squared: FloatArray, frame: TrainingRange) -> fl
 def _answers(
     leaf: Leaf, centre: FloatArray, V: FloatArray, frame: TrainingRange
 ) -> Iterator[tuple[int, _Rows]]:
-    """The classes that a leaf can say within its cell, and what its machine asks for."""
+    """The classes that a leaf can predict within its cell, and what its machine asks for."""
     none = _Rows.none(len(centre))
     if not leaf.pairs:
         yield leaf.label, none

@@ -211,7 +211,7 @@ def interval_rules(
         Whether boxes are cut free of points of other classes, merged, shortened and selected. Without, rules are as
         published: the boxes of the leaves, with bounds on all features.
     by : {"tree", "labels"}, default "tree"
-        Whose word rules should match on the training points: what the tree says, or the labels.
+        Whose word rules should match on the training points: what the tree predicts, or the labels.
     min_coverage : int, default 1
         Rules that cover fewer training points are left out. More than 1 makes fewer and more robust rules.
 
@@ -266,15 +266,15 @@ def _task(model: SVMTreeClassifier, by: str) -> ExtractionTask:
     points, true, _ = model._training
     space = model.space_
     encoding = column_encoding(space)
-    said = model.tree_.decide(points)
+    predicted = model.tree_.decide(points)
     return ExtractionTask(
         model,
         encoding,
         Decoding.of(points, encoding),
         model.tree_.classes,
         points,
-        said if by == "tree" else true,
-        said,
+        predicted if by == "tree" else true,
+        predicted,
         true,
         np.random.RandomState(0),
     )
@@ -419,7 +419,7 @@ def support_rows(points: FloatArray, codes: IntArray, frame: TrainingRange, C: f
 
 
 def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Walk from points along the axes until the class that a leaf says there loses a duel.
+    """Walk from points along the axes until the class that a leaf predicts there loses a duel.
 
     Parameters
     ----------
@@ -441,14 +441,14 @@ def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatAr
     >>> crossing_boxes(leaf, np.array([[1.0, 2.0]]))
     (array([[-inf, -inf]]), array([[2., 4.]]), array([0]))
     """
-    said = leaf.decide(anchors)
+    predicted = leaf.decide(anchors)
     below, above = np.full_like(anchors, -np.inf), np.full_like(anchors, np.inf)
     wins = np.ones(len(anchors), dtype=np.bool_)
     for (first, second), normal, offset in zip(leaf.pairs, leaf.normals, leaf.offsets, strict=True):
-        rows = np.flatnonzero((said == first) | (said == second))
+        rows = np.flatnonzero((predicted == first) | (predicted == second))
         # The same sum as in `decide`: its sign says who wins.
         excess = left_sides(normal, anchors[rows]) - offset
-        is_second = said[rows] == second
+        is_second = predicted[rows] == second
         wins[rows] &= is_second == (excess > 0)
         axes = np.flatnonzero(normal)
         reached = anchors[np.ix_(rows, axes)] - excess[:, None] / normal[axes]
@@ -457,7 +457,7 @@ def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatAr
         block = np.ix_(rows, axes)
         above[block] = np.minimum(above[block], np.where(upwards, reached, np.inf))
         below[block] = np.maximum(below[block], np.where(upwards, -np.inf, reached))
-    return below[wins], above[wins], said[wins]
+    return below[wins], above[wins], predicted[wins]
 
 
 def simplified_boxes(

@@ -95,8 +95,8 @@ class SVMTreeDisplay:
         estimator : SVMTreeClassifier
             Fitted.
         max_leaves, max_layers : int, default 60 and 30
-            Most leaves and layers that are drawn: the first layers, and the largest leaves of the last of these. The
-            figure says how many leaves are left out.
+            Maximum number of leaves and layers that are drawn: the first layers, and the largest leaves of the last
+            of these. The figure says how many leaves are left out.
         ax : Axes, optional
             Where to draw; by default in a new figure of the size that the tree needs.
 
@@ -282,7 +282,8 @@ def lay_out_svm_tree(
     tree : SVMTree
         The tree.
     max_leaves, max_layers : int
-        Most leaves and layers that are drawn: the first layers, and the largest leaves of the last of these.
+        Maximum number of leaves and layers that are drawn: the first layers, and the largest leaves of the last of
+        these.
     width : float, optional
         Width to fill; by default what the leaves need, up to that of a page.
 
@@ -341,12 +342,12 @@ class _Pen:
 
     def _title(self) -> None:
         tree, room = self.tree, self.right - _BORDER
-        said = (
+        text = (
             f"SVM tree: {_count(len(tree.layers), 'layer')}, {_count(tree.n_leaves, 'leaf', 'leaves')}, "
             f"{_count(sum(leaf.size for leaf in tree.leaves), 'training point')}, "
             f"{_count(tree.n_support_vectors, 'support vector')}"
         )
-        for line in wrap(said, room / 1.08, TITLE_SIZE):  # bold letters are wider
+        for line in wrap(text, room / 1.08, TITLE_SIZE):  # bold letters are wider
             self._write(line, _BORDER, "title", 0.2)
         self.y += 0.05
 
@@ -384,8 +385,8 @@ class _Pen:
         before: PlacedCell | None,
     ) -> PlacedCell:
         counts = tuple(sum(column) for column in zip(*layer.counts, strict=True))
-        said = f"{_count(layer.size, 'point')}, {_count(len(layer.leaves), 'cell')}"
-        lines = (f"layer {t + 1}", fit_line(said, _TRUNK - 2 * _PAD))
+        text = f"{_count(layer.size, 'point')}, {_count(len(layer.leaves), 'cell')}"
+        lines = (f"layer {t + 1}", fit_line(text, _TRUNK - 2 * _PAD))
         pool = PlacedCell("layer", lines, counts, (), _BORDER, self.y, _TRUNK)
         if before is not None:
             middle = _BORDER + _TRUNK / 2
@@ -421,19 +422,19 @@ class _Pen:
         most = [int(j) for j in np.argsort(-spread, kind="stable")[:_TELLING] if spread[j] > 0]
         if not most or len(spread) <= _TELLING:
             return
-        said = f"centres differ most in {', '.join(plain(self.tree.names[j]) for j in most)}"
-        lines = wrap(said, self.right - x, max_lines=3) if self.right - x >= _WORDS else []
+        text = f"centres differ most in {', '.join(plain(self.tree.names[j]) for j in most)}"
+        lines = wrap(text, self.right - x, max_lines=3) if self.right - x >= _WORDS else []
         if lines:
             top = self.y + (CELL - len(lines) * LINE) / 2
         else:
             x, top = self.left, self.y + CELL + 0.03
-            lines = wrap(said, self.right - x, max_lines=3)
+            lines = wrap(text, self.right - x, max_lines=3)
             self.y += len(lines) * LINE
         for k, line in enumerate(lines):
             self.layout.texts.append(PlacedLine(line, x, top + (k + 0.5) * LINE, "note"))
 
-    def _note(self, said: str) -> None:
-        for line in wrap(said, self.right - _BORDER):
+    def _note(self, text: str) -> None:
+        for line in wrap(text, self.right - _BORDER):
             self._write(line, _BORDER, "note", LINE)
 
     def _write(self, text: str, x: float, style: Literal["title", "note"], height: float) -> None:
@@ -461,8 +462,8 @@ def _cell_width(tree: SVMTree, classes: list[str]) -> float:
 
 
 def _rivals(leaf: Leaf, classes: list[str]) -> str:
-    said = sorted({code for pair in leaf.pairs for code in pair})
-    return "SVM: " + " | ".join(classes[code] for code in said)
+    codes = sorted({code for pair in leaf.pairs for code in pair})
+    return "SVM: " + " | ".join(classes[code] for code in codes)
 
 
 def _count(n: int, one: str, many: str | None = None) -> str:

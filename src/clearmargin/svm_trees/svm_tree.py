@@ -60,7 +60,7 @@ class Leaf(Value):
     counts : sequence of int
         Number of training points of each class.
     pairs : iterable of pairs of int, optional
-        The classes between which machines decide; none for a leaf that always says `label`.
+        The classes between which machines decide; none for a leaf that always predicts `label`.
     normals, offsets : array-like of shape (p, n) and (p,), optional
         For each pair: the second class wins where normal'x > offset, the first elsewhere.
     n_support : int, default 0
@@ -112,9 +112,9 @@ class Leaf(Value):
 
     def decide(self, points: FloatArray) -> IntArray:
         """Give the class (its position) of each point: the one that wins all its duels, else `label`."""
-        said = np.full(len(points), self.label, dtype=np.intp)
+        predicted = np.full(len(points), self.label, dtype=np.intp)
         if not self.pairs:
-            return said
+            return predicted
         with np.errstate(over="ignore"):
             second = [
                 left_sides(normal, points) > offset
@@ -126,8 +126,8 @@ class Leaf(Value):
                 for pair, won in zip(self.pairs, second, strict=True)
                 if rival in pair
             ]
-            said[np.logical_and.reduce(wins)] = rival
-        return said
+            predicted[np.logical_and.reduce(wins)] = rival
+        return predicted
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -293,17 +293,17 @@ class SVMTree(Value):
         """
         points, leaves = as_points(X, len(self.names)), self.leaves
         found = self.apply(points)
-        said: IntArray = np.array([leaf.label for leaf in leaves], dtype=np.intp)[found]
+        predicted: IntArray = np.array([leaf.label for leaf in leaves], dtype=np.intp)[found]
         order = np.argsort(found, kind="stable")
         bounds = np.searchsorted(found[order], np.arange(len(leaves) + 1))
         for number, leaf in enumerate(leaves):
             rows = order[bounds[number] : bounds[number + 1]]
             if leaf.pairs and len(rows):
-                said[rows] = leaf.decide(points[rows])
-        return said
+                predicted[rows] = leaf.decide(points[rows])
+        return predicted
 
     def to_text(self, names: Sequence[str] | None = None) -> str:
-        """Draw the tree: layers, cells, sizes for each class, and what leaves say.
+        """Draw the tree: layers, cells, sizes for each class, and what leaves predict.
 
         Parameters
         ----------

@@ -54,8 +54,8 @@ class FuzzyRules(KernelRules):
 
     The range of each column is covered by triangular fuzzy sets ("low", "medium", "high"). Each support vector makes a
     rule: in each column the set to which it belongs most, and its class. Rules with the same sets become one; if
-    they say different classes, that of the higher fuzzy accuracy. The class of a case is that of the rule that holds of
-    it most, by its degree times its fuzzy accuracy.
+    they predict different classes, that of the higher fuzzy accuracy. The class of a case is that of the rule that
+    holds of it most, by its degree times its fuzzy accuracy.
 
     `predict` decides by the fuzzy rules. `rules_` is their crisp reading (each set stands for the interval on which
     it has the largest membership), and `agreement_` says how far the two decide alike.
@@ -66,11 +66,11 @@ class FuzzyRules(KernelRules):
         A support vector machine with any kernel function, bare or in a pipeline; fitted, or trained here. None is
         an `SVC` on standardised columns.
     by : {"model", "labels"}, default "model"
-        Whether rules follow what the model says or the labels.
+        Whether rules follow what the model predicts or the labels.
     min_coverage : int, default 1
         Rules whose crisp reading covers fewer training points are left out.
     max_rules : int, optional
-        Most rules of each class; those of the highest fuzzy coverage stay.
+        Maximum number of rules per class; those of the highest fuzzy coverage stay.
     fallback : {"nearest", "estimator", "abstain"} or class, default "nearest"
         Who decides where no rule holds to any degree; "nearest" is the rule with the nearest crisp reading.
     n_sets : {3, 5, 7}, default 3
@@ -435,10 +435,12 @@ class FuzzyRule:
     coverage: float
 
     def __str__(self) -> str:
-        said = " and ".join(map(str, self.conditions))
+        premise = " and ".join(map(str, self.conditions))
         figures = f"(fuzzy accuracy {self.accuracy:.2f}, coverage {self.coverage:.2f})"
         return (
-            f"If {said}, then {self.label} {figures}" if said else f"Always {self.label} {figures}"
+            f"If {premise}, then {self.label} {figures}"
+            if premise
+            else f"Always {self.label} {figures}"
         )
 
 

@@ -52,11 +52,11 @@ class HyperRectangleRules(KernelRules):
         A support vector machine with any kernel function, bare or in a pipeline; fitted, or trained here. None is
         an `SVC` on standardised columns.
     by : {"model", "labels"}, default "model"
-        Whether rules follow what the model says or the labels.
+        Whether rules follow what the model predicts or the labels.
     min_coverage : int, default 1
         Boxes that cover fewer training points are left out: what controls the number of rules.
     max_rules : int, optional
-        Most rules of each class.
+        Maximum number of rules per class.
     fallback : {"nearest", "estimator", "abstain"} or class, default "nearest"
         Who decides where no rule covers a case.
     q : float, optional

@@ -51,11 +51,11 @@ class PrototypeRules(KernelRules):
         A support vector machine with any kernel function, bare or in a pipeline; fitted, or trained here. None is
         an `SVC` on standardised columns.
     by : {"model", "labels"}, default "model"
-        Whether rules follow what the model says or the labels.
+        Whether rules follow what the model predicts or the labels.
     min_coverage : int, default 1
         Regions that cover fewer training points are left out.
     max_rules : int, optional
-        Most rules of each class.
+        Maximum number of rules per class.
     fallback : {"nearest", "estimator", "abstain"} or class, default "nearest"
         Who decides where no rule covers a case.
     shape : {"interval", "ellipsoid"}, default "interval"
@@ -319,9 +319,11 @@ def need_partition(
     """
     codes = np.array([region.code for region in regions])[:, None]
     asked = np.stack([[r.ellipsoid.centre, *r.vertices(shape)] for r in regions])
-    said = task.ask(asked.reshape(-1, asked.shape[2])).reshape(len(regions), -1)
+    predicted = task.ask(asked.reshape(-1, asked.shape[2])).reshape(len(regions), -1)
     inside = np.stack([region.contains(support.points, shape) for region in regions])
-    return np.asarray((said != codes).any(axis=1) | (inside & (support.codes != codes)).any(axis=1))
+    return np.asarray(
+        (predicted != codes).any(axis=1) | (inside & (support.codes != codes)).any(axis=1)
+    )
 
 
 # Axes shorter than this share of the longest are rounding.
@@ -334,7 +336,7 @@ _SURFACE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class Ellipsoid(Value):
-    """An ellipsoid and the class that is said on it: an equation rule.
+    """An ellipsoid and the class that is predicted in it: an equation rule.
 
     Parameters
     ----------
