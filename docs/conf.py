@@ -105,9 +105,12 @@ class RuleLexer(RegexLexer):
 def escape_bars(
     app: Any, what: str, name: str, thing: object, options: object, lines: list[str]
 ) -> None:
-    """Keep |x| an absolute value in the mathematics of a module; indented lines are literal anyway."""
-    if what == "module":
-        lines[:] = [line if line.startswith(" ") else line.replace("|", r"\|") for line in lines]
+    """Keep |x| an absolute value in the mathematics of modules and classes; indented lines and code are literal."""
+    if what in {"module", "class"}:
+        lines[:] = [
+            line if line.startswith(" ") else re.sub(r"(``.*?``)|\|", lambda m: m[1] or r"\|", line)
+            for line in lines
+        ]
 
 
 def as_markdown(paragraph: str) -> str:
