@@ -295,7 +295,9 @@ def test_a_ranking_of_noise_is_not_praised(clearmargin, noise):
     assert found["auc"] > 0.6 > found["held_out_auc"]
     by_time = clearmargin(*words, "--drop", "patient", "--time", "day", "--cv", "3")
     assert "on the others (mean of 3 folds by time, each tested after" in by_time.out
-    assert "Nothing is confirmed" in clearmargin(*words, "--cv", "none").out
+    said = clearmargin(*words, "--cv", "none").out
+    assert "Nothing is confirmed: there are no folds" in said
+    assert "trained before" not in said
 
 
 def test_a_column_of_dates_in_a_parquet_file_tells_the_time(clearmargin, folder):

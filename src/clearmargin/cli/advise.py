@@ -24,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train with the rules, and say what became of them."""
-    from clearmargin.cli.inputs import read_task, show_progress
+    from clearmargin.cli.inputs import advice_options, note_time, read_task, show_progress
     from clearmargin.cli.listing import print_model
-    from clearmargin.recipes.advised import AdviceOptions, advise
+    from clearmargin.recipes.advised import advise, judge_advised
     from clearmargin.recipes.applied_rules import load_rules
 
     console = Console.of(arguments)
@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> None:
     model_file = claim(arguments.save_model, arguments, [".json"])
     load_rules(arguments.advice)  # what is wrong with it is said before the table is read
     task = read_task(arguments, console)
-    names = ("refine", "published", "lam", "mu", "change_cost", "tune")
-    options = AdviceOptions(**{name: getattr(arguments, name) for name in names})
-    advised = advise(task, arguments.advice, options, progress=show_progress(console))
+    progress = show_progress(console)
+    advised = advise(task, arguments.advice, advice_options(arguments), progress=progress)
+    note_time(advised.trained, console)
+    advised = judge_advised(advised, progress=progress)
     trained = advised.trained
     console.note_all(trained.notes)
     console.say(task.summary)

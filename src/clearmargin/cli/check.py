@@ -28,8 +28,6 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.recipes.phrases import number_of
 
     console = Console.of(arguments)
-    if arguments.target is not None and arguments.data is None:
-        raise DataError("--target names a column of a table; name the table, too: --data FILE")
     load_rules(arguments.rules)  # what is wrong with it is said before the table is read
     table = None
     if arguments.data is not None:

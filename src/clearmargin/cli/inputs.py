@@ -11,15 +11,19 @@ from clearmargin.exceptions import DataError
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
+    from clearmargin.recipes.advised import AdviceOptions
     from clearmargin.recipes.found_rules import ExtractOptions
     from clearmargin.recipes.task import Task
-    from clearmargin.recipes.training import Trained
+    from clearmargin.recipes.training import PlaneOptions, Trained
     from clearmargin.tables.files import FileTable, ReadOptions
 
 __all__ = [
+    "advice_options",
     "extract_options",
     "folds",
+    "note_time",
     "options_of_training",
+    "plane_options",
     "prepare",
     "read_inputs",
     "read_options",
@@ -30,6 +34,8 @@ __all__ = [
 ]
 
 _OF_TRAINING = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
+# Seconds of work that a user is told of beforehand.
+_LONG = 10.0
 
 
 def options_of_training(arguments: argparse.Namespace) -> list[str]:
@@ -112,13 +118,31 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
 
 
 def train(task: Task, arguments: argparse.Namespace, console: Console) -> Trained:
-    """Train the default machine by the options of a command; notes are said."""
-    from clearmargin.recipes.training import PlaneOptions, train_plane
+    """Train the default machine by the options of a command, and judge it; notes are said."""
+    from clearmargin.recipes.training import judge_on_unseen_rows, train_plane
 
-    options = PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
-    trained = train_plane(task, options, progress=show_progress(console))
+    progress = show_progress(console)
+    trained = train_plane(task, plane_options(arguments), progress=progress)
+    note_time(trained, console)
+    trained = judge_on_unseen_rows(trained, progress=progress)
     console.note_all(trained.notes)
     return trained
+
+
+def plane_options(arguments: argparse.Namespace) -> PlaneOptions:
+    """How the user wants the default machine to be trained."""
+    from clearmargin.recipes.training import PlaneOptions
+
+    return PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
+
+
+def note_time(trained: Trained, console: Console) -> None:
+    """Say beforehand that folds, which repeat the whole training, will take long."""
+    if trained.seconds_of_folds >= _LONG:
+        console.note(
+            f"the model was trained in {trained.seconds:.0f} s; for figures on unseen rows all of it is trained again "
+            f"in folds, which takes about {trained.seconds_of_folds:.0f} s more. --cv none leaves them out"
+        )
 
 
 def prepare(arguments: argparse.Namespace, console: Console) -> Trained:
@@ -140,3 +164,11 @@ def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
         arguments.min_coverage,
         arguments.assume_ranges,
     )
+
+
+def advice_options(arguments: argparse.Namespace) -> AdviceOptions:
+    """How the user wants a machine to be trained with rules."""
+    from clearmargin.recipes.advised import AdviceOptions
+
+    names = ("refine", "published", "lam", "mu", "change_cost", "tune")
+    return AdviceOptions(**{name: getattr(arguments, name) for name in names})

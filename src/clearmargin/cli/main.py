@@ -11,26 +11,32 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from clearmargin import __version__
 from clearmargin.cli.words import for_command_line
 from clearmargin.exceptions import ClearmarginError, RuleSyntaxError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
-_COMMANDS = {
+COMMANDS = {
     "demo": "train on real data, print rules, explain a case, write a report",
+    "train": "train a machine on a table, and save it",
     "rules": "extract rules from a table, or from a model and a table",
+    "score": "make a scorecard of a table: points to add up",
+    "tree": "grow a tree of support vector machines, and print it with its rules",
     "explain": "say why cases of a table get their class",
+    "recourse": "find the cheapest change of a case that would change the model's answer",
     "rank": "say what sets the top of a ranking apart from its bottom",
     "advise": "train on a table and an expert's rules, and say what became of the rules",
     "check": "read a file of rules and say what is wrong with it",
-    "predict": "give each row of a table the class that rules or a model say",
+    "compare": "say what differs between old and new rules, and whether rules drift on a new table",
+    "predict": "give each row of a table the class that rules or a model predict",
     "export": "write rules as SQL, Python, PMML, a spreadsheet or another form",
     "report": "write a report on the rules of a table as one HTML file",
     "datasets": "list the data sets inside the package, describe one, or write it as CSV",
+    "completion": "print a script that completes commands and options in a shell",
 }
 
 _OK, _OUR_FAULT, _YOUR_INPUT, _INTERRUPTED = 0, 1, 2, 130
@@ -102,20 +108,39 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="command", required="--debug" not in words
     )
-    for name, summary in _COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, **_settings(summary))
         # Only the command at hand is imported, for its arguments.
         if name in words:
-            import_module(f"clearmargin.cli.{name}").add_arguments(command)
-        # Also after the command; there they must not undo what was said before it.
-        _add_common(command, argparse.SUPPRESS)
+            _fill(command, name)
     return parser
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """Make the parser of one command.
+
+    Examples
+    --------
+    >>> command_parser("check").parse_args(["a.rules"]).rules
+    'a.rules'
+    """
+    parser = _Parser(prog=f"clearmargin {name}", **_settings(COMMANDS[name]))
+    _fill(parser, name)
+    return parser
+
+
+def _settings(summary: str) -> dict[str, Any]:
+    return {
+        "description": f"{summary[0].upper()}{summary[1:]}.",
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
+
+
+def _fill(parser: argparse.ArgumentParser, name: str) -> None:
+    import_module(f"clearmargin.cli.{name}").add_arguments(parser)
+    # Also after the command; there they must not undo what was said before it.
+    _add_common(parser, argparse.SUPPRESS)
 
 
 def _add_common(parser: argparse.ArgumentParser, default: object) -> None:

@@ -566,10 +566,8 @@ holm       whether the ends of this ranking differ in it by more than chance, al
            nothing about the label: a ranking of noise has such properties, too.
 confirmed  found on {found}, and the labels of the {others} agree. It says that property and label go
            together, not that one brings about the other."""
-_UNCONFIRMED = (
-    "Nothing is confirmed: there are no folds or too few rows, or the ranking was trained before and may have seen all "
-    "labels."
-)
+_NO_FOLDS = "Nothing is confirmed: there are no folds, so that no labels are held out."
+_SEEN = "Nothing is confirmed: the ranking was trained before and may have seen all labels."
 
 
 def describe_contrast(contrast: Any, most: int = 20) -> str:
@@ -610,8 +608,11 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         )
     if contrast.bins == "supervised":
         head.append("Bins were cut by the labels, so that no labels are left to confirm anything.")
+    elif contrast.cv is None and hasattr(contrast, "model_"):
+        head.append(_NO_FOLDS)
     elif hasattr(contrast, "model_") and not hasattr(contrast, "folds_"):
-        head.append(_UNCONFIRMED)
+        # Of rows too few to be halved it was said above.
+        head += [_SEEN] if len(contrast.scores_) >= 2 * FEWEST_ROWS else []
     lines = []
     width = max((len(text) for text in shown["property"][:most]), default=8)
     for row in shown[:most].itertuples():

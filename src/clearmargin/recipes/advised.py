@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.training import Trained, encoder, judge
+from clearmargin.recipes.training import Trained, encoder, judge_on_unseen_rows, trained_on
 from clearmargin.recipes.unseen import inner_folds
 
 if TYPE_CHECKING:
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from clearmargin.progress import Progress
     from clearmargin.rules import RuleSet
 
-__all__ = ["AdviceOptions", "Advised", "CheckedRules", "advise", "check_rules"]
+__all__ = [
+    "AdviceOptions",
+    "Advised",
+    "CheckedRules",
+    "advise",
+    "check_rules",
+    "fit_with_rules",
+    "judge_advised",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +109,51 @@ def advise(
         The model, and what became of each rule.
     """
     chosen = options or AdviceOptions()
-    rules = load_rules(advice)
     task.require_two_classes("advice")
+    start = process_time()
     model, fitted = _train(task, advice, chosen, progress)
-    trained = judge(
-        task, model, lambda part: _train(part, advice, chosen, False)[0], [], progress=progress
+    trained = trained_on(
+        task, model, lambda part: _train(part, advice, chosen, False)[0], (), start
     )
-    if "cross_validated_accuracy" in (model.facts or {}):
-        notes = (*trained.notes, *_learned_advice(rules))
-        trained = Trained(task, model, trained.accuracy, trained.retraining, notes)
     return Advised(trained, fitted.outcome_, fitted.refined_)
+
+
+def judge_advised(advised: Advised, *, progress: Progress = False) -> Advised:
+    """Judge a model trained with rules on rows that it was not trained on.
+
+    Parameters
+    ----------
+    advised : Advised
+        The model.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+
+    Returns
+    -------
+    Advised
+        With a note where rules were learned from data, perhaps from these.
+    """
+    trained = judge_on_unseen_rows(advised.trained, progress=progress)
+    model = trained.model
+    if "cross_validated_accuracy" in (model.facts or {}) and model.advice is not None:
+        notes = (*trained.notes, *_learned_advice(model.advice[0]))
+        trained = replace(trained, notes=notes)
+    return replace(advised, trained=trained)
 
 
 def _train(
     task: Task, advice: str, options: AdviceOptions, progress: Progress
 ) -> tuple[PlaneModel, Any]:
     """Train with the rules; also give the fitted classifier itself."""
+    return fit_with_rules(task, _machine(task, advice, options, progress))
+
+
+def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
+    """Fit a machine that takes advice on an encoded task; give the model, and the fitted classifier itself."""
     from sklearn.pipeline import make_pipeline
 
     from clearmargin.models import PlaneModel
 
-    svm = _machine(task, advice, options, progress)
     encode = encoder(task, scale=False).set_output(transform="pandas")
     svm.groups = _category_columns(encode.fit(task.X))
     pipeline = make_pipeline(encode, svm).fit(task.X, task.y)

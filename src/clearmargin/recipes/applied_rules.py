@@ -23,6 +23,7 @@ __all__ = [
     "Predictions",
     "export_rules",
     "find_class",
+    "known_predictions",
     "load_rules",
     "predict_by_model",
     "predict_by_rules",
@@ -145,9 +146,19 @@ def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
     Predictions
         With the score of each row; rows that lack a value which the model needs have no class.
     """
+    labels, scores = known_predictions(table.frame, model)
+    rows = [
+        {"row": row, "class": label, "score": score}
+        for row, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
+    ]
+    reason = "a missing value or an unknown category that the model needs"
+    return Predictions(table.name, tuple(rows), _unknown(rows, reason))
+
+
+def known_predictions(frame: Any, model: PlaneModel) -> tuple[list[Any], list[Any]]:
+    """Predict classes and scores of rows; None for rows that lack a value or have an unknown category."""
     import numpy as np
 
-    frame = table.frame
     codes = model.encoding_.read(frame)
     known = ~(model.lacks_value(codes) | model.lacks_category(codes)).any(axis=1)
     positions = np.flatnonzero(known)
@@ -162,12 +173,7 @@ def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
         predicted = model.predict(part).tolist()
         for k, label, score in zip(positions, predicted, best.tolist(), strict=True):
             labels[k], scores[k] = label, score
-    rows = [
-        {"row": row, "class": label, "score": score}
-        for row, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
-    ]
-    reason = "a missing value or an unknown category that the model needs"
-    return Predictions(table.name, tuple(rows), _unknown(rows, reason))
+    return labels, scores
 
 
 def _unknown(rows: list[dict[str, Any]], reason: str) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
-"""Train the default machine on a task: a sparse plane, judged on rows that it was not trained on."""
+"""Train the default machine on a task, a sparse plane, and judge it on rows that it was not trained on."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import ClearmarginWarning, DataError
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 __all__ = [
     "PlaneOptions",
     "Trained",
+    "as_model",
     "encoder",
     "feature_groups",
-    "judge",
+    "judge_on_unseen_rows",
     "load_for_task",
     "match_model",
     "model_facts",
     "positive_class",
     "train_plane",
+    "trained_on",
 ]
 
 
@@ -64,6 +68,8 @@ class Trained:
         How it is trained again on part of the rows; None for a model that was given.
     notes : tuple of str
         What the user should know.
+    seconds : float
+        Processor time that the training took, which does not depend on what else the machine has to do.
     """
 
     task: Task
@@ -71,6 +77,16 @@ class Trained:
     accuracy: float
     retraining: Retraining | None = None
     notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def seconds_of_folds(self) -> float:
+        """About how long it will take to train it again in folds; 0 where that is not asked for."""
+        if self.retraining is None or self.retraining.splitting is None:
+            return 0.0
+        folds = self.retraining.splitting.cv
+        # Each of k folds trains on all rows but one k-th.
+        return self.seconds * (folds - 1) if isinstance(folds, int) else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """The task and the model as plain data for JSON."""
@@ -115,7 +131,7 @@ def positive_class(model: Planes) -> str | None:
 def train_plane(
     task: Task, options: PlaneOptions | None = None, *, progress: Progress = False
 ) -> Trained:
-    """Train a sparse plane on a task, and judge it on rows that it was not trained on.
+    """Train a sparse plane on a task.
 
     Parameters
     ----------
@@ -129,12 +145,13 @@ def train_plane(
     Returns
     -------
     Trained
-        With `notes` where the figure is not known, or no plane is better than a constant one.
+        With `notes` where no plane is better than a constant one; `judge_on_unseen_rows` tells how it does on other
+        rows.
     """
     chosen = options or PlaneOptions()
+    start = process_time()
     pipeline = _fit(task, chosen, progress)
     _refuse_constant(pipeline, task, chosen)
-    notes = _doubts(pipeline, chosen)
     can_choose = _can_choose(task, chosen)
 
     def train_again(part: Task) -> PlaneModel:
@@ -142,15 +159,20 @@ def train_plane(
         if can_choose and not _can_choose(part, chosen):
             label, _ = min(part.counts.items(), key=lambda pair: pair[1])
             facts = {OTHERWISE: f"nu is 1 and not chosen, since one row is {label}"}
-        return _as_model(part, _fit(part, chosen, False), facts)
+        return as_model(part, _fit(part, chosen, False), facts)
 
-    return judge(task, _as_model(task, pipeline), train_again, notes, progress=progress)
+    notes = tuple(_doubts(pipeline, chosen))
+    return trained_on(task, as_model(task, pipeline), train_again, notes, start)
 
 
-def judge(
-    task: Task, model: PlaneModel, train_again: Any, notes: list[str], *, progress: Progress
+def trained_on(
+    task: Task,
+    model: PlaneModel,
+    train_again: Callable[[Task], PlaneModel],
+    notes: tuple[str, ...],
+    start: float,
 ) -> Trained:
-    """Judge a model on the rows it was trained on, and on rows it was not: trained again in folds.
+    """Put together what is known of a model that was just trained.
 
     Parameters
     ----------
@@ -160,21 +182,42 @@ def judge(
         Trained on all of its rows.
     train_again : callable
         Trains on a part of the task in the same way.
-    notes : list of str
-        What is known already.
-    progress : bool or "auto"
-        Whether bars are shown.
+    notes : tuple of str
+        What the user should know.
+    start : float
+        When the training began, by `time.process_time`.
 
     Returns
     -------
     Trained
-        The facts of its model hold the figures.
+        Not yet judged on unseen rows.
     """
     retraining = Retraining.of_task(task, train_again)
-    unseen, unknown = retraining.judge(progress)
+    seconds = process_time() - start
+    return Trained(task, model, _accuracy(model, task), retraining, notes, seconds)
+
+
+def judge_on_unseen_rows(trained: Trained, *, progress: Progress = False) -> Trained:
+    """Judge a model on rows that it was not trained on: it is trained again in folds.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+
+    Returns
+    -------
+    Trained
+        The facts of its model hold the figures; `notes` say why where they are not known.
+    """
+    if trained.retraining is None:
+        return trained
+    unseen, unknown = trained.retraining.judge(progress)
     if unseen is not None:
-        model.facts = {**(model.facts or {}), **unseen.facts()}
-    return Trained(task, model, _accuracy(model, task), retraining, (*notes, *unknown))
+        trained.model.facts = {**(trained.model.facts or {}), **unseen.facts()}
+    return replace(trained, notes=(*trained.notes, *unknown))
 
 
 def _accuracy(model: PlaneModel, task: Task) -> float:
@@ -256,7 +299,8 @@ def _fit(task: Task, options: PlaneOptions, progress: Progress) -> Any:
         return pipeline.fit(task.X, task.y)
 
 
-def _as_model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
+def as_model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> PlaneModel:
+    """Read a fitted pipeline as a model in the units of the table, with facts on where it comes from."""
     from clearmargin.models import PlaneModel
 
     svm = getattr(pipeline[-1], "estimator", pipeline[-1])

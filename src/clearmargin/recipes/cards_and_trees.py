@@ -1,0 +1,256 @@
+"""Scorecards and trees of a table, and how they do on rows that they were not made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.recipes.task import Task
+from clearmargin.recipes.training import encoder
+from clearmargin.recipes.unseen import Retraining
+
+if TYPE_CHECKING:
+    from clearmargin.models import PlaneModel
+    from clearmargin.progress import Progress
+    from clearmargin.rules import RuleSet
+    from clearmargin.scorecards import Scorecard
+
+__all__ = ["GrownTree", "Scored", "grow_tree", "score_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldModel:
+    """What is judged in a fold."""
+
+    predict: Callable[[Any], Any]
+    fill: Mapping[str, Any] | None
+    facts: Mapping[str, Any] | None = None
+
+
+def _judge(
+    task: Task, fit: Callable[[Task], Callable[[Any], Any]], progress: Progress
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Figures on unseen rows of what `fit` gives for a part of the task."""
+
+    def train(part: Task) -> Any:
+        return _FoldModel(fit(part), part.fill)
+
+    unseen, notes = Retraining.of_task(task, train).judge(progress)
+    return ({} if unseen is None else unseen.facts()), notes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A scorecard of a table.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    card : Scorecard
+        The card.
+    accuracy : float
+        The share of the rows on which the card is right.
+    fidelity : float
+        The share of the rows of which the card predicts what its machine predicts.
+    machine : str
+        What it imitates.
+    facts : dict
+        Figures on unseen rows.
+    notes : tuple of str
+        What the user should know.
+    """
+
+    task: Task
+    card: Scorecard
+    accuracy: float
+    fidelity: float
+    machine: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Task, card and figures as plain data for JSON."""
+        return {
+            **self.task.to_dict(),
+            "card": self.card.to_dict(),
+            "lines": [
+                {"feature": feature, "condition": condition, "points": points}
+                for feature, condition, points in self.card.lines()
+            ],
+            "decision": self.card.summary(),
+            "machine": self.machine,
+            "accuracy": self.accuracy,
+            "fidelity": self.fidelity,
+            **self.facts,
+        }
+
+
+def score_table(
+    task: Task,
+    model: PlaneModel | None = None,
+    *,
+    max_cuts: int | None = None,
+    max_points: int | None = None,
+    progress: Progress = False,
+) -> Scored:
+    """Make a scorecard of a table: a few cuts with whole points, whose sum decides between two classes.
+
+    Parameters
+    ----------
+    task : Task
+        The table, of two classes.
+    model : PlaneModel, optional
+        The model that the card imitates; by default a kernel machine (`SVC`) is trained.
+    max_cuts, max_points : int, optional
+        Maximum number of cuts and categories with points, and of points of each; as in `ScoreRules` by default.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+
+    Returns
+    -------
+    Scored
+        With figures on unseen rows, where the machine is trained here.
+    """
+    task.require_two_classes("a scorecard")
+    chosen: dict[str, Any] = {}
+    if max_cuts is not None:
+        chosen["max_rules"] = max_cuts
+    if max_points is not None:
+        chosen["integer_points"] = max_points
+    card, fidelity = _score(task, model, chosen)
+    facts: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    if model is None:
+        facts, notes = _judge(task, lambda part: _score(part, None, chosen)[0].predict, progress)
+    accuracy = float((card.predict(task.X) == task.y).mean())
+    machine = "SVC" if model is None else str((model.facts or {}).get("trained_by", "a model"))
+    return Scored(task, card, accuracy, fidelity, machine, facts, notes)
+
+
+def _score(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tuple[Scorecard, float]:
+    """Make the card; the positive class has many points."""
+    from clearmargin.scorecards import Scorecard, ScoreRules
+
+    if model is not None:
+        made = ScoreRules(model, **chosen).fit(task.X, task.y)
+        return made.scorecard_, made.fidelity_
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import SVC
+
+    labels = sorted(task.counts, key=lambda label: (label == task.positive, str(label)))
+    is_second = (task.y == labels[1]).astype(int)
+    machine = make_pipeline(encoder(task, scale=True), SVC())
+    made = ScoreRules(machine, **chosen).fit(task.X, is_second)
+    card = made.scorecard_
+    return Scorecard(card.features, card.threshold, card.space, labels), made.fidelity_
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownTree:
+    """A tree of support vector machines, and its rules.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    text : str
+        The drawing of the tree.
+    rules : RuleSet
+        Its interval rules, which come close to it.
+    n_leaves : int
+        Number of leaves.
+    accuracy, rules_accuracy, fidelity : float
+        The share of the rows on which the tree is right, its rules are right, and its rules predict what the tree
+        predicts.
+    facts : dict
+        Figures of the tree on unseen rows.
+    notes : tuple of str
+        What the user should know.
+    points : DataFrame
+        The rows, with categories as 0/1 columns.
+    """
+
+    task: Task
+    text: str
+    rules: RuleSet
+    n_leaves: int
+    accuracy: float
+    rules_accuracy: float
+    fidelity: float
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    points: Any = None
+
+    def rule_rows(self) -> tuple[Any, Any]:
+        """The rows as the rules take them, encoded, and their classes."""
+        return self.points, self.task.y
+
+    def to_dict(self) -> dict[str, Any]:
+        """Task, tree and rules as plain data for JSON."""
+        return {
+            **self.task.to_dict(),
+            "tree": self.text,
+            "leaves": self.n_leaves,
+            "accuracy": self.accuracy,
+            "rules_accuracy": self.rules_accuracy,
+            "fidelity": self.fidelity,
+            **self.facts,
+            "rules": self.rules.to_dict(),
+        }
+
+
+def grow_tree(task: Task, *, progress: Progress = False, **options: Any) -> GrownTree:
+    """Grow a tree of support vector machines on a table, for classes of unequal size.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+    **options
+        Parameters of `SVMTreeClassifier`.
+
+    Returns
+    -------
+    GrownTree
+        The tree, its rules, and how it does on unseen rows.
+    """
+    encode, tree = _grow(task, options)
+    points = encode.transform(task.X)
+    facts, notes = _judge(task, lambda part: _predictor(part, options), progress)
+    predicted, by_rules = tree.predict(points), tree.predict_by_rules(points)
+    return GrownTree(
+        task,
+        str(tree.tree_),
+        tree.rules_,
+        tree.n_leaves_,
+        float((predicted == task.y).mean()),
+        float((by_rules == task.y).mean()),
+        float((by_rules == predicted).mean()),
+        facts,
+        (*_encoded(task), *notes),
+        points,
+    )
+
+
+def _grow(task: Task, options: dict[str, Any]) -> tuple[Any, Any]:
+    from clearmargin.svm_trees import SVMTreeClassifier
+
+    encode = encoder(task, scale=False).set_output(transform="pandas").fit(task.X)
+    return encode, SVMTreeClassifier(**options).fit(encode.transform(task.X), task.y)
+
+
+def _predictor(task: Task, options: dict[str, Any]) -> Callable[[Any], Any]:
+    encode, tree = _grow(task, options)
+    return lambda rows: tree.predict(encode.transform(rows))
+
+
+def _encoded(task: Task) -> tuple[str, ...]:
+    names = [name for name in task.X.columns if task.X[name].dtype.kind not in "iuf"]
+    if not names:
+        return ()
+    shown = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    return (f"a tree measures distances: the categories of {shown} are 0/1 columns in it",)

@@ -1,0 +1,115 @@
+"""Find the cheapest change of a case that would change the model's answer, or its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.exceptions import DataError
+from clearmargin.recipes.training import Trained
+from clearmargin.rules.space import nearest_name
+
+if TYPE_CHECKING:
+    from clearmargin.rankings import Recourse
+    from clearmargin.rules.value import IntArray
+
+__all__ = ["FoundChanges", "find_changes"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundChanges:
+    """The cheapest change of each of some rows.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model.
+    rows : tuple of int
+        Numbers of the rows in the table, counted from 1.
+    changes : tuple of Recourse
+        One for each.
+    """
+
+    trained: Trained
+    rows: tuple[int, ...]
+    changes: tuple[Recourse, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Task, model and changes as plain data for JSON."""
+        pairs = zip(self.rows, self.changes, strict=True)
+        return {
+            **self.trained.to_dict(),
+            "recourse": [{"row": row, **change.to_dict()} for row, change in pairs],
+        }
+
+
+def find_changes(
+    trained: Trained,
+    positions: IntArray,
+    actionable: Mapping[str, Any],
+    *,
+    costs: Mapping[str, float] | None = None,
+    goal: str | None = None,
+    rank: int | None = None,
+    alternatives: int = 0,
+) -> FoundChanges:
+    """Find for each row the cheapest change of some features that would change the model's answer, or its rank.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model and its task.
+    positions : ndarray of int
+        Rows of the task.
+    actionable : mapping from feature to what is allowed
+        As for `clearmargin.recourse`.
+    costs : mapping from feature to float, optional
+        Cost of one unit of a number, or of one change of a category.
+    goal : str, optional
+        The class to reach; by default the other one of two.
+    rank : int, optional
+        Leave the top of so many rows, instead.
+    alternatives : int, default 0
+        How many further ways to look for.
+
+    Returns
+    -------
+    FoundChanges
+        Each is an optimum, checked on the model itself, or the proof that nothing is enough.
+    """
+    from clearmargin import recourse
+
+    task, model = trained.task, trained.model
+    names = [str(name) for name in model.space.names]
+    for what, given in (("actionable", actionable), ("cost", costs or {})):
+        for name in given:
+            if name not in names:
+                hint = nearest_name(name, names)
+                raise DataError(f"{what}: {name!r} is no feature of the model{hint}")
+    target: Any = "boundary" if goal is None else _class(goal, model)
+    if rank is not None:
+        target = ("rank", rank)
+    found = [
+        recourse(
+            model,
+            task.X.iloc[[position]],
+            actionable=dict(actionable),
+            X=task.X,
+            costs=costs or None,
+            target=target,
+            n_alternatives=alternatives + 1,
+        )
+        for position in positions.tolist()
+    ]
+    rows = tuple(task.row_number(position) for position in positions.tolist())
+    return FoundChanges(trained, rows, tuple(found))
+
+
+def _class(text: str, model: Any) -> Any:
+    labels = model.classes_.tolist()
+    for label in labels:
+        if str(label) == text:
+            return label
+    hint = nearest_name(text, map(str, labels))
+    raise DataError(f"goal: {text!r} is no class of the model{hint}")

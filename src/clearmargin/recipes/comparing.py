@@ -1,0 +1,220 @@
+"""Compare old rules or models with new ones, and with what they do on a new table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearmargin.exceptions import DataError
+from clearmargin.recipes.applied_rules import load_rules
+from clearmargin.recipes.phrases import number_of
+from clearmargin.recipes.task import require_column
+
+if TYPE_CHECKING:
+    from clearmargin.compare import DriftReport, RuleComparison
+    from clearmargin.rules import RuleSet
+    from clearmargin.tables.files import FileTable
+
+__all__ = ["Answers", "Compared", "compare_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What two deciders, rules or models, answer on the rows of a table.
+
+    Parameters
+    ----------
+    rows : int
+        Rows with a class.
+    otherwise : int
+        Rows on which the answers differ.
+    right : tuple of (int, int)
+        Rows on which each is right.
+    silent : tuple of (int, int)
+        Rows to which each gives no class.
+    examples : tuple of int
+        Numbers of the first rows that are answered otherwise, counted from 1.
+    """
+
+    rows: int
+    otherwise: int
+    right: tuple[int, int]
+    silent: tuple[int, int]
+    examples: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain data for JSON."""
+        return {
+            "rows": self.rows,
+            "answered_otherwise": self.otherwise,
+            "right": list(self.right),
+            "without_class": list(self.silent),
+            "first_rows": list(self.examples),
+        }
+
+    def __str__(self) -> str:
+        places = ", ".join(map(str, self.examples)) + (
+            ", ..." if self.otherwise > len(self.examples) else ""
+        )
+        where = f" (rows {places})" if self.examples else ""
+        text = f"On {self.otherwise} of {self.rows} rows the answers differ{where}."
+        for name, right, silent in zip(("old", "new"), self.right, self.silent, strict=True):
+            none = f", {silent} without a class" if silent else ""
+            text += f"\n  {name}  {right} of {self.rows} right{none}"
+        return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """What differs between old and new, and what the old rules do on a new table.
+
+    Parameters
+    ----------
+    difference : RuleComparison or None
+        Of two sets of rules.
+    drift : DriftReport or None
+        Of the old rules on the table.
+    answers : Answers or None
+        Of old and new on the table.
+    notes : tuple of str
+        What the user should know.
+    """
+
+    difference: RuleComparison | None
+    drift: DriftReport | None
+    answers: Answers | None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data for JSON."""
+        parts = {"difference": self.difference, "drift": self.drift, "answers": self.answers}
+        return {name: None if part is None else part.to_dict() for name, part in parts.items()}
+
+    def __str__(self) -> str:
+        parts = (self.difference, self.answers, self.drift)
+        return "\n\n".join(str(part) for part in parts if part is not None)
+
+
+def compare_files(
+    old: str,
+    new: str | None = None,
+    *,
+    table: FileTable | None = None,
+    target: str | None = None,
+    confidence: float = 0.95,
+) -> Compared:
+    """Compare old rules or a model with new ones, and check the old rules on a new table.
+
+    Parameters
+    ----------
+    old, new : str
+        Files of rules or models.
+    table : Table, optional
+        A new table.
+    target : str, optional
+        Its column of classes.
+    confidence : float, default 0.95
+        Of the intervals, and 1 minus the risk that any rule is said to have changed by chance.
+
+    Returns
+    -------
+    Compared
+        Rule by rule, row by row, and the drift of each rule.
+    """
+    if new is None and table is None:
+        raise DataError(
+            "there is nothing to compare with: name new rules or a new model, or a new table by data=FILE"
+        )
+    if target is not None and table is None:
+        raise DataError("target names a column of a table; name the table, too: data=FILE")
+    deciders = [_decider(path) for path in (old, new) if path is not None]
+    rules = [decider.rules for decider in deciders]
+    notes = [
+        f"{decider.path} is a model without rules: only its answers are compared"
+        for decider in deciders
+        if decider.rules is None
+    ]
+    difference = drift = answers = None
+    if new is not None and rules[0] is not None and rules[1] is not None:
+        from clearmargin.compare import compare_rules
+
+        difference = compare_rules(rules[0], rules[1])
+    X, y = (None, None) if table is None else _columns(table, target, notes)
+    if X is not None and rules[0] is not None:
+        from clearmargin.compare import check_drift
+
+        drift = check_drift(rules[0], X, y, confidence=confidence)
+        if not drift.n_tests:
+            notes.append(
+                f"the rules of {old} have no figures from before; .json files keep them, .rules files do not"
+            )
+    if X is not None and new is not None:
+        if y is None:
+            notes.append("without classes of the rows (target) only differences are counted")
+        answers = _answers(deciders, X, y)
+    if not (difference or drift or answers):
+        raise DataError(
+            f"{old} is a model without rules, and can only be compared on a table, with a new one; name both, or "
+            f"extract rules: clearmargin rules --model {old}"
+        )
+    return Compared(difference, drift, answers, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Decider:
+    """Rules, or a model that may have rules."""
+
+    path: str
+    rules: RuleSet | None
+    model: Any = None
+
+    def answer(self, X: Any) -> list[Any]:
+        """The class of each row; None where there is none."""
+        if self.model is None:
+            assert self.rules is not None
+            return [None if k < 0 else self.rules[k].label for k in self.rules.which(X).tolist()]
+        from clearmargin.recipes.applied_rules import known_predictions
+
+        return known_predictions(X, self.model)[0]
+
+
+def _decider(path: str) -> _Decider:
+    from clearmargin.models import load_model
+    from clearmargin.models.model_document import is_model_document
+    from clearmargin.rules.files import read_json
+
+    if Path(path).suffix.lower() == ".json" and is_model_document(read_json(Path(path))):
+        model = load_model(path)
+        return _Decider(path, model.rules or None, model)
+    return _Decider(path, load_rules(path))
+
+
+def _columns(table: FileTable, target: str | None, notes: list[str]) -> tuple[Any, Any]:
+    """Features and classes of the rows that have a class; numbers of rows stay in the index."""
+    X = table.frame
+    if target is None:
+        return X, None
+    require_column(target, table)
+    labelled = X[target].notna()
+    if not labelled.any():
+        raise DataError(f"the target {target!r} has no value in any row")
+    if not labelled.all():
+        notes.append(
+            f"{number_of(int((~labelled).sum()), 'row')} without a value of {target!r} left out"
+        )
+        X = X[labelled]
+    return X.drop(columns=target), X[target].to_numpy()
+
+
+def _answers(deciders: list[_Decider], X: Any, y: Any) -> Answers:
+    given = [decider.answer(X) for decider in deciders]
+    texts = [[None if label is None else str(label) for label in side] for side in given]
+    differ = [k for k, (a, b) in enumerate(zip(*texts, strict=True)) if a != b]
+    true = [None] * len(X) if y is None else [str(label) for label in y.tolist()]
+    right = [
+        sum(a is not None and a == b for a, b in zip(side, true, strict=True)) for side in texts
+    ]
+    silent = [sum(a is None for a in side) for side in texts]
+    rows = tuple(int(X.index[k]) + 1 for k in differ[:5])
+    return Answers(len(X), len(differ), (right[0], right[1]), (silent[0], silent[1]), rows)
