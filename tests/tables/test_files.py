@@ -373,3 +373,14 @@ def test_the_index_of_a_stored_data_frame_is_no_column(tmp_path):
     frame = pd.DataFrame({"n": [1, 2]}, index=pd.Index(["u", "v"], name="row"))
     frame.to_parquet(tmp_path / "a.parquet")
     assert list(read_file(tmp_path / "a.parquet").columns) == ["n"]
+
+
+@pytest.mark.parametrize("rows", [3, 300])
+def test_a_decimal_mark_that_shows_late_counts_as_an_early_one(rows):
+    commas, whole = ["1,5;x"] * rows, ["1;x"] * rows
+    late = "\n".join(["a;b", *whole, "2,25;x", ""])
+    assert read_text(late).columns["a"][-1] == 2.25
+    with pytest.raises(DataError, match=r"with a comma \(1,5\) and with a point \(2\.5\)"):
+        read_text("\n".join(["a;b", *commas, "2;2.5", ""]))
+    with pytest.raises(DataError, match="'1,234' may be a decimal number, or thousands"):
+        read_text("\n".join(["a;b", *whole, "1,234;x", ""]))
