@@ -81,6 +81,8 @@ class _Table(HTMLParser):
         self.cells: list[str] = []
         self.feed(page)
         self.close()
+        # A number and its percent sign stay on one line; between cells there may be white space.
+        self.cells = [cell.replace("\xa0", " ").strip() for cell in self.cells]
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)

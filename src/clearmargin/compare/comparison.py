@@ -232,21 +232,12 @@ class ExtractorComparison:
         return "\n".join([self._summary(), *rows, *self._failures()])
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from clearmargin.templates import html_table, render_macro
 
         head, *body = self._cells()
-        titles = "".join(f'<th scope="col">{escape(word)}</th>' for word in head)
-        rows = "".join(
-            f'<tr><th scope="row">{escape(name)}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-            + "</tr>"
-            for name, *cells in body
-        )
-        failed = "".join(f"<p>{escape(text)}</p>" for text in self._failures())
-        return (
-            f"<p>{escape(self._summary())}</p>"
-            f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>{failed}"
-        )
+        numbers = range(1, len(head))
+        drawn = html_table(head, body, lines=[self._summary()], numbers=numbers, named=True)
+        return drawn + render_macro("notebook.html", "lines", items=self._failures())
 
 
 def _number(mean: float, error: float, *, share: bool) -> str:

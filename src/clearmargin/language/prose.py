@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -440,33 +439,26 @@ def rules_html(rules: RuleSet) -> str:
     >>> "x &gt;= 3" in rules_html(parse_rules("x >= 3 => a"))
     True
     """
+    from clearmargin.templates import html_table, render_macro
+
     rows = rule_rows(rules)
-    columns = list(_columns(rows))
     n = len(rows)
     caption = f"{n or 'No'} {'rule' if n == 1 else 'rules'}"
     if not rows:
-        return f"<p>{caption}</p>"
-    head = "".join(f'<th scope="col" style="text-align:left">{title}</th>' for title, _ in columns)
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td style="text-align:left">{cells[k]}</td>' for _, cells in columns)
-        + "</tr>"
-        for k in range(n)
-    )
-    return (
-        '<table style="border-collapse:collapse;color:inherit;background:transparent">'
-        f'<caption style="text-align:left">{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+        return render_macro("notebook.html", "lines", items=[caption])
+    columns = list(_columns(rows))
+    titles = [title for title, _ in columns]
+    cells = zip(*(cells for _, cells in columns), strict=True)
+    return html_table(titles, cells, caption=caption, codes=(titles.index("premise"),))
 
 
 def _columns(rows: list[RuleRow]) -> Iterator[tuple[str, list[str]]]:
     """Title and cells of each column that has something to say."""
     yield "#", [str(k) for k in range(1, len(rows) + 1)]
     if any(row.name is not None for row in rows):
-        yield "name", [html.escape(plain(row.name or "")) for row in rows]
-    yield "premise", [f"<code>{html.escape(row.premise)}</code>" for row in rows]
-    yield "class", [html.escape(plain(row.label)) for row in rows]
+        yield "name", [plain(row.name or "") for row in rows]
+    yield "premise", [row.premise for row in rows]
+    yield "class", [plain(row.label) for row in rows]
     if any(row.weight != 1 for row in rows):
         yield "weight", [format_number(row.weight) for row in rows]
     if any(row.stats is not None for row in rows):
@@ -488,5 +480,5 @@ def _right(stats: RuleStats | None) -> str:
 
 def _proof(proof: str | None) -> str:
     if proof == "proved":
-        return "&#10003; proved"
+        return "✓ proved"
     return "" if proof is None else PROOF_WORDS[proof]

@@ -101,3 +101,10 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        from clearmargin.templates import html_table
+
+        rows = [(name, f"{100 * value:.0f} %") for name, value in self.parts.items()]
+        rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
+        return html_table(("what speaks for it", "share"), rows, lines=[self.text], numbers=(1,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -44,18 +43,16 @@ def card_markdown(card: Scorecard) -> str:
 
 
 def card_html(card: Scorecard) -> str:
-    """Write a card as a table in HTML; whatever stands in names is shown, not obeyed."""
-    rows = []
-    for name, group in groupby(card.lines(), key=lambda line: line[0]):
-        own = list(group)
-        for k, (_, kind, points) in enumerate(own):
-            head = f'<th scope="rowgroup" rowspan="{len(own)}">{escape(name)}</th>' if not k else ""
-            rows.append(f"<tr>{head}<td>{escape(kind)}</td><td>{show_number(points)}</td></tr>")
-    titles = "".join(f'<th scope="col">{word}</th>' for word in ("feature", "value", "points"))
-    return (
-        f"<p>{escape(card.summary())}</p>"
-        f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
+    """Draw a card as a table for notebooks; whatever stands in names is shown, not obeyed."""
+    from clearmargin.templates import render_macro
+
+    groups = [
+        (name, [(value, show_number(points)) for _, value, points in lines])
+        for name, lines in groupby(card.lines(), key=lambda line: line[0])
+    ]
+    columns = ("feature", "value", "points")
+    above = render_macro("notebook.html", "lines", items=[card.summary()])
+    return above + render_macro("notebook.html", "grouped", columns=columns, groups=groups)
 
 
 def card_frame(card: Scorecard) -> pd.DataFrame:

@@ -8,13 +8,14 @@ is drawn.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render", "render_macro", "visible"]
+__all__ = ["html_table", "render", "render_macro", "visible"]
 
 # Bidirectional controls, zero-width characters and the like change what people see without being seen.
 _HIDDEN = re.compile(r"[^\x20-\x7e\n]")
@@ -83,6 +84,37 @@ def render_macro(template: str, macro: str, **values: Any) -> str:
     <p>&lt;b&gt; &amp; &#39;c&#39;</p>
     """
     return str(getattr(_environment().get_template(template).module, macro)(**values)).strip()
+
+
+def html_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, lines: Sequence[str] = (), **look: Any
+) -> str:
+    """Draw a table for notebooks.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The titles.
+    rows : iterable of sequences
+        The cells; None is an empty one.
+    lines : sequence of str
+        Paragraphs above the table.
+    **look : dict
+        `caption`; `codes` and `numbers`, the columns that hold code and that are set to the right; `named`, whether the
+        first column names the rows.
+
+    Returns
+    -------
+    str
+        HTML; names cannot become markup.
+
+    Examples
+    --------
+    >>> '>&lt;b&gt;</td>' in html_table(["name"], [["<b>"]])
+    True
+    """
+    above = render_macro("notebook.html", "lines", items=lines) if lines else ""
+    return above + render_macro("notebook.html", "table", columns=columns, rows=rows, **look)
 
 
 @cache
