@@ -18,6 +18,7 @@ from clearmargin.rule_base.base import KernelRules
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
 from clearmargin.rule_base.shaping import shorten, tune
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.training import taken_by
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
@@ -143,9 +144,12 @@ class SupportVectorRules(KernelRules):
             return super()._train(X, y, params)
         self._trained_here = not is_fitted(self.estimator)
         with naming_columns(X, self.estimator):
-            model = clone(self.estimator).fit(X, **params) if self._trained_here else self.estimator
+            given = taken_by(self.estimator, X)
+            model = (
+                clone(self.estimator).fit(given, **params) if self._trained_here else self.estimator
+            )
         self.estimator_, self.classes_ = model, np.array([-1, 1])
-        return np.asarray(model.predict(X))
+        return np.asarray(model.predict(taken_by(model, X)))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

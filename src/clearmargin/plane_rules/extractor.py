@@ -30,11 +30,11 @@ from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.cases import check_cases, check_table, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
-from clearmargin.rule_base.training import class_codes, read_labels, train
+from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
 from clearmargin.rules import Box, Domain, Hyperplane
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
-from clearmargin.tables.table import case_table
+from clearmargin.tables.table import as_given, case_table, read_frame
 
 __all__ = ["RuleExtractor"]
 
@@ -128,6 +128,8 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     'proved'
     """
 
+    _reads_tables = True  # see `Table.taken_by`
+
     def __init__(
         self,
         estimator: Any = None,
@@ -174,10 +176,11 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             The fitted extractor.
         """
         options = read_options(self)
+        X = read_frame(X)
         labels = read_labels(X, y)
         # A column of labels was warned of once, which is enough.
         self.estimator_ = train(self.estimator, X, y if np.asarray(y).ndim == 1 else labels, params)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, as_given(X), skip_check_array=True)
         self.classes_ = self.estimator_.classes_
         check_fallback(self.fallback, self.classes_)
         surface = read_surface(self.estimator_, X)
@@ -190,7 +193,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             self.space_, self._declared[0], self._declared[1], relations=relations
         )
         points = surface.encode(X)
-        said = class_codes(self.estimator_.predict(X), self.classes_)
+        said = class_codes(self._predicted(X), self.classes_)
         true = class_codes(labels, self.classes_)
         known = is_point(points)
         if not known.all():
@@ -234,11 +237,16 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         check_is_fitted(self)
         return self.surface_.hyperplane
 
+    def _predicted(self, X: Any) -> NDArray[Any]:
+        """Give the classes that the model predicts."""
+        return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
+
     def _table(self, X: Any) -> tuple[FloatArray, BoolArray]:
         """The user's table as numbers, and the rows that the proof of no rule speaks of."""
         check_is_fitted(self)
+        X = read_frame(X)
         check_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        validate_data(self, as_given(X), skip_check_array=True, reset=False)
         table = self.surface_.read(X)
         outside = has_unknown_category(self.surface_, table)
         if self._declared.any():
@@ -297,12 +305,13 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         ndarray of shape (m,)
             Classes; None (in an array of objects) where the fallback is to abstain.
         """
+        X = read_frame(X)
         which = self.which(X)
         if self.fallback == "abstain":
             answers: NDArray[Any] = np.full(len(which), None, dtype=object)
         elif self.fallback == "estimator":
             # A model that takes no missing values says so of all rows, as scikit-learn asks of its estimators.
-            answers = np.asarray(self.estimator_.predict(X)).copy()
+            answers = self._predicted(X).copy()
         else:
             answers = np.full(len(which), self.fallback, dtype=self.classes_.dtype)
         place = {label: k for k, label in enumerate(self.surface_.classes)}
@@ -326,7 +335,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
             What the model's `decision_function` gives.
         """
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
+        return np.asarray(self.estimator_.decision_function(taken_by(self.estimator_, X)))
 
     def explain(self, x: Any, kind: str = "rule", *, metric: str = "volume") -> Explanation:
         """Explain one case.
@@ -368,10 +377,11 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Explanations
             A sequence, whose members are made when they are looked at.
         """
+        X = read_frame(X)
         which = self.which(X)
         cases = self.surface_.encode(X)
         check_cases(self.surface_, self.surface_.read(X), cases)
-        codes = class_codes(self.estimator_.predict(X), self.classes_)
+        codes = class_codes(self._predicted(X), self.classes_)
         told = self._explainer.explain(cases, codes, which, kind, metric)
         told.note_missing(self.surface_.is_missing(X))
         return told

@@ -20,13 +20,13 @@ from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.cases import check_table
 from clearmargin.rule_base.rulemaking import RuleBoxes, make_rules
 from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
-from clearmargin.rule_base.training import class_codes, read_labels, train
+from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Decoding, Encoding, column_encoding
-from clearmargin.tables.table import Table, name_row
+from clearmargin.tables.table import Table, as_given, name_row, read_frame
 from clearmargin.tables.validation import check_choice, check_whole, naming_columns
 
 __all__ = ["KernelRules"]
@@ -37,6 +37,8 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
 
     A subclass has the parameters `estimator`, `by`, `min_coverage`, `max_rules` and `fallback` and finds boxes.
     """
+
+    _reads_tables = True  # see `Table.taken_by`
 
     estimator: Any
     by: str
@@ -62,8 +64,9 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
             The fitted extractor.
         """
         self._check_parameters()
+        X = read_frame(X)
         labels = self._train(X, y, params)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, as_given(X), skip_check_array=True)
         self._check_fallback()
         task = self._read_task(X, labels)
         found = self._find_boxes(task, X)
@@ -108,7 +111,7 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         encoding = self._read_encoding(X)
         points = encoding.encode(X)
         with naming_columns(X, self.estimator_):
-            said = class_codes(self.estimator_.predict(X), self.classes_)
+            said = class_codes(self.estimator_.predict(taken_by(self.estimator_, X)), self.classes_)
         true = class_codes(labels, self.classes_)
         known = is_point(points)
         if not known.any():
@@ -150,8 +153,9 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
             Indices of rules.
         """
         check_is_fitted(self)
+        X = read_frame(X)
         check_table(X)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        validate_data(self, as_given(X), skip_check_array=True, reset=False)
         return self.rules_.which(self._encoding.read(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -167,6 +171,7 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         ndarray of shape (m,)
             Classes; None (in an array of objects) where the fallback is to abstain.
         """
+        X = read_frame(X)
         which, codes = self._decide(X)
         points = self._encoding.encode(X)
         unusable = np.isinf(points).any(axis=1)
@@ -178,7 +183,7 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         if self.fallback == "abstain":
             answers: NDArray[Any] = np.full(len(which), None, dtype=object)
         elif self.fallback == "estimator":
-            answers = np.asarray(self.estimator_.predict(X)).copy()
+            answers = np.asarray(self.estimator_.predict(taken_by(self.estimator_, X))).copy()
         elif self.fallback == "nearest":
             answers = np.full(len(which), self.classes_[0], dtype=self.classes_.dtype)
             if bare.any():

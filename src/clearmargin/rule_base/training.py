@@ -19,9 +19,10 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import IntArray
+from clearmargin.tables.table import Table
 from clearmargin.tables.validation import naming_columns
 
-__all__ = ["class_codes", "read_labels", "train"]
+__all__ = ["class_codes", "read_labels", "taken_by", "train"]
 
 
 def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
@@ -50,7 +51,12 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
     if is_fitted(estimator):
         return estimator
     with naming_columns(X, estimator):
-        return clone(estimator).fit(X, y, **params)
+        return clone(estimator).fit(taken_by(estimator, X), y, **params)
+
+
+def taken_by(estimator: Any, X: Any) -> Any:
+    """Give an estimator the table in the form it takes; see `Table.taken_by`."""
+    return X.taken_by(estimator) if isinstance(X, Table) else X
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
@@ -60,7 +66,8 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
     if not len(counts):
         raise DataError("the table is empty: X has no rows, nothing can be learned from it")
     svm = default_machine(int(counts.min()))
-    model = (svm if len(counts) <= 2 else OneVsRestClassifier(svm)).fit(X, y, **params)
+    model = svm if len(counts) <= 2 else OneVsRestClassifier(svm)
+    model.fit(taken_by(model, X), y, **params)
     parts = getattr(model, "estimators_", [model])
     if not any(part.coef_.any() for part in parts):
         more = [d.more_features for d in (getattr(part, "doubt_", None) for part in parts) if d]

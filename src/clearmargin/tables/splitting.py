@@ -342,13 +342,19 @@ def _row_codes(X: Any) -> IntArray:
             [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in spans]
         )
     table = Table.read(X)
-    columns = [table.values(name) for name in table.names]
     # Rows as strings of bytes: sorted once, however many columns there are.
     codes = np.ascontiguousarray(
-        np.stack([_codes(column) for column in columns], axis=1), dtype=np.int64
+        np.stack([_column_codes(table, name) for name in table.names], axis=1), dtype=np.int64
     )
     whole = codes.view(np.dtype((np.void, codes.shape[1] * codes.itemsize))).ravel()
     return np.unique(whole, return_inverse=True)[1].ravel()
+
+
+def _column_codes(table: Table, name: str) -> IntArray:
+    try:
+        return table.column(name).distinct_codes()
+    except DataError:  # dates and the like, which rules cannot speak of
+        return _codes(table.values(name))
 
 
 def _codes(values: Any) -> IntArray:

@@ -235,6 +235,10 @@ class Column:
         found = [number(value) if value in known else np.nan for value in distinct]
         return np.array([*found, np.nan])[codes]
 
+    def distinct_codes(self) -> IntArray:
+        """Number the values such that equal ones have the same number, -1 where missing."""
+        return self._factors.codes
+
     def codes(self, categories: tuple[str, ...]) -> FloatArray:
         """Encode each value as its position among the categories: -1 if it is none of them, NaN where missing."""
         position = {category: float(code) for code, category in enumerate(categories)}
@@ -398,7 +402,8 @@ class Table:
         columns: dict[str, Column] | None = None,
     ):
         self._given = given
-        self._rows: IntArray | None = None
+        # For rows of another table, that one and their positions in it.
+        self._whole: tuple[Table, IntArray] | None = None
         self.keys = keys
         self.array = array
         self._columns: dict[str, Column] = {} if columns is None else columns
@@ -430,7 +435,10 @@ class Table:
     @cached_property
     def given(self) -> Any:
         """The table as it was given, for a model of another library."""
-        return self._given if self._rows is None else _take_rows(self._given, self._rows)
+        if self._whole is None:
+            return self._given
+        whole, rows = self._whole
+        return _take_rows(whole.given, rows)
 
     @property
     def is_frame(self) -> bool:
@@ -443,8 +451,8 @@ class Table:
         return tuple(self.keys)
 
     def __len__(self) -> int:
-        if self._rows is not None:
-            return len(self._rows)
+        if self._whole is not None:
+            return len(self._whole[1])
         return len(self._given) if self.array is None else len(self.array)
 
     @property
@@ -457,8 +465,14 @@ class Table:
         if name not in self.keys:
             raise DataError(f"the table has no column {name!r}{nearest_name(name, self.keys)}")
         if name not in self._columns:
-            self._columns[name] = Column(called or name, self._source(name)).renamed(name)
+            self._columns[name] = self._read_column(name, called or name).renamed(name)
         return self._columns[name].renamed(called or name)
+
+    def _read_column(self, name: str, called: str) -> Column:
+        if self._whole is None:
+            return Column(called, self._source(name))
+        whole, rows = self._whole
+        return whole.column(name, called).take(rows)
 
     def _source(self, name: str) -> Any:
         key: Any = self.keys[name]
@@ -510,13 +524,12 @@ class Table:
         return [self.column(*pair) for pair in zip(self.names, names, strict=True)]
 
     def take(self, rows: IntArray) -> Table:
-        """Select rows by position or by a mask; columns that were read are not read again."""
+        """Select rows by position or by a mask; a column is read once for all selections."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        columns = {name: column.take(rows) for name, column in self._columns.items()}
-        array = None if self.array is None else self.array[rows]
-        part = Table(self._given, self.keys, array, columns)
-        part._rows = rows if self._rows is None else self._rows[rows]
+        part = Table(self._given, self.keys, None if self.array is None else self.array[rows])
+        whole, within = (self, rows) if self._whole is None else self._whole
+        part._whole = whole, rows if whole is self else within[rows]
         return part
 
     def select(self, names: Sequence[str]) -> Table:

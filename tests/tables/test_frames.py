@@ -210,3 +210,33 @@ def test_a_dict_of_columns_and_a_table_already_read_are_tables_like_others():
     assert LPSVC().fit(Table.read(frame), y).feature_names_in_.tolist() == ["a", "b"]
     with pytest.raises(DataError, match="X contains NaN in row 2, column 'b'"):
         LPSVC().fit({"a": [1, 2], "b": [3, None]}, [0, 1])
+
+
+def test_the_frame_is_taken_apart_once_in_a_fit_and_once_in_a_report(monkeypatch):
+    reads = {"columns": 0.0, "whole": 0}
+    get, whole = pd.DataFrame.__getitem__, pd.DataFrame.__array__
+
+    def counted_get(self, key):
+        reads["columns"] += 0 if isinstance(key, list) else 1 / self.shape[1]
+        return get(self, key)
+
+    def counted_whole(self, *args, **options):
+        reads["whole"] += 1
+        return whole(self, *args, **options)
+
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b"])
+    y = np.where(NUMBERS[:, 0] > 0, "yes", "no")
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "__getitem__", counted_get)
+        patch.setattr(pd.DataFrame, "__array__", counted_whole)
+        counts = []
+        for job in (
+            lambda: LPSVC().fit(frame, y),
+            lambda: AdviceSVC("a > 0 => yes").fit(frame, y),
+            lambda: RuleExtractor(LPSVC()).fit(frame, y),
+            lambda: report(LPSVC(), frame, y, cv=2),
+        ):
+            reads.update(columns=0.0, whole=0)
+            job()
+            counts.append(round(reads["columns"] + reads["whole"], 6))
+    assert counts == [1, 1, 1, 1]
