@@ -8,7 +8,9 @@ import re
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -240,3 +242,23 @@ def test_the_frame_is_taken_apart_once_in_a_fit_and_once_in_a_report(monkeypatch
             job()
             counts.append(round(reads["columns"] + reads["whole"], 6))
     assert counts == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RuleExtractor(LPSVC()),
+        SupportVectorRules(max_rules=2),
+        SurrogateRules(method="train"),
+        ScoreRules(max_rules=2, n_generated=50),
+        SVMTreeClassifier(random_state=0),
+        AdviceSVC("a > 0 => yes"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_dicts_of_columns_and_tables_of_pyarrow_give_what_data_frames_give(model):
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b"])
+    y = np.where(NUMBERS[:, 0] > 0, "yes", "no")
+    expected = clone(model).fit(frame, y).predict(frame).tolist()
+    for X in (frame.to_dict("list"), pa.table(frame.to_dict("list")), Table.read(frame)):
+        assert clone(model).fit(X, y).predict(X).tolist() == expected

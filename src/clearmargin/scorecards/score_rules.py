@@ -127,6 +127,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         check_whole("n_generated", self.n_generated, 1)
         if self.integer_points is not None:
             check_whole("integer_points", self.integer_points, 1)
+        X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
         model = make_pipeline(StandardScaler(), SVC()) if self.estimator is None else self.estimator
@@ -218,8 +219,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             Positive for the second class.
         """
         check_is_fitted(self)
-        check_table(X)
         X = read_frame(X)
+        check_table(X)
         validate_data(self, as_given(X), skip_check_array=True, reset=False)
         table = self.space_.read(X)
         wrong = ~np.isfinite(table).all(axis=1)

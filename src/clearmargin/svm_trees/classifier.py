@@ -20,6 +20,7 @@ from clearmargin.svm_trees.grow import EcmPartition, Growth, KMeansPartition, Pa
 from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
 from clearmargin.svm_trees.svm_tree import SVMTree
+from clearmargin.tables.table import as_given, read_frame
 from clearmargin.tables.validation import check_choice, check_positive, check_whole, read_points
 
 __all__ = ["SVMTreeClassifier", "class_bias_ratio"]
@@ -143,8 +144,9 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         growth, partition = self._growth(), self._partition()
         if y is None:
             raise DataError("SVMTreeClassifier requires y to be passed, but the target y is None")
+        X = read_frame(X)
         labels = read_labels(X, y)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, as_given(X), skip_check_array=True)
         points = read_points(self, X)
         _check_ranges(points)
         self.classes_, codes = np.unique(labels, return_inverse=True)
