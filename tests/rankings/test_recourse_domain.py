@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin import Domain, FeatureSpace
@@ -132,3 +132,75 @@ def test_a_domain_of_other_features_is_refused():
     own = {"children": 1, "car": 0, "tv": 0, "other": 1, "own": 1, "rent": 0}
     with pytest.raises(InvalidValueError, match="the domain names unknown feature 'age'"):
         recourse(linear([1.0] * 6, -2.5, NAMES), own, actionable=["children"], bounds=other)
+
+
+# Relations between features
+
+PAIR = ["low", "high"]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_the_cheapest_change_satisfies_the_relations_as_the_nearest_possible_person_does(seed):
+    rng = np.random.default_rng(seed)
+    coef, intercept = np.round(rng.normal(size=2), 2), round(float(rng.normal(0, 3)), 1) + 0.005
+    model = linear(coef, intercept, PAIR)
+    space = FeatureSpace(PAIR, [0.0, 0.0], [6.0, 6.0], integer=True)
+    ordered = Domain(space, True, True, relations="low <= high and low + high <= 9")
+    people = [
+        {"low": a, "high": b}
+        for a, b in itertools.product(range(7), repeat=2)
+        if a <= b and a + b <= 9
+    ]
+    own = people[int(rng.integers(len(people)))]
+    costs = {"low": 0.3, "high": 1.0}
+    answer = recourse(model, own, actionable=PAIR, bounds=ordered, costs=costs)
+    said = model.predict(pd.DataFrame(people)[PAIR])
+    other = said != said[people.index(own)]
+    prices = [
+        sum(costs[name] * abs(person[name] - own[name]) for name in PAIR)
+        for person, is_other in zip(people, other, strict=True)
+        if is_other
+    ]
+    assert answer.feasible == bool(prices)
+    if prices:
+        after = {**own, **{change.feature: change.after for change in answer.changes}}
+        assert after in people
+        assert answer.verified
+        assert answer.cost == pytest.approx(min(prices))
+
+
+def test_what_adds_nothing_to_the_score_moves_where_a_relation_asks_for_it():
+    model = linear([1.0, 0.0], -80.0, PAIR)
+    space = FeatureSpace(PAIR, [40.0, 40.0], [200.0, 200.0])
+    ordered = Domain(space, True, True, relations="low <= high")
+    own = {"low": 60.0, "high": 70.0}
+    answer = recourse(model, own, actionable=PAIR, bounds=ordered)
+    after = {change.feature: change.after for change in answer.changes}
+    assert 80 < after["low"] <= after["high"] < 80.001
+    nothing = recourse(model, own, actionable=["low"], bounds=ordered)
+    assert not nothing.feasible
+    assert nothing.shortfall == pytest.approx(10.0)
+    equal = recourse(model, {"low": 70.0, "high": 70.0}, actionable=PAIR, bounds=ordered)
+    after = {change.feature: change.after for change in equal.changes}
+    assert equal.verified
+    assert after["low"] <= after["high"]
+
+
+def test_a_case_beyond_a_relation_is_refused():
+    ordered = Domain(FeatureSpace(PAIR), relations="low <= high")
+    model = linear([1.0, 0.0], -80.0, PAIR)
+    with pytest.raises(
+        DataError, match=r"does not satisfy 'low - high <= 0': it has low = 90, high = 7"
+    ):
+        recourse(model, {"low": 90.0, "high": 70.0}, actionable=PAIR, bounds=ordered)
+    with pytest.raises(
+        InvalidValueError, match="with relations each feature needs bounds, and 'low'"
+    ):
+        recourse(
+            model,
+            {"low": 60.0, "high": 70.0},
+            actionable=PAIR,
+            bounds=ordered,
+            costs=dict.fromkeys(PAIR, 1.0),
+        )

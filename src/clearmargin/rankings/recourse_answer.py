@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -75,7 +75,8 @@ def recourse(
         earlier one.
     bounds : mapping from name to (low, high), FeatureSpace, pair (low, high) or Domain, optional
         Where numbers may go; by default the range in X, and anywhere without X. A FeatureSpace also says which numbers
-        are whole, and a `Domain` which 0/1 columns are the categories of one feature: exactly one of them stays 1.
+        are whole, and a `Domain` which 0/1 columns are the categories of one feature: exactly one of them stays 1. With
+        relations between features (``diastolic <= systolic``) the changed case satisfies them, as the case does.
     time_limit : float, default 60
         Seconds that one search for a change may take; when they are over, a `TimeLimitError` says so.
 
@@ -272,7 +273,7 @@ def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange,
         start.rank,
         end.rank,
         None if goal.others is None else len(goal.others),
-        verified=end.is_there,
+        verified=end.is_there and plan.satisfies_relations(changes),
         allowed=plan.allowed,
     )
 
@@ -287,23 +288,46 @@ def _solve(
     size = _size(goal, moves)
     sets = [[plan.place(name) for name in names] for names in barred]
     answer: Recourse | None = None
-    for margin in (*_MARGINS, 0.0):
+    for margin, inset in _attempts(plan):
         if margin == 0.0 and answer is not None:
             break
-        need = goal.gap + margin * size + goal.rounding
+        need = np.concatenate([goal.gap + margin * size + goal.rounding, inset])
         amounts = cheapest_change(moves, need, sets, time_limit=time_limit)
         # The solver's tolerance takes the boundary itself for across.
-        if amounts is None or not (amounts @ moves.gain > goal.gap).all():
+        if amounts is None or not _is_across(amounts, moves, goal):
             continue
-        answer = _report(plan, goal, start, plan.changes(amounts))
-        if answer.verified:
+        changes = plan.changes(amounts)
+        if plan.satisfies_relations(changes):
+            answer = _report(plan, goal, start, changes)
+        if answer is not None and answer.verified:
             break
     return answer
 
 
+def _attempts(plan: Plan) -> Iterator[tuple[float, FloatArray]]:
+    """How far across, and how far inside of relations, a change should go; from little to more.
+
+    Whole numbers may lie on a relation. Of other numbers rounding may leave some beyond it, so that more is asked for;
+    of a relation that the case satisfies with equality only at last, for then nothing could stay as it is.
+    """
+    slacks = plan.slacks
+    size = 1.0 + np.abs(slacks)
+    for margin in (*_MARGINS, 0.0):
+        yield margin, 0.0 - slacks
+        if margin and len(slacks):
+            yield margin, np.minimum(margin * size - slacks, 0.0)
+            yield margin, margin * size - slacks
+
+
+def _is_across(amounts: FloatArray, moves: Moves, goal: _Goal) -> bool:
+    gains = amounts @ moves.gain
+    return bool((gains[: len(goal.gap)] > goal.gap).all())
+
+
 def _size(goal: _Goal, moves: Moves) -> FloatArray:
     """What the tolerances of the solver are relative to: what each row needs, and what whole moves add to it."""
-    whole = np.abs(moves.gain[moves.integer]).max(axis=0, initial=0.0)
+    gain = moves.gain[:, : len(goal.gap)]
+    whole = np.abs(gain[moves.integer]).max(axis=0, initial=0.0)
     return np.asarray(np.abs(goal.gap) + whole)
 
 
@@ -311,10 +335,11 @@ def _moves(plan: Plan, goal: _Goal) -> Moves | None:
     if not plan.steps:
         return None
     moves = plan.moves(goal.coef)
-    if len(goal.gap) > 1 and not np.isfinite(moves.most).all():
+    if moves.gain.shape[1] > 1 and not np.isfinite(moves.most).all():
         name = plan.steps[int(np.argmin(np.isfinite(moves.most)))].name
+        why = "more than two classes" if len(goal.gap) > 1 else "relations"
         raise InvalidValueError(
-            f"with more than two classes each feature needs bounds, and {name!r} has none; give X or bounds"
+            f"with {why} each feature needs bounds, and {name!r} has none; give X or bounds"
         )
     return moves
 
@@ -326,10 +351,13 @@ def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Re
     size = np.abs(goal.gap)
     if moves is not None:
         size = _size(goal, moves)
-        missing, amounts = smallest_shortfall(moves, goal.gap, time_limit=time_limit)
+        need = np.concatenate([goal.gap, -plan.slacks])
+        missing, amounts = smallest_shortfall(
+            moves, need, n_relations=len(plan.slacks), time_limit=time_limit
+        )
         changes = plan.changes(amounts)
     best = _report(plan, goal, start, changes)
-    if moves is not None and best.verified and (amounts @ moves.gain > goal.gap).all():
+    if moves is not None and best.verified and _is_across(amounts, moves, goal):
         # Across by less than what rounding could do, and the model confirms it.
         return best
     assert best.score_after is not None

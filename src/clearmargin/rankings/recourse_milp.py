@@ -11,6 +11,9 @@ unit, move m costs c_m > 0 and adds g_mr to the score of row r, which has to gai
                 sum_{j in S} sum_{m of feature j} z_m <= |S| - 1       for each set S of features that is barred
                 z binary, t_m whole where its feature counts
 
+A relation a'x <= b between features (``diastolic <= systolic``) is one more row: what its left-hand side may still
+grow by is what it has to gain, less than nothing.
+
 With options alone and one row this is the multiple-choice knapsack problem in covering form; with numbers alone a
 linear program that a greedy choice by g/c solves. A barred set bars all sets that contain it, so that a further answer
 leaves something alone that each earlier one changes. Source: Ustun, Spangher and Liu
@@ -19,6 +22,8 @@ leaves something alone that each earlier one changes. Source: Ustun, Spangher an
 If no change is enough, the proof is the smallest q such that gains of D_r - q can be had in all rows::
 
     minimise    q    subject to    sum_m g_mr t_m + q >= D_r,  q >= 0,  and the rows about moves above
+
+where rows of relations are kept without q.
 
 Inside, a continuous amount counts in units of what one row may need of it, rows in units of their largest term, and
 costs in units of the bound max_r D_r min_m c_m / g_mr on the optimum, because tolerances of solvers are absolute. Where
@@ -222,7 +227,7 @@ def _solved(
 
 
 def smallest_shortfall(
-    moves: Moves, need: FloatArray, *, time_limit: float | None = None
+    moves: Moves, need: FloatArray, *, n_relations: int = 0, time_limit: float | None = None
 ) -> tuple[float, FloatArray]:
     """Find out how little may be missing in the row that is worst off.
 
@@ -232,6 +237,8 @@ def smallest_shortfall(
         What may happen.
     need : ndarray of shape (r,)
         What each row has to gain.
+    n_relations : int, default 0
+        How many of the rows, the last ones, are relations, of which nothing may be missing.
     time_limit : float, optional
         As for `cheapest_change`.
 
@@ -250,22 +257,23 @@ def smallest_shortfall(
     (2.0, [3.0, 1.0])
     """
     useful = _useful(moves)
+    is_goal = np.arange(len(need)) < len(need) - n_relations
     if not useful.any() or need.max() <= 0:
-        return max(0.0, float(need.max())), np.zeros(len(moves))
+        return max(0.0, float(need[is_goal].max())), np.zeros(len(moves))
     form = _Form.of(moves.take(useful), need, [])
-    largest = float(form.scale.max())
+    largest = float(form.scale[is_goal].max())
     blocks = [
         *form.blocks(np.zeros(int(useful.sum())), []),
         Variables("q", 1, lower=0.0, cost=1.0),
         Linear(
             "enough",
-            {**form.gains(), "q": (largest / form.scale)[:, None]},
+            {**form.gains(), "q": (is_goal * largest / form.scale)[:, None]},
             lower=need / form.scale,
         ),
     ]
     amounts = np.zeros(len(moves))
     amounts[useful] = form.amounts(_solved(blocks, time_limit))
-    return max(0.0, float((need - amounts @ moves.gain).max())), amounts
+    return max(0.0, float((need - amounts @ moves.gain)[is_goal].max())), amounts
 
 
 def _useful(moves: Moves) -> BoolArray:

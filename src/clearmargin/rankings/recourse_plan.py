@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
-from clearmargin.language.printer import format_number
+from clearmargin.language.printer import Phrases, format_number
 from clearmargin.models.surface import Source, Surface, read_surface
 from clearmargin.rankings.recourse_milp import Moves
-from clearmargin.rule_base.feature_ranges import read_bounds
-from clearmargin.rules import Domain, FeatureSpace
+from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
+from clearmargin.rules import Domain, FeatureSpace, Polyhedron
+from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import category_name, nearest_name
@@ -316,6 +317,8 @@ def _say(value: object) -> str:
 
 
 _DIRECTIONS = ("any", "increase", "decrease")
+# How far from equality floats that should satisfy an equation may be, relative to its terms.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +388,8 @@ class Plan:
         The features that were declared actionable.
     groups : tuple of tuple of str
         Names of 0/1 columns of which exactly one is 1.
+    relations : Polyhedron, optional
+        What holds between the features, before and after the change.
 
     Examples
     --------
@@ -400,6 +405,27 @@ class Plan:
     steps: tuple[Step, ...]
     allowed: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...] = ()
+    relations: Polyhedron | None = None
+
+    @property
+    def slacks(self) -> FloatArray:
+        """By how much the left-hand side of each relation may grow."""
+        if self.relations is None:
+            return np.zeros(0)
+        values = _numbers(self.case.values, self.case.space)
+        return np.array(
+            [
+                -exact_score(row, values, -float(limit))
+                for row, limit in zip(self.relations.A, self.relations.b, strict=True)
+            ]
+        )
+
+    def satisfies_relations(self, changes: tuple[FeatureChange, ...]) -> bool:
+        """Whether the case satisfies the relations after some changes; of an equation, but for rounding."""
+        if self.relations is None:
+            return True
+        after = {**self.case.values, **{change.feature: change.after for change in changes}}
+        return _violated(self.relations, _numbers(after, self.case.space)) is None
 
     def place(self, name: str) -> int:
         """The position of a feature; the columns of a group are one feature, at the place of the first of them."""
@@ -407,7 +433,10 @@ class Plan:
         return self.case.space.index(group[0])
 
     def moves(self, coef: FloatArray) -> Moves:
-        """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`."""
+        """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`.
+
+        What they take away from the slacks of relations stands in further rows, with the other sign.
+        """
         place = {source: k for k, source in enumerate(self.case.surface.sources)}
         # A feature that the model drops, and a category that it does not know, have no column.
         weights = np.column_stack([coef, np.zeros(len(coef))])
@@ -426,8 +455,21 @@ class Plan:
                 old, new = (code.get(category_name(v), -1) for v in (before, step.value))
                 gain = weights[:, new] - weights[:, old]
             own = self.place(step.name)
+            gain = np.concatenate([gain, -self._growth(step)])
             entries.append((own, gain, step.cost, step.least, step.most, step.integer))
         return Moves.of(entries)
+
+    def _growth(self, step: Step) -> FloatArray:
+        """By how much one unit of a move makes the left-hand side of each relation grow."""
+        space = self.case.space
+        j = space.index(step.name)
+        if self.relations is None or space.categories[j] is not None:
+            return np.zeros(0 if self.relations is None else len(self.relations.b))
+        amount = step.sign or float(step.value) - float(self.case.values[step.name])
+        growth = self.relations.A[:, j] * amount
+        if step.leaves is not None:
+            growth = growth - self.relations.A[:, space.index(step.leaves)]
+        return np.asarray(growth)
 
     def changes(self, amounts: FloatArray) -> tuple[FeatureChange, ...]:
         """What amounts of the moves come to."""
@@ -462,6 +504,9 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
     prices = _read_costs(costs, case.space)
     space, declared = _read_bounds(bounds, case.space)
     groups = _read_columns_of_groups(bounds, case)
+    relations = read_relations(bounds, case.space)
+    if relations is not None:
+        _check_relations(relations, case)
     steps: list[Step] = []
     for columns in groups:
         steps += _group_steps(case, columns, wishes, prices)
@@ -485,7 +530,40 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
         low, high = _limits(name, wish, before, given, (bool(declared[0][j]), bool(declared[1][j])))
         price = prices.get(name) or _default_cost(case.space, j, low, high)
         steps += _number_steps(name, before, low, high, whole, price)
-    return Plan(case, tuple(steps), tuple(wishes), groups)
+    return Plan(case, tuple(steps), tuple(wishes), groups, relations)
+
+
+def _numbers(values: Mapping[str, Any], space: FeatureSpace) -> FloatArray:
+    """The numbers of a case; 0 for categories, which have no part in relations."""
+    pairs = zip(space.names, space.categories, strict=True)
+    return np.array([float(values[name]) if kinds is None else 0.0 for name, kinds in pairs])
+
+
+def _violated(relations: Polyhedron, values: FloatArray) -> int | None:
+    """The first relation that numbers do not satisfy; the two rows of an equation hold but for rounding."""
+    rows = list(zip(relations.A, relations.b.tolist(), relations.strict.tolist(), strict=True))
+    sides = {(*row.tolist(), limit) for row, limit, _ in rows}
+    for k, (row, limit, is_strict) in enumerate(rows):
+        excess = exact_score(row, values, -limit)
+        is_equation = (*(0.0 - row).tolist(), 0.0 - limit) in sides
+        size = float(np.abs(row * values).sum()) + abs(limit)
+        if excess > (_ROUNDING * size if is_equation else 0.0) or (is_strict and excess == 0):
+            return k
+    return None
+
+
+def _check_relations(relations: Polyhedron, case: Case) -> None:
+    values = _numbers(case.values, case.space)
+    k = _violated(relations, values)
+    if k is None:
+        return
+    row = Polyhedron(relations.A[[k]], relations.b[[k]], relations.strict[[k]])
+    used = np.flatnonzero(row.A[0]).tolist()
+    listed = ", ".join(f"{case.space.names[j]} = {values[j]:g}" for j in used)
+    raise DataError(
+        f"the case does not satisfy {Phrases(case.space).conditions(row)[0]!r}: it has {listed}; correct the case, or "
+        "leave the relation out of the domain"
+    )
 
 
 def _read_actionable(actionable: Any, space: FeatureSpace) -> dict[str, Any]:
