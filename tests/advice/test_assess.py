@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import AdviceBlendSVC, AdviceSVC, AdviceSVCCV
-from clearmargin.advice.assess import assess
-from clearmargin.advice.case import read_case
+from clearmargin.advice.advice_case import read_case
+from clearmargin.advice.assess import Possible, assess
 from clearmargin.advice.frame import Frame
-from clearmargin.advice.possible import Possible
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 

@@ -159,3 +159,11 @@ def test_advice_on_missing_values_is_refused_in_words():
             DataError, match=r"rule 2 \(odd\) asks whether 'bmi' is missing; advice"
         ):
             AdviceSVC(advice=advice).fit(X, ["well", "well", "ill", "ill"])
+
+
+def test_a_list_of_columns_is_no_name_of_a_group():
+    X = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 0, 0, 1]})
+    with pytest.raises(
+        InvalidValueError, match=r"\['a', 'b'\] is no name; for columns of other names"
+    ):
+        AdviceSVC(groups=[["a", "b"]]).fit(X, [0, 1, 1, 0])

@@ -11,12 +11,11 @@ import pytest
 
 from clearmargin import Box, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
 from clearmargin.advice import AdviceSVC, check_advice
-from clearmargin.advice.case import read_case
-from clearmargin.advice.check import advice_warnings, warn_about
+from clearmargin.advice.advice_case import read_case
+from clearmargin.advice.advice_check import advice_warnings, warn_about
 from clearmargin.advice.encoding import encode_rule
 from clearmargin.advice.evidence import case_evidence
-from clearmargin.advice.frame import Frame
-from clearmargin.advice.problem import FramedAdvice
+from clearmargin.advice.frame import Frame, FramedAdvice
 from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError, RuleSyntaxError
 

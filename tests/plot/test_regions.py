@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from clearmargin import FeatureSpace, RuleExtractor, RuleSet, parse_rules
-from clearmargin.drawing.halfplanes import class_polygons, clip
+from clearmargin.drawing.canvas import class_polygons, clip
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.plot import RegionsDisplay, plot_regions
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from clearmargin import Box, FeatureSpace, Rule, RuleExtractor, RuleSet, RuleStats, parse_rules
-from clearmargin.drawing.lettering import fit_line, short_number, text_width, wrap
+from clearmargin.drawing.canvas import fit_line, short_number, text_width, wrap
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.plot import RegionsDisplay, RulesDisplay, plot_rules
 

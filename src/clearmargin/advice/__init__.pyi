@@ -1,8 +1,11 @@
+from .advice_check import (
+    check_advice as check_advice,
+)
+from .advice_report import (
+    AdviceReport as AdviceReport,
+)
 from .blend import (
     AdviceBlendSVC as AdviceBlendSVC,
-)
-from .check import (
-    check_advice as check_advice,
 )
 from .outcome import (
     AdviceOutcome as AdviceOutcome,
@@ -13,13 +16,19 @@ from .outcome import (
 from .outcome import (
     RuleOutcome as RuleOutcome,
 )
-from .report import (
-    AdviceReport as AdviceReport,
+from .rule_tree import (
+    RuleTree as RuleTree,
 )
-from .surrogate import (
+from .rule_tree import (
     RuleTrees as RuleTrees,
 )
-from .surrogate import (
+from .rule_tree import (
+    TreeLeaf as TreeLeaf,
+)
+from .rule_tree import (
+    TreeTest as TreeTest,
+)
+from .rule_tree import (
     rule_trees as rule_trees,
 )
 from .svc import (
@@ -27,15 +36,6 @@ from .svc import (
 )
 from .svccv import (
     AdviceSVCCV as AdviceSVCCV,
-)
-from .tree import (
-    RuleTree as RuleTree,
-)
-from .tree import (
-    TreeLeaf as TreeLeaf,
-)
-from .tree import (
-    TreeTest as TreeTest,
 )
 
 __all__ = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.reading import column_of, one_hot_columns
+from clearmargin.advice.advice_reading import column_of, one_hot_columns
 from clearmargin.exceptions import DataError
 from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule
 from clearmargin.rules.space import nearest_name

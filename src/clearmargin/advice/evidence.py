@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.case import AdviceCase
+from clearmargin.advice.advice_case import AdviceCase
+from clearmargin.advice.advice_reading import one_hot_columns
 from clearmargin.advice.encoding import Columns
-from clearmargin.advice.reading import one_hot_columns
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import Label, as_label

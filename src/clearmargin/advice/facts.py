@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.advice.check import check_advice
+from clearmargin.advice.advice_check import check_advice
+from clearmargin.advice.advice_report import AdviceReport
 from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome
-from clearmargin.advice.report import AdviceReport
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.words import condition_texts, finite, single_condition
 from clearmargin.models.fitted import is_fitted

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.advice.advice_reading import column_of
 from clearmargin.advice.encoding import Columns, Premise
 from clearmargin.advice.frame import Frame
-from clearmargin.advice.reading import column_of
 from clearmargin.rules import Box, CategorySets, FeatureSpace, Polyhedron, Rule
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Region

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.case import AdviceCase, read_case
-from clearmargin.advice.check import warn_about
+from clearmargin.advice.advice_case import AdviceCase, read_case
+from clearmargin.advice.advice_check import warn_about
+from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.reading import Advice
 from clearmargin.advice.train import REFINERS, Training, train
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError

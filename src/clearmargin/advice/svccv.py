@@ -10,10 +10,10 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from clearmargin.advice.advice_case import AdviceCase, read_case
+from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
-from clearmargin.advice.case import AdviceCase, read_case
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.reading import Advice
 from clearmargin.advice.svc import AdviceSVC
 from clearmargin.advice.train import plane_for, pose
 from clearmargin.exceptions import DataError, InvalidValueError

@@ -9,8 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from clearmargin.drawing.canvas import class_colours, figure_of, ink, open_axes, require_matplotlib
-from clearmargin.drawing.lettering import VERBATIM, fit_line, text_width, wrap
+from clearmargin.drawing.canvas import (
+    VERBATIM,
+    class_colours,
+    figure_of,
+    fit_line,
+    ink,
+    open_axes,
+    require_matplotlib,
+    text_width,
+    wrap,
+)
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.rules.rule import Label, as_label
@@ -19,8 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from clearmargin.advice.surrogate import RuleTrees
-    from clearmargin.advice.tree import Node, RuleTree, TreeTest
+    from clearmargin.advice.rule_tree import Node, RuleTree, RuleTrees, TreeTest
 
 __all__ = [
     "PlacedNode",
@@ -142,7 +150,7 @@ def lay_out_tree(tree: RuleTree, title: str, rule: str) -> TreeLayout:
 
 def _place(node: Node, left: float, y: float) -> tuple[PlacedNode, float]:
     """Place a node and all below it from an edge on, and say how wide that is."""
-    from clearmargin.advice.tree import TreeLeaf  # which brings scikit-learn along
+    from clearmargin.advice.rule_tree import TreeLeaf  # which brings scikit-learn along
 
     is_leaf = isinstance(node, TreeLeaf)
     text = plain(node.text) if isinstance(node, TreeLeaf) else _question(node)
@@ -299,7 +307,7 @@ class RuleTreesDisplay:
     """
 
     def __init__(self, *, trees: RuleTrees, classes: tuple[Label, ...]):
-        from clearmargin.advice.surrogate import RuleTrees  # which brings scikit-learn along
+        from clearmargin.advice.rule_tree import RuleTrees  # which brings scikit-learn along
 
         if not isinstance(trees, RuleTrees):
             raise InvalidValueError(f"trees must be RuleTrees, not {type(trees).__name__}")
@@ -339,7 +347,7 @@ class RuleTreesDisplay:
         RuleTreesDisplay
             With what was drawn.
         """
-        from clearmargin.advice.surrogate import rule_trees
+        from clearmargin.advice.rule_tree import rule_trees
 
         trees = rule_trees(estimator, rule, X, max_depth=max_depth, random_state=random_state)
         classes = tuple(as_label(label) for label in estimator.classes_)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.assess import Assessment, assess, tight_intervals
-from clearmargin.advice.case import AdviceCase
+from clearmargin.advice.advice_case import AdviceCase
+from clearmargin.advice.assess import Assessment, Possible, assess, tight_intervals
 from clearmargin.advice.encoding import Columns, Premise, encode_rule
 from clearmargin.advice.frame import Frame
 from clearmargin.advice.outcome import (
@@ -19,7 +19,6 @@ from clearmargin.advice.outcome import (
     Verdict,
     rule_text,
 )
-from clearmargin.advice.possible import Possible
 from clearmargin.advice.readback import (
     ReadRows,
     extended_space,

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from clearmargin.drawing.canvas import class_colours, figure_of, ink, open_axes, require_matplotlib
-from clearmargin.drawing.lettering import SMALL, VERBATIM, text_width, wrap
+from clearmargin.drawing.canvas import (
+    SMALL,
+    VERBATIM,
+    class_colours,
+    figure_of,
+    ink,
+    open_axes,
+    require_matplotlib,
+    text_width,
+    wrap,
+)
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from clearmargin.drawing.canvas import class_colours, figure_of, open_axes, size_of
+from clearmargin.drawing.canvas import (
+    VERBATIM,
+    class_colours,
+    figure_of,
+    fit_line,
+    open_axes,
+    share_text,
+    size_of,
+)
 from clearmargin.drawing.fitted import check_rules, fitted_rules, read_classes
-from clearmargin.drawing.lettering import VERBATIM, fit_line, share_text
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.rules import RuleSet

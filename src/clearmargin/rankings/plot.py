@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clearmargin.drawing.canvas import (
+    SMALL,
+    VERBATIM,
     class_colours,
     figure_of,
+    fit_line,
     ink,
     open_axes,
     require_matplotlib,
+    short_number,
     size_of,
+    text_width,
+    wrap,
 )
-from clearmargin.drawing.lettering import SMALL, VERBATIM, fit_line, short_number, text_width, wrap
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.lexer import quote
 from clearmargin.language.prose import plain

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from clearmargin.drawing.canvas import (
+    SMALL,
+    VERBATIM,
     class_colours,
     figure_of,
+    fit_line,
     ink,
     open_axes,
     require_matplotlib,
     size_of,
+    text_width,
+    wrap,
 )
-from clearmargin.drawing.lettering import SMALL, VERBATIM, fit_line, text_width, wrap
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from clearmargin.advice.advice_reading import (
+    check_groups,
+    read_advice,
+    read_groups,
+    saying_how_to_keep_names,
+)
 from clearmargin.advice.encoding import Columns, Premise, column_names, encode_rule
-from clearmargin.advice.groups import check_groups, read_groups
-from clearmargin.advice.reading import read_advice, saying_how_to_keep_names
 from clearmargin.exceptions import DataError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import as_label
