@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from clearmargin.export.labels import common_kind, label_text
+from clearmargin.export.conditions import common_kind, label_text
 from clearmargin.language import parse_rules
 from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 

@@ -15,7 +15,7 @@ from clearmargin import FeatureSpace, Rule, RuleSet, RuleStats, parse_rules
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import export, to_json, to_latex, to_markdown, to_text
 from clearmargin.export.formats import FORMATS
-from clearmargin.export.table import _LATEX
+from clearmargin.export.readable import _LATEX
 from clearmargin.language.prose import rule_rows
 from clearmargin.rules import Box
 

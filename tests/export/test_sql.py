@@ -16,8 +16,12 @@ from hypothesis import strategies as st
 from clearmargin import FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import to_sql
-from clearmargin.export.sql_dialect import DIALECTS, find_dialect
-from clearmargin.export.sql_number import approximate_literal, sqlite_literal
+from clearmargin.export.sql_dialect import (
+    DIALECTS,
+    approximate_literal,
+    find_dialect,
+    sqlite_literal,
+)
 from clearmargin.rules import Box
 
 

@@ -1,23 +1,56 @@
-"""One door to all forms of text that rules can be written in."""
+"""One door to all forms of text that rules can be written in.
+
+To add a form: write a function that takes a `RuleSet` and returns text, in a file called after the language (from
+`conditions.conditions`, as the others do), add it to `FORMATS` below and to `__init__.pyi`, and test it by running what
+it writes against `RuleSet.predict`.
+"""
 
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.export.document import to_json
-from clearmargin.export.outline import to_text
 from clearmargin.export.pmml import to_pmml
 from clearmargin.export.python_source import to_python
+from clearmargin.export.readable import to_latex, to_markdown, to_text
 from clearmargin.export.sql import to_sql
-from clearmargin.export.table import to_latex, to_markdown
 from clearmargin.language import format_rules
+from clearmargin.language.printer import check_rules
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "export", "to_json"]
+
+
+def to_json(rules: RuleSet, *, indent: int | None = 1) -> str:
+    """Write rules as the versioned JSON document that `RuleSet.save` writes and `RuleSet.load` reads.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    indent : int, optional
+        How far nested lines are indented; None for a single line.
+
+    Returns
+    -------
+    str
+        The document, with everything that is known about the rules.
+
+    Examples
+    --------
+    >>> import json
+    >>> from clearmargin import RuleSet, parse_rules
+    >>> rules = parse_rules("bmi >= 30 => ill")
+    >>> RuleSet.from_dict(json.loads(to_json(rules))) == rules
+    True
+    """
+    check_rules(rules)
+    return json.dumps(rules.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+
 
 FORMATS: dict[str, Callable[..., str]] = {
     "sql": to_sql,

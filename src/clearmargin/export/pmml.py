@@ -8,13 +8,16 @@ from xml.etree import ElementTree as ET
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Condition,
+    Kind,
     Member,
     Missing,
     Weighted,
+    as_class,
     check_some_rules,
+    common_kind,
     conditions,
+    label_text,
 )
-from clearmargin.export.labels import Kind, as_class, common_kind, label_text
 from clearmargin.rules.rule import Label, Rule
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace

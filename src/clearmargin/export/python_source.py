@@ -11,11 +11,12 @@ from clearmargin.export.conditions import (
     Condition,
     Member,
     Weighted,
+    as_class,
     check_some_rules,
     conditions,
+    label_text,
     used_features,
 )
-from clearmargin.export.labels import as_class, label_text
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
-from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions
-from clearmargin.export.labels import label_text
+from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions, label_text
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, check_rules
 from clearmargin.rules.files import write_bytes_atomically

@@ -8,13 +8,16 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
     Between,
     Condition,
+    Kind,
     Member,
     Missing,
     Weighted,
+    as_class,
     check_some_rules,
+    common_kind,
     conditions,
+    label_text,
 )
-from clearmargin.export.labels import Kind, as_class, common_kind, label_text
 from clearmargin.export.sql_dialect import Dialect, find_dialect
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
