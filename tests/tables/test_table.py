@@ -391,3 +391,11 @@ def test_an_unknown_column_is_named_with_the_nearest():
 )
 def test_single_precision_is_noticed(X, expected):
     assert Table.read(X).is_single_precision == expected
+
+
+def test_rows_of_what_only_turns_into_an_array_are_taken_from_the_array():
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(6.0).reshape(3, 2)
+
+    assert Table.read(Wrapped()).take(np.array([2])).given.tolist() == [[4.0, 5.0]]

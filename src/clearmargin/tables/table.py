@@ -728,7 +728,10 @@ def _take_rows(X: Any, rows: IntArray) -> Any:
         return X.iloc[rows]
     if hasattr(X, "column_names"):
         return X.take(rows)
-    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
+    if isinstance(X, list | tuple):
+        return [X[row] for row in rows.tolist()]
+    # What only turns into an array need not have rows to ask for.
+    return (X if hasattr(X, "columns") else np.asarray(X))[rows]
 
 
 def number_table(X: Any) -> Any:
