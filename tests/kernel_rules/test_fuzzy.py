@@ -324,7 +324,7 @@ def test_a_kernel_of_ones_own_is_enough():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"n_sets": 4}, InvalidValueError, r"n_sets must be one of \(3, 5, 7\), not 4"),
+        ({"n_sets": 4}, InvalidValueError, "n_sets must be one of 3, 5, 7, not 4"),
         ({"conjunction": "or"}, InvalidValueError, "conjunction must be one of 'product', 'min'"),
         ({"max_conditions": 0}, InvalidValueError, "max_conditions must be a whole number from 1"),
         ({"min_coverage": 500}, DataError, "no fuzzy rule covers 500 training points"),

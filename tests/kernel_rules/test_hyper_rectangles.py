@@ -180,7 +180,7 @@ def test_a_model_without_support_vectors_is_refused():
     [
         ({"q": 0.0}, "q must be a positive number"),
         ({"outliers": 1.0}, "outliers must be a share between 0 and 1, not 1.0"),
-        ({"outliers": "few"}, "outliers must be a positive number"),
+        ({"outliers": "few"}, "outliers must be a share between 0 and 1, not 'few'"),
         ({"n_prototypes": 0}, "n_prototypes must be a whole number from 1"),
         ({"by": "hand"}, "by must be one of"),
         ({"min_coverage": 0}, "min_coverage must be a whole number from 1"),

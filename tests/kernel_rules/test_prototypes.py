@@ -25,7 +25,7 @@ from clearmargin.kernel_rules.baselines.prototypes import (
     span_region,
 )
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale
-from clearmargin.rule_base.task import SupportVectors
+from clearmargin.rule_base.box_rules import SupportVectors
 
 
 @parametrize_with_checks([PrototypeRules(max_iter=2)])

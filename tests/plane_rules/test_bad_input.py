@@ -26,8 +26,11 @@ Y = np.where(X[:, 0] - X[:, 1] > 0, "yes", "no")
 MODEL = LogisticRegression().fit(X, Y)
 
 PARAMETERS = {
-    "unknown criterion 'volum'; did you mean 'volume'?": {"criterion": "volum"},
-    "unknown criterion 'coverage_lp'; did you mean 'coverage-lp'?": {"criterion": "coverage_lp"},
+    "not 'volum'; did you mean 'volume'?": {"criterion": "volum"},
+    "'coverage-exact', not 'coverage_lp'; did you mean 'coverage-lp'?": {
+        "criterion": "coverage_lp"
+    },
+    "criterion must be one of 'volume', 'coverage', 'coverage-lp', ": {"criterion": 3},
     "max_depth must be a whole number from 1, not 0; with no cut there is no rule": {
         "max_depth": 0
     },
@@ -37,7 +40,7 @@ PARAMETERS = {
     "min_coverage must be a whole number from 1, not 0": {"min_coverage": 0},
     "min_coverage must be a whole number from 1, not None": {"min_coverage": None},
     "max_conditions must be a whole number from 1 or None, not -1": {"max_conditions": -1},
-    "bounds must be 'data', a FeatureSpace, a mapping or a pair (low, high), not 'wide'": {
+    "bounds must be 'data', a FeatureSpace, a Domain, a mapping or a pair (low, high), not 'wide'": {
         "bounds": "wide"
     },
     "bounds must be a pair (low, high), not 3": {"bounds": 3},
@@ -88,7 +91,7 @@ def test_a_model_that_is_not_linear_is_refused(message, is_fitted):
 
 def test_a_regressor_is_refused():
     with pytest.raises(
-        InvalidValueError, match="must be a classifier, not LinearRegression; rules say classes"
+        InvalidValueError, match="must be a classifier, not LinearRegression; rules predict classes"
     ):
         RuleExtractor(LinearRegression()).fit(X, Y)
 
@@ -212,11 +215,12 @@ def test_an_unknown_metric_lists_the_known_ones():
 
 
 @pytest.mark.parametrize("gap", [np.nan, np.inf])
-def test_a_gap_in_a_case_is_named(gap):
+def test_a_missing_value_of_a_case_is_named_with_its_row_and_column(gap):
     cases = X[:4].copy()
     cases[2, 1] = gap
     with pytest.raises(
-        DataError, match="row 3 has a value that is missing or infinite; correct it"
+        DataError,
+        match=r"row 3 has a missing value .* in column 'x1', which the model does not impute",
     ):
         FITTED.explain_many(cases)
 
@@ -228,7 +232,9 @@ def test_a_category_that_the_model_does_not_know_cannot_be_explained():
         (OneHotEncoder(handle_unknown="ignore"), ["colour"]), (StandardScaler(), ["size"])
     )
     extractor = RuleExtractor(make_pipeline(steps, LogisticRegression())).fit(table, y)
-    with pytest.raises(DataError, match="row 1 has a category that the model does not know"):
+    with pytest.raises(
+        DataError, match="row 1 has a category in column 'colour' that the model does not know"
+    ):
         extractor.explain(pd.DataFrame({"colour": ["pink"], "size": [0.0]}))
 
 

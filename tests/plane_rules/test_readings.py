@@ -20,7 +20,7 @@ from clearmargin import LPSVC, RuleExtractor, parse_rules
 from clearmargin.datasets import load_wbc
 from clearmargin.export import export
 from clearmargin.models.surface import read_surface
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.simplify import to_user_box
 from clearmargin.rules import Box, Interval
 
 

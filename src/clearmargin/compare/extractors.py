@@ -25,9 +25,8 @@ from clearmargin.models.kernel_machine import read_machine
 from clearmargin.models.surface import read_surface
 from clearmargin.plane_rules.extractor import RuleExtractor
 from clearmargin.progress import Progress, collect
-from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.retraining import find_trained_part
-from clearmargin.rule_base.training import read_labels
+from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.training import find_trained_part, read_labels
 from clearmargin.rules import Box, Rule, RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import Splitting
@@ -165,7 +164,7 @@ def count_bounds(rule: Rule) -> int:
 def _check_model(model: Any) -> None:
     if isinstance(model, type) or not is_classifier(model):
         given = model.__name__ if isinstance(model, type) else type(model).__name__
-        raise InvalidValueError(f"model must be a classifier, not {given}; rules say classes")
+        raise InvalidValueError(f"model must be a classifier, not {given}; rules predict classes")
     part = find_trained_part(model)
     if part:
         raise InvalidValueError(
@@ -313,6 +312,4 @@ def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
 
 def _covers(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
     """Which rules cover which rows, as the extractor reads them: categories as their codes."""
-    if isinstance(extractor, KernelRules):
-        return rules.covers(extractor._encoding.read(X))
-    return extractor.covers(X) if isinstance(extractor, RuleExtractor) else rules.covers(X)
+    return extractor.covers(X) if isinstance(extractor, RuleBasedClassifier) else rules.covers(X)

@@ -14,9 +14,8 @@ from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
-from clearmargin.rule_base.simplify import shorten_bounds
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray

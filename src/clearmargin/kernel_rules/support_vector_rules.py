@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,24 +11,25 @@ from sklearn.base import clone
 from sklearn.svm import OneClassSVM
 
 from clearmargin.exceptions import DataError
+from clearmargin.kernel_rules.box_extractor import BoxExtractor
 from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.growth import prove_boxes
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.kernel_machine import KernelMachine, innermost, read_machine
-from clearmargin.rule_base.base import KernelRules
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rule_base.shaping import shorten, tune
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
-from clearmargin.rule_base.training import taken_by
+from clearmargin.rule_base.training import check_not_empty, taken_by
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
-from clearmargin.tables.validation import check_choice, check_whole, naming_columns
+from clearmargin.tables.validation import naming_columns
 
 __all__ = ["SupportVectorRules"]
 
 
-class SupportVectorRules(KernelRules):
+class SupportVectorRules(BoxExtractor):
     """Interval rules around the support vectors of a kernel machine.
 
     The method of Fu, Ong, Keerthi, Hung and Goh (RulExSVM, IJCNN 2004): from each support vector one walks along each
@@ -91,6 +93,12 @@ class SupportVectorRules(KernelRules):
     True
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        **BoxExtractor._options,
+        "anchors": Choice("support", "all"),
+        "budget": WholeNumber(1),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -142,19 +150,14 @@ class SupportVectorRules(KernelRules):
     def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
         if not isinstance(innermost(self.estimator), OneClassSVM):
             return super()._train(X, y, params)
+        check_not_empty(X)
         self._trained_here = not is_fitted(self.estimator)
         with naming_columns(X, self.estimator):
-            given = taken_by(self.estimator, X)
-            model = (
-                clone(self.estimator).fit(given, **params) if self._trained_here else self.estimator
-            )
+            model = self.estimator
+            if self._trained_here:
+                model = clone(model).fit(taken_by(model, X), **params)
         self.estimator_, self.classes_ = model, np.array([-1, 1])
-        return np.asarray(model.predict(taken_by(model, X)))
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("anchors", self.anchors, ("support", "all"))
-        check_whole("budget", self.budget, 1)
+        return self._predicted(X)
 
     def _read_encoding(self, X: Any) -> Encoding:
         self._machine = read_machine(self.estimator_, X)

@@ -6,23 +6,24 @@ become boxes, sibling leaves of one class taken together, and rules without spac
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rule_base.base import KernelRules
+from clearmargin.kernel_rules.box_extractor import BoxExtractor
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, SupportVectors, read_support
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rule_base.shaping import shorten, tune
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors, read_support
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.simplify import to_user_box
 from clearmargin.rules import Box, Rule, RuleSet
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
-from clearmargin.tables.validation import check_choice, check_whole
 
 __all__ = [
     "LabelledRows",
@@ -43,7 +44,7 @@ _SPARE_LEAVES = 4
 _MAX_ANCHORS = 100
 
 
-class SurrogateRules(KernelRules):
+class SurrogateRules(BoxExtractor):
     """Interval rules of a surrogate: a decision tree, or a cover of boxes, that learned what the model predicts.
 
     Any classifier will do, since it is asked for predictions only. The rows that the surrogate learns from are the
@@ -101,6 +102,13 @@ class SurrogateRules(KernelRules):
     True
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        **BoxExtractor._options,
+        "method": Choice("alba", "svs", "train", "local"),
+        "n_generated": WholeNumber(1),
+        "max_leaves": WholeNumber(2, optional=True),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -126,12 +134,8 @@ class SurrogateRules(KernelRules):
         self.fallback = fallback
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("method", self.method, ("alba", "svs", "train", "local"))
-        check_whole("n_generated", self.n_generated, 1)
-        if self.max_leaves is not None:
-            check_whole("max_leaves", self.max_leaves, 2)
+    def _check_options(self) -> None:
+        super()._check_options()
         if not isinstance(self.learner, DecisionTreeClassifier) and self.learner not in (
             "tree",
             "boxes",

@@ -33,19 +33,20 @@ from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, retreat
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import deepest_corner, volume_corner
-from clearmargin.rule_base.explanation import KINDS, Explanation
-from clearmargin.rule_base.simplify import shorten_bounds, without_idle_ends
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.explanation import (
+    Explanation,
+    case_values,
+    imputed_values,
+)
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.simplify import shorten_bounds, to_user_box, without_idle_ends
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.tables.row_order import canonical_order
 
 __all__ = [
-    "Batch",
     "Explainer",
     "Explanations",
-    "Reference",
     "central_boxes",
     "central_in_polytope",
     "largest_boxes",
@@ -54,14 +55,11 @@ __all__ = [
 ]
 
 
+KINDS = ("rule", "on_demand", "largest", "central")
 METRICS = ("volume", "normal")
 
 
 _CHUNK = 256
-
-
-# Enough training points to measure an explanation by, few enough to do so for ten thousand cases in a second.
-_REFERENCE_POINTS = 1_000
 
 
 _SHY = 1.0 - 1e-9
@@ -72,35 +70,6 @@ _DEEPEST = 500
 
 
 Batch = tuple[FloatArray, FloatArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Some training points, to say how a box does on data.
-
-    Parameters
-    ----------
-    points : ndarray of shape (p, n_encoded)
-        Encoded points.
-    codes : ndarray of int of shape (p,)
-        Their classes.
-    said : ndarray of int of shape (p,)
-        What the model says.
-    """
-
-    points: FloatArray
-    codes: IntArray
-    said: IntArray
-
-    @classmethod
-    def sample(cls, points: FloatArray, codes: IntArray, said: IntArray) -> Reference:
-        """Take all training points, or some of them where there are many, whatever order they are in."""
-        step = max(1, len(points) // _REFERENCE_POINTS)
-        if step == 1:
-            return cls(points, codes, said)
-        labelled = np.column_stack([points, codes, said])
-        some = canonical_order(labelled, np.arange(len(points)), -(-len(points) // step))
-        return cls(points[some], codes[some], said[some])
 
 
 class Explanations(Sequence[Explanation]):
@@ -151,9 +120,7 @@ class Explanations(Sequence[Explanation]):
     def _imputed(self, k: int) -> tuple[tuple[str, float | str], ...]:
         if self._missing is None:
             return ()
-        space = self._explainer.space
-        filled = zip(space.names, space.fill, self._missing[k].tolist(), strict=True)
-        return tuple((name, value) for name, value, gone in filled if gone and value is not None)
+        return imputed_values(self._explainer.space, self._missing[k])
 
     @overload
     def __getitem__(self, index: int) -> Explanation: ...
@@ -176,16 +143,8 @@ class Explanations(Sequence[Explanation]):
             {name: float(values[k]) for name, values in self.parts.items()},
             self._explainer.space,
             self._imputed(k),
-            self._values(k),
+            case_values(self._explainer.surface, self._cases[k]),
         )
-
-    def _values(self, k: int) -> tuple[float, ...]:
-        """The numbers of a case, by feature of the user's table."""
-        values = np.full(len(self._explainer.space), np.nan)
-        for column, source in enumerate(self._explainer.surface.sources):
-            if source.code is None:
-                values[source.feature] = self._cases[k][column]
-        return tuple(values.tolist())
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         if self._boxes is None:
@@ -211,7 +170,7 @@ class Explainer:
         The rules.
     boxes : tuple of Box
         The same over the encoded columns.
-    reference : Reference
+    reference : LabelledPoints
         Training points.
     """
 
@@ -221,7 +180,7 @@ class Explainer:
     limits: Box
     rules: RuleSet
     boxes: tuple[Box, ...]
-    reference: Reference
+    reference: LabelledPoints
 
     @property
     def domain(self) -> Box:
@@ -409,10 +368,7 @@ class Explainer:
             for j in range(lower.shape[1]):
                 column = seen.points[:, j]
                 inside &= (column >= lower[rows, j, None]) & (column <= upper[rows, j, None])
-            own = seen.codes == codes[rows, None]
-            right = own & (seen.said == codes[rows, None])
-            coverage[rows] = (inside & right).sum(axis=1) / np.maximum(right.sum(axis=1), 1)
-            purity[rows] = ((inside & own).sum(axis=1) + 1) / (inside.sum(axis=1) + 2)
+            coverage[rows], purity[rows] = seen.measure(inside, codes[rows])
         return coverage, purity
 
     def _volumes(
@@ -435,7 +391,7 @@ class Explainer:
         for code in np.unique(codes):
             halfspaces = self.surface.regions()[code]
             rows = codes == code
-            members = self.reference.points[self.reference.said == code]
+            members = self.reference.points[self.reference.predicted == code]
             own = np.min([h.sign * h.hyperplane.decision(cases[rows]) for h in halfspaces], axis=0)
             if len(members):
                 seen = np.min([h.sign * h.hyperplane.decision(members) for h in halfspaces], axis=0)

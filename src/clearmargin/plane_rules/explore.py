@@ -18,7 +18,7 @@ from clearmargin.plane_rules.proof import prove, retreat
 from clearmargin.plane_rules.side import FoundBox, Region, Side
 from clearmargin.plane_rules.volume import Volume, clipped_volume, volume_curve
 from clearmargin.plane_rules.volume_corner import volume_corner
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.simplify import to_user_box
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray, IntArray

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,12 +38,11 @@ from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.progress import advance, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
-from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
-from clearmargin.rule_base.translate import to_user_box
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
-from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
 
@@ -55,14 +53,10 @@ __all__ = [
     "ClassBoxes",
     "Extraction",
     "ExtractionOptions",
-    "LabelledPoints",
     "Trace",
     "boxes_of_class",
-    "check_fallback",
-    "check_number_of_classes",
-    "check_plane",
+    "check_surface",
     "extract_rules",
-    "read_options",
     "share_whole_numbers",
 ]
 
@@ -79,8 +73,6 @@ CRITERIA = (
 
 # What `RuleExtractor` and the command line do where nobody chooses.
 DEFAULT_CRITERION = "volume"
-
-
 DEFAULT_MIN_COVERAGE = 2
 
 
@@ -90,7 +82,7 @@ _MOST_POINTS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How rules are to be found; see `RuleExtractor`.
+    """The parameters of a `RuleExtractor` that say how rules are searched.
 
     A search that is not thorough, for large samples, looks once, and not where too few points are for a rule.
     """
@@ -104,21 +96,56 @@ class ExtractionOptions:
     tighten: bool
     thorough: bool = True
 
+    @classmethod
+    def of(cls, extractor: Any) -> ExtractionOptions:
+        """Read the parameters of a `RuleExtractor`, which have been checked."""
+        return cls(
+            extractor.criterion,
+            extractor.max_depth,
+            extractor.min_coverage,
+            extractor.max_rules,
+            bool(extractor.disjoint),
+            extractor.max_conditions,
+            bool(extractor.tighten),
+        )
 
-def check_number_of_classes(n_classes: int, options: ExtractionOptions) -> None:
-    """Refuse what only a model of two classes can give, instead of passing over it.
+
+# In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.04 % at 10.
+_MANY_FEATURES = 8
+
+
+def check_surface(surface: Surface, options: ExtractionOptions) -> None:
+    """Raise if the planes have no weights or a binary-only option meets a multiclass model; warn of dense planes.
 
     Parameters
     ----------
-    n_classes : int
-        Number of classes of the model.
+    surface : Surface
+        The planes of the model.
     options : ExtractionOptions
         The parameters.
     """
+    weights = np.array([duel.plane.coef for duel in surface.planes])
+    if not weights.any():
+        raise InvalidValueError(
+            "the model's plane is constant: all weights are zero, so it says the same everywhere and there are no "
+            "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
+            "features with a linear relation to the classes"
+        )
+    n_classes = len(surface.classes)
     if n_classes > 2 and (options.max_conditions is not None or not options.disjoint):
         raise InvalidValueError(
             f"max_conditions and disjoint=False are for models of two classes, and this one has {n_classes}; "
             "leave them at their defaults"
+        )
+    # A category is one 0/1 column for each of its values, and one condition of a rule.
+    sources = np.array([source.feature for source in surface.sources])
+    most = max(len(np.unique(sources[row != 0])) for row in weights)
+    if most > _MANY_FEATURES:
+        warnings.warn(
+            f"the plane has {most} features with a weight; boxes cover little of what lies below such a plane. A "
+            "sparser one gives fewer and better rules: LPSVCCV(max_features=8), which estimator=None trains",
+            ClearmarginWarning,
+            stacklevel=4,
         )
 
 
@@ -172,27 +199,6 @@ class Trace:
         (0.981, 0.546)
         """
         return self.covered / self.members if self.members else float("nan")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelledPoints:
-    """Points without gaps, with their classes and what the model says of them.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n_encoded)
-        Over the encoded columns.
-    true, said : ndarray of int of shape (m,)
-        Positions of classes among all classes.
-    """
-
-    points: FloatArray
-    true: IntArray
-    said: IntArray
-
-    def are_right(self, k: int) -> BoolArray:
-        """Which points belong to a class and are said to."""
-        return np.asarray((self.said == k) & (self.true == k))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,7 +345,7 @@ def _rules(
                 rows=len(data.points),
                 covered=len(rows),
                 correct=int(np.count_nonzero(data.true[rows] == k)),
-                agreed=int(np.count_nonzero(data.said[rows] == k)),
+                agreed=int(np.count_nonzero(data.predicted[rows] == k)),
             )
             rules.append(Rule(user_box, label, origin="extracted", proof="proved", stats=stats))
             boxes.append(box)
@@ -704,89 +710,3 @@ def _counted(
         rows=tuple(rows[k] for k in order),
         origins=tuple(result.origins[k] for k in order),
     )
-
-
-# In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.04 % at 10.
-_MANY_FEATURES = 8
-
-
-def check_plane(surface: Surface) -> None:
-    """Refuse planes without weights, and warn of those with too many."""
-    weights = np.array([duel.plane.coef for duel in surface.planes])
-    if not weights.any():
-        raise InvalidValueError(
-            "the model's plane is constant: all weights are zero, so it says the same everywhere and there are no "
-            "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
-            "features with a linear relation to the classes"
-        )
-    # A category is one 0/1 column for each of its values, and one condition of a rule.
-    sources = np.array([source.feature for source in surface.sources])
-    most = max(len(np.unique(sources[row != 0])) for row in weights)
-    if most > _MANY_FEATURES:
-        warnings.warn(
-            f"the plane has {most} features with a weight; boxes cover little of what lies below such a plane. A "
-            "sparser one gives fewer and better rules: LPSVCCV(max_features=8), which estimator=None trains",
-            ClearmarginWarning,
-            stacklevel=3,
-        )
-
-
-def read_options(extractor: Any) -> ExtractionOptions:
-    """Read and check the parameters of a `RuleExtractor`.
-
-    Parameters
-    ----------
-    extractor : RuleExtractor
-        The estimator.
-
-    Returns
-    -------
-    ExtractionOptions
-        Its parameters.
-    """
-    if extractor.criterion not in CRITERIA:
-        hint = nearest_name(str(extractor.criterion), CRITERIA)
-        raise InvalidValueError(f"unknown criterion {extractor.criterion!r}{hint}")
-    for name, optional in (
-        ("max_depth", False),
-        ("min_coverage", False),
-        ("max_rules", True),
-        ("max_conditions", True),
-    ):
-        _check_count(name, getattr(extractor, name), optional=optional)
-    return ExtractionOptions(
-        extractor.criterion,
-        extractor.max_depth,
-        extractor.min_coverage,
-        extractor.max_rules,
-        bool(extractor.disjoint),
-        extractor.max_conditions,
-        bool(extractor.tighten),
-    )
-
-
-def check_fallback(fallback: Any, classes: Any) -> None:
-    """Insist that there is something to say where no rule fires.
-
-    Parameters
-    ----------
-    fallback : Any
-        The parameter of `RuleExtractor`.
-    classes : ndarray
-        The classes of the model.
-    """
-    known = ["estimator", "abstain", *classes.tolist()]
-    if fallback not in known:
-        hint = nearest_name(str(fallback), map(str, known))
-        raise InvalidValueError(
-            f"fallback must be 'estimator', 'abstain' or a class, not {fallback!r}{hint}"
-        )
-
-
-def _check_count(name: str, value: Any, *, optional: bool) -> None:
-    if value is None and optional:
-        return
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        none = " or None" if optional else ""
-        why = "; with no cut there is no rule" if name == "max_depth" and value == 0 else ""
-        raise InvalidValueError(f"{name} must be a whole number from 1{none}, not {value!r}{why}")

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.models.surface import read_surface
-from clearmargin.plane_rules.explain import Explainer, Explanations, Reference
+from clearmargin.plane_rules.explain import Explainer, Explanations
 from clearmargin.plane_rules.extraction import (
+    CRITERIA,
     DEFAULT_CRITERION,
     DEFAULT_MIN_COVERAGE,
     Extraction,
-    LabelledPoints,
+    ExtractionOptions,
     Trace,
-    check_fallback,
-    check_number_of_classes,
-    check_plane,
+    check_surface,
     extract_rules,
-    read_options,
 )
 from clearmargin.plane_rules.volume import Volume, volume_curve
 from clearmargin.progress import Progress, all_or_nothing, task
-from clearmargin.rule_base.cases import check_cases, check_table, has_unknown_category
+from clearmargin.rule_base.base import (
+    ModelRules,
+    has_unknown_category,
+    read_cases,
+)
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
-from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.options import Choice, Option, WholeNumber
+from clearmargin.rule_base.training import class_codes, taken_by
 from clearmargin.rules import Box, Domain, Hyperplane
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
-from clearmargin.tables.table import as_given, case_table, read_frame
+from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.table import read_frame
 
 __all__ = ["RuleExtractor"]
 
@@ -47,7 +51,7 @@ def _decides_by_model(extractor: RuleExtractor) -> bool:
     )
 
 
-class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RuleExtractor(ModelRules):
     """Exact interval rules from a linear classifier, each proved to lie on its side of the plane.
 
     The method of Fung, Sandilya and Rao (KDD 2005): boxes with a corner on the hyperplane, found one after the other,
@@ -128,7 +132,12 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
     'proved'
     """
 
-    _reads_tables = True  # see `Table.taken_by`
+    _options: ClassVar[Mapping[str, Option]] = {
+        "criterion": Choice(*CRITERIA),
+        "max_depth": WholeNumber(1, why="with no cut there is no rule"),
+        **ModelRules._options,
+        "max_conditions": WholeNumber(1, optional=True),
+    }
 
     def __init__(
         self,
@@ -175,47 +184,43 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         RuleExtractor
             The fitted extractor.
         """
-        options = read_options(self)
-        X = read_frame(X)
-        labels = read_labels(X, y)
-        # A column of labels was warned of once, which is enough.
-        self.estimator_ = train(self.estimator, X, y if np.asarray(y).ndim == 1 else labels, params)
-        validate_data(self, as_given(X), skip_check_array=True)
-        self.classes_ = self.estimator_.classes_
-        check_fallback(self.fallback, self.classes_)
-        surface = read_surface(self.estimator_, X)
-        self.surface_ = surface
-        check_plane(surface)
-        check_number_of_classes(len(surface.classes), options)
-        self.space_, self._declared = read_bounds(self.bounds, surface.space)
-        relations = read_relations(self.bounds, surface.space)
-        self.domain_ = Domain(
-            self.space_, self._declared[0], self._declared[1], relations=relations
-        )
-        points = surface.encode(X)
-        said = class_codes(self._predicted(X), self.classes_)
-        true = class_codes(labels, self.classes_)
-        known = is_point(points)
-        if not known.all():
-            points, true, said = points[known], true[known], said[known]
-        data = LabelledPoints(points, true, said)
-        with task("extraction", len(surface.classes), "rules", show=self.progress):
-            found = extract_rules(surface, self.space_, self._declared, data, options, relations)
+        self._check_options()
+        options, X = ExtractionOptions.of(self), read_frame(X)
+        labels = self._train(X, y, params)
+        self._note_features(X)
+        self.surface_ = read_surface(self.estimator_, X)
+        check_surface(self.surface_, options)
+        self.space_, self._declared = read_bounds(self.bounds, self.surface_.space)
+        relations = read_relations(self.bounds, self.surface_.space)
+        lower, upper = self._declared
+        self.domain_ = Domain(self.space_, lower, upper, relations=relations)
+        data = self._read_points(X, labels, self.surface_)
+        with task("extraction", len(self.classes_), "rules", show=self.progress):
+            # For each class search boxes, simplify and prove them; then translate them to the user's features.
+            found = extract_rules(
+                self.surface_, self.space_, self._declared, data, options, relations
+            )
+        self._keep(found, data)
+        return self
+
+    def _keep(self, found: Extraction, data: LabelledPoints) -> None:
+        """Keep the rules, what was measured of them, and what explains cases."""
+        self.rules_ = found.rules
+        place = {label: k for k, label in enumerate(self.surface_.classes)}
+        self._codes = np.array([place[rule.label] for rule in found.rules] or [0], dtype=np.intp)
         self.trace_: dict[Label, Trace] = found.trace
         self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
         self.recall_ = {label: trace.recall for label, trace in found.trace.items()}
-        self.rules_ = found.rules
         self._measure_volume(found)
         self._explainer = Explainer(
-            surface,
+            self.surface_,
             found.columns,
             self.space_,
             found.limits,
             found.rules,
             found.boxes,
-            Reference.sample(points, true, said),
+            data.sample(),
         )
-        return self
 
     def _measure_volume(self, found: Extraction) -> None:
         """Measure the boxes as they were found: whole numbers and few digits take volume away, not cases."""
@@ -237,17 +242,9 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         check_is_fitted(self)
         return self.surface_.hyperplane
 
-    def _predicted(self, X: Any) -> NDArray[Any]:
-        """Give the classes that the model predicts."""
-        return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
-
-    def _table(self, X: Any) -> tuple[FloatArray, BoolArray]:
-        """The user's table as numbers, and the rows that the proof of no rule speaks of."""
-        check_is_fitted(self)
-        X = read_frame(X)
-        check_table(X)
-        validate_data(self, as_given(X), skip_check_array=True, reset=False)
-        table = self.surface_.read(X)
+    def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray]:
+        """Read rows as numbers, and tell which of them the proof of no rule speaks of."""
+        table, _ = super()._read_table(X)
         outside = has_unknown_category(self.surface_, table)
         if self._declared.any():
             # The proof holds where features were declared to live.
@@ -257,68 +254,6 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         if self.domain_.relations is not None:
             outside |= ~self.domain_.relations.contains(table)
         return table, outside
-
-    def covers(self, X: Any) -> BoolArray:
-        """Tell for each row and each rule of `rules_` whether the rule covers the row.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The rows, as the model takes them. A value that the model imputes counts as imputed; a condition on another
-            missing value is false.
-
-        Returns
-        -------
-        ndarray of bool of shape (m, r)
-            One column a rule.
-        """
-        table, outside = self._table(X)
-        return np.asarray(self.rules_.covers(table) & ~outside[:, None])
-
-    def which(self, X: Any) -> IntArray:
-        """Give for each row the index in `rules_` of the rule that covers it, -1 where none does.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The rows, as the model takes them.
-
-        Returns
-        -------
-        ndarray of int of shape (m,)
-            Indices of rules.
-        """
-        table, outside = self._table(X)
-        return np.where(outside, -1, self.rules_.which(table))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class of the rule that covers each row, and the fallback where none does.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The rows, as the model takes them. With `fallback="estimator"` they lack no value that the model does not
-            impute; otherwise a rule decides wherever it has all values that it has conditions on.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Classes; None (in an array of objects) where the fallback is to abstain.
-        """
-        X = read_frame(X)
-        which = self.which(X)
-        if self.fallback == "abstain":
-            answers: NDArray[Any] = np.full(len(which), None, dtype=object)
-        elif self.fallback == "estimator":
-            # A model that takes no missing values says so of all rows, as scikit-learn asks of its estimators.
-            answers = self._predicted(X).copy()
-        else:
-            answers = np.full(len(which), self.fallback, dtype=self.classes_.dtype)
-        place = {label: k for k, label in enumerate(self.surface_.classes)}
-        codes = np.array([place[rule.label] for rule in self.rules_] or [0], dtype=np.intp)
-        covered = which >= 0
-        answers[covered] = self.classes_[codes[which[covered]]]
-        return answers
 
     @available_if(_decides_by_model)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -355,12 +290,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         Explanation
             It reads as a sentence.
         """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        rows = case_table(
-            x, None if names is None else [str(name) for name in names], many="explain_many"
-        )
-        return self.explain_many(rows, kind, metric=metric)[0]
+        return self.explain_many(self._case(x), kind, metric=metric)[0]
 
     def explain_many(self, X: Any, kind: str = "rule", *, metric: str = "volume") -> Explanations:
         """Explain many cases.
@@ -379,8 +309,7 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
         """
         X = read_frame(X)
         which = self.which(X)
-        cases = self.surface_.encode(X)
-        check_cases(self.surface_, self.surface_.read(X), cases)
+        cases = read_cases(self.surface_, X)
         codes = class_codes(self._predicted(X), self.classes_)
         told = self._explainer.explain(cases, codes, which, kind, metric)
         told.note_missing(self.surface_.is_missing(X))
@@ -388,7 +317,6 @@ class RuleExtractor(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         if self.estimator is not None:
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags

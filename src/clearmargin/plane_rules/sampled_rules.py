@@ -15,13 +15,12 @@ from clearmargin.plane_rules.extraction import (
     DEFAULT_CRITERION,
     Extraction,
     ExtractionOptions,
-    LabelledPoints,
     Trace,
-    check_number_of_classes,
-    check_plane,
+    check_surface,
     extract_rules,
 )
 from clearmargin.progress import Progress, task
+from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import seen_ranges
@@ -103,7 +102,6 @@ def extract_from_blocks(
         # Several searches find fewer rules among hundreds of rows; a sample has thousands.
         thorough=len(found.X) == found.n_rows,
     )
-    check_number_of_classes(len(codes), options)
     true = np.array([class_of[text] for text in found.n_rows_of])[found.codes]
     with task("extraction", len(codes), "rules", show=progress):
         extraction = _extract_on_sample(model, found, true, options, assume_ranges)
@@ -124,7 +122,7 @@ def _extract_on_sample(
     seen = FeatureSpace(model.space.names, low, high, integer, units=model.space.units)
     space = seen.with_fill(model.space.fill)
     surface = model.surface(space)
-    check_plane(surface)
+    check_surface(surface, options)
     declared = np.full((2, len(space)), assume_ranges)
     data = LabelledPoints(found.X, true, model.predict_codes(found.X))
     return extract_rules(surface, space, declared, data, options)

@@ -38,7 +38,7 @@ from clearmargin.rule_base.leverage_search import (
     search_above,
     search_best,
 )
-from clearmargin.rule_base.retraining import find_trained_part
+from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import HALVES, Splitting

@@ -12,8 +12,8 @@ from sklearn.base import clone, is_classifier
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.plane_rules import RuleExtractor
-from clearmargin.rule_base.base import KernelRules
-from clearmargin.rule_base.retraining import find_trained_part
+from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -187,7 +187,7 @@ def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: An
 
 def _makes_rules(model: Any) -> bool:
     """Whether a model will have rules of its own once it is fitted."""
-    return isinstance(model, RuleExtractor | KernelRules) or hasattr(type(model), "rules_")
+    return isinstance(model, RuleBasedClassifier)
 
 
 def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:

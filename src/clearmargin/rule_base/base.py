@@ -1,143 +1,100 @@
-"""What all extractors of rules from kernel machines have in common."""
+"""The base of everything that gives rules.
+
+`RuleBasedClassifier` is what a user holds: `rules_`, `covers` and `which`, `predict`, `explain`, `to_report`.
+`ModelRules` is the part of it whose rules are made from another classifier. It has the front half of all extractors
+(read the labels, train the model or take it as it is, read the rows that rules are made of) and the back half
+(predict by the first rule that covers a row, and by the fallback where none does). Between them stands the search.
+"""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.models.fitted import is_fitted
-from clearmargin.rule_base.box_distance import nearest_box
-from clearmargin.rule_base.cases import check_table
-from clearmargin.rule_base.rulemaking import RuleBoxes, make_rules
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.explanation import Explanation
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.options import Option, WholeNumber, check_options
 from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
 from clearmargin.rules import RuleSet
-from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import FloatArray, IntArray, is_point
-from clearmargin.tables.encoding import Decoding, Encoding, column_encoding
-from clearmargin.tables.table import Table, as_given, name_row, read_frame
-from clearmargin.tables.validation import check_choice, check_whole, naming_columns
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
+from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.table import as_given, case_table, name_row, read_frame
+from clearmargin.tables.validation import naming_columns
 
-__all__ = ["KernelRules"]
+if TYPE_CHECKING:
+    from clearmargin.report import Report
+
+__all__ = [
+    "ModelRules",
+    "RuleBasedClassifier",
+    "check_table",
+    "has_unknown_category",
+    "read_cases",
+]
 
 
-class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Base of the extractors: train, ask for boxes, make rules of them, predict by them.
+class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base of every classifier that gives rules.
 
-    A subclass has the parameters `estimator`, `by`, `min_coverage`, `max_rules` and `fallback` and finds boxes.
+    Fitted, a subclass has `rules_`, `classes_` and `space_`.
     """
 
-    _reads_tables = True  # see `Table.taken_by`
+    # What each parameter may be. A subclass lists its own after those of its base.
+    _options: ClassVar[Mapping[str, Option]] = {}
 
-    estimator: Any
-    by: str
-    min_coverage: int
-    max_rules: int | None
-    fallback: Any
+    classes_: NDArray[Any]
+    if TYPE_CHECKING:  # some set it in `fit`, others make it when it is first looked at
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Train the model if need be, and extract its rules.
+        @property
+        def rules_(self) -> RuleSet:
+            """The rules."""
+
+    @abstractmethod
+    def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray | None]:
+        """Read rows as `rules_` takes them, and tell which are outside of what all rules speak of; None for none."""
+
+    @abstractmethod
+    def explain_many(self, X: Any, kind: str = "rule") -> Sequence[Explanation]:
+        """Explain the class of each row by a rule.
 
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The table, as the model takes it.
-        y : array-like of shape (m,)
-            The classes.
-        **params : dict
-            More arguments of the model's `fit`, where it is to be trained.
+            The cases.
+        kind : str, default "rule"
+            What kind of explanation; see `explain`.
 
         Returns
         -------
-        KernelRules
-            The fitted extractor.
+        sequence of Explanation
+            One a row.
         """
-        self._check_parameters()
-        X = read_frame(X)
-        labels = self._train(X, y, params)
-        validate_data(self, as_given(X), skip_check_array=True)
-        self._check_fallback()
-        task = self._read_task(X, labels)
-        found = self._find_boxes(task, X)
-        self._keep(task, found)
-        return self
 
-    def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
-        """Train the model if need be, and give the labels."""
-        labels = read_labels(X, y)
-        model = self._default_model() if self.estimator is None else self.estimator
-        self._trained_here = not is_fitted(model)
-        # A column of labels was warned of once, which is enough.
-        self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
-        self.classes_ = self.estimator_.classes_
-        return labels
+    def covers(self, X: Any) -> BoolArray:
+        """Tell for each row and each rule of `rules_` whether the rule covers the row.
 
-    @abstractmethod
-    def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
-        """Find the boxes of all classes."""
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them. A value that the model imputes counts as imputed; a condition on another
+            missing value is false.
 
-    def _default_model(self) -> Any:
-        return make_pipeline(StandardScaler(), SVC())
-
-    def _read_encoding(self, X: Any) -> Encoding:
-        return column_encoding(Table.read(X).space())
-
-    def _check_parameters(self) -> None:
-        check_choice("by", self.by, ("model", "labels"))
-        check_whole("min_coverage", self.min_coverage, 1)
-        if self.max_rules is not None:
-            check_whole("max_rules", self.max_rules, 1)
-
-    def _check_fallback(self) -> None:
-        known = ["nearest", "estimator", "abstain", *self.classes_.tolist()]
-        if self.fallback not in known:
-            hint = nearest_name(str(self.fallback), map(str, known))
-            raise InvalidValueError(
-                f"fallback must be 'nearest', 'estimator', 'abstain' or a class, not {self.fallback!r}{hint}"
-            )
-
-    def _read_task(self, X: Any, labels: NDArray[Any]) -> ExtractionTask:
-        encoding = self._read_encoding(X)
-        points = encoding.encode(X)
-        with naming_columns(X, self.estimator_):
-            said = class_codes(self.estimator_.predict(taken_by(self.estimator_, X)), self.classes_)
-        true = class_codes(labels, self.classes_)
-        known = is_point(points)
-        if not known.any():
-            raise DataError(
-                "every row of X has a missing value that the model does not impute; rules are made of rows without any"
-            )
-        points, said, true = points[known], said[known], true[known]
-        return ExtractionTask(
-            self.estimator_,
-            encoding,
-            Decoding.of(X, encoding),
-            tuple(as_label(label) for label in self.classes_.tolist()),
-            points,
-            said if self.by == "model" else true,
-            said,
-            true,
-            check_random_state(getattr(self, "random_state", None)),
-        )
-
-    def _keep(self, task: ExtractionTask, found: FoundBoxes) -> None:
-        """Turn boxes into rules and remember what is needed to predict."""
-        made: RuleBoxes = make_rules(task, found, self.min_coverage, self.max_rules)
-        self.rules_: RuleSet = made.rules
-        self.space_ = task.encoding.space
-        self._encoding, self._boxes, self._codes = task.encoding, made.boxes, made.codes
-        self._reach = task.upper - task.lower
+        Returns
+        -------
+        ndarray of bool of shape (m, r)
+            One column a rule.
+        """
+        table, outside = self._read_table(X)
+        covers = self.rules_.covers(table)
+        return covers if outside is None else np.asarray(covers & ~outside[:, None])
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index in `rules_` of the first rule that covers it, -1 where none does.
@@ -152,11 +109,155 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         ndarray of int of shape (m,)
             Indices of rules.
         """
+        table, outside = self._read_table(X)
+        which = self.rules_.which(table)
+        return which if outside is None else np.where(outside, -1, which)
+
+    def explain(self, x: Any, kind: str = "rule") -> Explanation:
+        """Explain the class of one case by a rule.
+
+        Parameters
+        ----------
+        x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+            The case, for example ``X.iloc[0]``; by name in any order.
+        kind : str, default "rule"
+            What kind of explanation.
+
+        Returns
+        -------
+        Explanation
+            It reads as a sentence.
+        """
+        return self.explain_many(self._case(x), kind)[0]
+
+    def _case(self, x: Any) -> Any:
+        """Read one case as a table of one row."""
         check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        known = None if names is None else [str(name) for name in names]
+        return case_table(x, known, many="explain_many")
+
+    def to_report(self, X: Any, y: Any = None, **options: Any) -> Report:
+        """Report on the rules: what was learned, how good it is and what it leaves out.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases that everything is counted on.
+        y : array-like of shape (m,), optional
+            Their classes.
+        **options : dict
+            As for `clearmargin.report.report`.
+
+        Returns
+        -------
+        Report
+            A page, Markdown or plain data.
+        """
+        from clearmargin.report import report
+
+        return report(self, X, y, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
+    """Base of the extractors: rules that are made from a model, trained here or before.
+
+    All of them have these parameters.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The model. A fitted one is used as it is, another one is cloned and fitted.
+    min_coverage : int
+        Rules that cover fewer training points are dropped.
+    max_rules : int, optional
+        Maximum number of rules per class.
+    fallback : str or a class
+        What to predict where no rule covers a row: "estimator", the class that the model predicts; "abstain", None;
+        "nearest", the class of the nearest rule, where a subclass has it; or always the same class.
+    """
+
+    estimator: Any
+    min_coverage: int
+    max_rules: int | None
+    fallback: Any
+
+    _options: ClassVar[Mapping[str, Option]] = {
+        "min_coverage": WholeNumber(1),
+        "max_rules": WholeNumber(1, optional=True),
+    }
+    # The words that `fallback` may be, apart from a class.
+    _fallbacks: ClassVar[tuple[str, ...]] = ("estimator", "abstain")
+
+    rules_: RuleSet
+    _encoding: Encoding
+    _codes: IntArray
+
+    # The front half of `fit`: options, labels, model, rows.
+
+    def _check_options(self) -> None:
+        """Check all parameters but `fallback`, which may be a class."""
+        check_options(self, self._options)
+
+    def _default_model(self) -> Any:
+        """Give the model to train where none is given; None for the sparse support vector machine."""
+        return None
+
+    def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
+        """Read the labels, train the model or take it as fitted, and note classes and features."""
+        labels = read_labels(X, y)
+        model = self._default_model() if self.estimator is None else self.estimator
+        # A column of labels was warned of once, which is enough.
+        self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
+        self._trained_here = self.estimator_ is not self.estimator
+        self.classes_ = self.estimator_.classes_
+        return labels
+
+    def _note_features(self, X: Any) -> None:
+        """Note the features of the training table, and check what is left to be checked of the options."""
+        validate_data(self, as_given(X), skip_check_array=True)
+        known = [*self._fallbacks, *self.classes_.tolist()]
+        if self.fallback not in known:
+            words = ", ".join(repr(word) for word in self._fallbacks)
+            hint = nearest_name(str(self.fallback), map(str, known))
+            raise InvalidValueError(
+                f"fallback must be {words} or a class, not {self.fallback!r}{hint}"
+            )
+
+    def _predicted(self, X: Any) -> NDArray[Any]:
+        """Ask the model for the classes of rows."""
+        return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
+
+    def _read_points(self, X: Any, labels: NDArray[Any], encoding: Encoding) -> LabelledPoints:
+        """Read the rows that rules are made of: those without missing values, with the classes predicted."""
+        self._encoding = encoding
+        points = encoding.encode(X)
+        with naming_columns(X, self.estimator_):
+            predicted = class_codes(self._predicted(X), self.classes_)
+        true = class_codes(labels, self.classes_)
+        known = is_point(points)
+        if known.all():
+            return LabelledPoints(points, true, predicted)
+        if not known.any():
+            raise DataError(
+                "every row of X has a missing value that the model does not impute; rules are made of rows without any"
+            )
+        return LabelledPoints(points[known], true[known], predicted[known])
+
+    # The back half: what is asked of a fitted extractor.
+
+    def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray | None]:
+        check_is_fitted(self)
+        X = read_frame(X)
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_given(X), skip_check_array=True, reset=False)
-        return self.rules_.which(self._encoding.read(X))
+        return self._encoding.read(X), None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of the first rule that covers each row, and the fallback where none does.
@@ -164,7 +265,8 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows, as the model takes them.
+            The rows, as the model takes them. With `fallback="estimator"` they lack no value that the model does not
+            impute; otherwise a rule decides wherever it has all values that it has conditions on.
 
         Returns
         -------
@@ -173,51 +275,82 @@ class KernelRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, metaclass=
         """
         X = read_frame(X)
         which, codes = self._decide(X)
-        points = self._encoding.encode(X)
-        unusable = np.isinf(points).any(axis=1)
-        if self.fallback in ("nearest", "estimator"):
-            # These need all values, and raise for a row that lacks one, as scikit-learn asks of its estimators.
-            unusable |= np.isnan(points).any(axis=1)
-        which = np.where(unusable, -1, which)
-        bare = which < 0
         if self.fallback == "abstain":
             answers: NDArray[Any] = np.full(len(which), None, dtype=object)
         elif self.fallback == "estimator":
-            answers = np.asarray(self.estimator_.predict(taken_by(self.estimator_, X))).copy()
-        elif self.fallback == "nearest":
-            answers = np.full(len(which), self.classes_[0], dtype=self.classes_.dtype)
-            if bare.any():
-                which = which.copy()
-                which[bare] = self._nearest(X, bare)
+            # A model that takes no missing values refuses all rows, as scikit-learn asks of its estimators.
+            answers = self._predicted(X).copy()
         else:
-            answers = np.full(len(which), self.fallback, dtype=self.classes_.dtype)
+            # With "nearest" some rule decides every row.
+            first = self.classes_[0] if self.fallback == "nearest" else self.fallback
+            answers = np.full(len(which), first, dtype=self.classes_.dtype)
         decided = which >= 0
         answers[decided] = self.classes_[codes[which[decided]]]
         return answers
 
     def _decide(self, X: Any) -> tuple[IntArray, IntArray]:
-        """Who decides each row, -1 where nobody does, and the class that each decider stands for."""
+        """Tell which rule decides each row, -1 where none does, and the class of each rule."""
         return self.which(X), self._codes
 
-    def _closest(self, points: FloatArray) -> IntArray:
-        """The decider nearest to each point."""
-        return nearest_box(points, self._boxes, self._reach)
 
-    def _nearest(self, X: Any, bare: NDArray[np.bool_]) -> IntArray:
-        """The rule nearest to each row that no rule covers; distances count in shares of the features' ranges."""
-        points = self._encoding.encode(X)[bare]
-        unknown = ~np.isfinite(points).all(axis=1)
-        if unknown.any():
-            row = int(np.flatnonzero(bare)[np.argmax(unknown)])
-            column = int(np.argmax(~np.isfinite(points[np.argmax(unknown)])))
-            raise DataError(
-                f"{name_row(row, X)} has a missing value (NaN) or infinity in column "
-                f"{self._encoding.columns.names[column]!r}, and no rule is nearest to it; fill it, or take "
-                "fallback='abstain'"
-            )
-        return self._closest(points)
+def check_table(X: Any) -> None:
+    """Raise if X is a single row, and say what to do with it."""
+    if not hasattr(X, "columns") and np.asarray(X).ndim == 1:
+        raise DataError(
+            "X is a single row, and a table (two dimensions) is needed. Reshape your data: pass [row]"
+        )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
+
+def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
+    """Tell which rows have a category that the model does not know, in a column that it uses.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The encoding.
+    table : ndarray of shape (m, n)
+        The user's table, as `Encoding.read` gives it.
+
+    Returns
+    -------
+    ndarray of bool of shape (m,)
+        Such a row is encoded as none of the categories, where no rule was proved.
+    """
+    categorical = sorted({feature for feature, code in encoding.sources if code is not None})
+    return np.asarray((table[:, categorical] < 0).any(axis=1))
+
+
+def read_cases(encoding: Encoding, X: Any) -> FloatArray:
+    """Read the cases to explain; raise if one is no point: a value is missing, infinite or an unknown category.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The encoding.
+    X : data frame or array-like of shape (m, n)
+        The cases.
+
+    Returns
+    -------
+    ndarray of shape (m, n_encoded)
+        The encoded cases, all of them finite.
+    """
+    table = encoding.read(X)
+    cases = encoding.spread(table)
+    unusable = ~np.isfinite(cases)
+    if unusable.any():
+        row = int(np.argmax(unusable.any(axis=1)))
+        feature = encoding.sources[int(np.argmax(unusable[row]))].feature
+        raise DataError(
+            f"{name_row(row, X)} has a missing value (NaN) or infinity in column {encoding.space.names[feature]!r}, "
+            "which the model does not impute; fill it before asking for an explanation"
+        )
+    unknown = has_unknown_category(encoding, table)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        feature = next(f for f, code in encoding.sources if code is not None and table[row, f] < 0)
+        raise DataError(
+            f"{name_row(row, X)} has a category in column {encoding.space.names[feature]!r} that the model does not "
+            "know; correct it before asking for an explanation"
+        )
+    return cases

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.shaping import as_codes
 from clearmargin.rule_base.shaping import shorten as shorten_boxes
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules.boxes import Boxes, Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 

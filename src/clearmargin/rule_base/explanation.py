@@ -1,40 +1,48 @@
-"""Why one case got its class: a box around it on which the model never says anything else."""
+"""Explanations: why one case got its class, by a rule, and how the rule does on training data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from clearmargin.language.prose import describe_premise, plain
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import Label
+from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.encoding import Encoding
 
-__all__ = ["KINDS", "Explanation"]
+__all__ = ["Explanation", "case_values", "imputed_values"]
 
-KINDS = ("rule", "on_demand", "largest", "central")
 
 _WORDS = {
     "rule": "It falls under the rule",
     "on_demand": "A rule made for it is",
     "largest": "The largest box with it on this side of the plane is",
     "central": "A box with it well inside is",
+    "grown": "A box grown around it is",
+    "nearest": "No rule covers it, and the nearest one is",
+    "leaf": "The rule of its leaf, which holds where none of an earlier layer does, is",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A rule that covers one case, with what speaks for it.
+    """A rule that gives one case its class, with what speaks for it.
 
     Parameters
     ----------
-    kind : {"rule", "on_demand", "largest", "central"}
+    kind : {"rule", "on_demand", "largest", "central", "grown", "nearest", "leaf"}
         How the rule came about.
     rule : Rule
-        A box that contains the case; its proof says whether the model gives this class everywhere in it.
+        It covers the case, unless it is only the nearest one; its proof says whether the model predicts this class
+        wherever the rule holds.
     label : str, int, float or bool
-        What the model says.
+        The predicted class.
     margin : float
-        The model's score for the case, or its lead over the next class where there are more than two.
+        The model's score for the case, or its lead over the next class where there are more than two; NaN where the
+        model has no scores.
     confidence : float
         Mean of the parts, from 0 to 1.
     parts : mapping
@@ -82,22 +90,27 @@ class Explanation:
         condition = describe_premise(self.rule, self.space, case=self.case)
         what = f"if {condition}" if condition else "always"
         label = plain(self.label)
-        sure = (
-            "On all of it the model says the same"
-            if self.rule.proof == "proved"
-            else ("The model was seen to say the same on it")
-        )
+        sure = self._proof_text()
         if self.imputed:
             taken = ", ".join(
                 f"{plain(name)} {plain(value) if isinstance(value, str) else f'{value:.4g}'}"
                 for name, value in self.imputed
             )
             sure = f"{sure}. Missing values were taken as: {taken}"
+        score = "" if np.isnan(self.margin) else f" (score {self.margin:+.3g})"
         shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in self.parts.items())
         return (
-            f"The case is {label} (score {self.margin:+.3g}). {_WORDS[self.kind]}: {what}, then {label}. "
+            f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. "
             f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares})."
         )
+
+    def _proof_text(self) -> str:
+        stats = self.rule.stats
+        if self.rule.proof == "proved":
+            return "On all of it the model says the same"
+        if stats is not None and stats.agreed is not None and stats.agreed < stats.covered:
+            return f"The model says the same of {stats.agreed} of the {stats.covered} training rows in it"
+        return "The model was seen to say the same on it"
 
     def __str__(self) -> str:
         return self.text
@@ -108,3 +121,18 @@ class Explanation:
         rows = [(name, f"{100 * value:.0f} %") for name, value in self.parts.items()]
         rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
         return html_table(("what speaks for it", "share"), rows, lines=[self.text], numbers=(1,))
+
+
+def case_values(encoding: Encoding, case: FloatArray) -> tuple[float, ...]:
+    """Give the numbers of an encoded case by feature of the user's table, NaN for categories."""
+    values = np.full(len(encoding.space), np.nan)
+    for column, source in enumerate(encoding.sources):
+        if source.code is None:
+            values[source.feature] = case[column]
+    return tuple(values.tolist())
+
+
+def imputed_values(space: FeatureSpace, missing: BoolArray) -> tuple[tuple[str, float | str], ...]:
+    """Give the features of a case whose value is missing, each with the value that the model imputes."""
+    filled = zip(space.names, space.fill, missing.tolist(), strict=True)
+    return tuple((name, value) for name, value, gone in filled if gone and value is not None)

@@ -2,6 +2,8 @@
 
 Every step makes a box smaller or leaves out a bound that cannot matter, so what was on one side of a plane stays there
 and what was disjoint stays disjoint. The points that a box covers stay covered.
+
+Boxes over encoded columns as boxes over the user's features: 0/1 columns become categories again.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from functools import partial
 
 import numpy as np
 
-from clearmargin.rules import Box, Interval
+from clearmargin.rules import Box, CategorySets, Interval
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.encoding import Encoding
 
-__all__ = ["merge_neighbours", "shorten_bounds", "simplify_box", "without_idle_ends"]
+__all__ = ["merge_neighbours", "shorten_bounds", "simplify_box", "to_user_box", "without_idle_ends"]
+
 
 # Bounds are rounded to about one hundredth of the range of their feature.
 _STEPS = 100.0
@@ -212,3 +216,67 @@ def _union(a: Box, b: Box, columns: FeatureSpace) -> Box | None:
         return None
     joined = Interval.from_flags(left.low, right.high, left.low_closed, right.high_closed)
     return _replace(a, j, joined)
+
+
+def to_user_box(box: Box, encoding: Encoding) -> Box | None:
+    """Read a box over encoded columns in the user's features.
+
+    A category is allowed when the point with 1 in its column and 0 in those of the other categories is in the box.
+
+    Parameters
+    ----------
+    box : Box
+        Over the encoded columns.
+    encoding : Encoding
+        The encoding.
+
+    Returns
+    -------
+    Box or None
+        Over the user's features; None when no category of some feature is left.
+    """
+    n = len(encoding.space)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+    columns = [k for k, (_, code) in enumerate(encoding.sources) if code is None]
+    features = [encoding.sources[k].feature for k in columns]
+    lower[features], upper[features] = box.lower[columns], box.upper[columns]
+    lower_closed[features] = box.lower_closed[columns]
+    upper_closed[features] = box.upper_closed[columns]
+    groups: dict[int, list[tuple[int, Interval]]] = {}
+    for k, (feature, code) in enumerate(encoding.sources):
+        if code is not None:
+            groups.setdefault(feature, []).append((code, box.interval(k)))
+    sets: dict[int, list[int]] = {}
+    for feature, members in groups.items():
+        codes = [c for c, _ in members if all(float(c == d) in interval for d, interval in members)]
+        if not codes:
+            return None
+        if len(codes) < len(members):
+            sets[feature] = codes
+    return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets), known=encoding.asked)
+
+
+def to_encoded_bounds(box: Box, encoding: Encoding) -> tuple[FloatArray, FloatArray]:
+    """Give the bounds of a box over the user's features in encoded columns: the way back of `to_user_box`.
+
+    Parameters
+    ----------
+    box : Box
+        Over the user's features.
+    encoding : Encoding
+        The encoding.
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_encoded,)
+        A 0/1 column of a category that the box excludes ends at 0; whether bounds are open is not kept.
+    """
+    lower = np.full(len(encoding.sources), -np.inf)
+    upper = np.full(len(encoding.sources), np.inf)
+    for k, (feature, code) in enumerate(encoding.sources):
+        if code is None:
+            lower[k], upper[k] = box.lower[feature], box.upper[feature]
+        elif feature in box.sets and code not in box.sets[feature]:
+            upper[k] = 0.0
+    return lower, upper

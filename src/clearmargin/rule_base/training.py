@@ -1,4 +1,8 @@
-"""The model behind the rules: taken as it is when fitted, trained otherwise."""
+"""Train the model behind the rules, or take it as it is when fitted; find what stays trained when it is cloned.
+
+Cross-validation clones a model and trains the clone on part of the rows. A `FrozenEstimator` and a model read from a
+file keep what they learned, from rows that they are then judged on.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _num_samples,
@@ -15,14 +20,21 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import IntArray
 from clearmargin.tables.table import Table
 from clearmargin.tables.validation import naming_columns
 
-__all__ = ["class_codes", "read_labels", "taken_by", "train"]
+__all__ = [
+    "check_not_empty",
+    "class_codes",
+    "find_trained_part",
+    "read_labels",
+    "taken_by",
+    "train",
+]
 
 
 def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
@@ -32,8 +44,10 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
     ----------
     estimator : classifier or None
         None stands for the default machine, a sparse support vector machine.
-    X, y
-        Training data.
+    X : data frame, array-like of shape (m, n) or Table
+        The training table.
+    y : array-like of shape (m,)
+        The labels.
     params : dict
         More arguments of `fit`.
 
@@ -46,7 +60,7 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
         return _train_default(X, y, params)
     if not is_classifier(estimator):
         raise InvalidValueError(
-            f"estimator must be a classifier, not {type(estimator).__name__}; rules say classes"
+            f"estimator must be a classifier, not {type(estimator).__name__}; rules predict classes"
         )
     if is_fitted(estimator):
         return estimator
@@ -55,7 +69,7 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
 
 
 def taken_by(estimator: Any, X: Any) -> Any:
-    """Give an estimator the table in the form it takes; see `Table.taken_by`."""
+    """Give a table as an estimator takes it: a `Table` as it was given, unless the estimator reads tables."""
     return X.taken_by(estimator) if isinstance(X, Table) else X
 
 
@@ -63,8 +77,6 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
     from clearmargin.lp_svm.lpsvccv import default_machine
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
-    if not len(counts):
-        raise DataError("the table is empty: X has no rows, nothing can be learned from it")
     svm = default_machine(int(counts.min()))
     model = svm if len(counts) <= 2 else OneVsRestClassifier(svm)
     model.fit(taken_by(model, X), y, **params)
@@ -121,19 +133,78 @@ def class_codes(labels: Any, classes: Any) -> IntArray:
 
 
 def read_labels(X: Any, y: Any) -> np.ndarray[tuple[int], np.dtype[Any]]:
-    """Read the labels of a training table, and insist on a table that rules can speak of."""
+    """Read the labels of a training table; raise if the table is sparse or empty, or labels are missing."""
     if sparse.issparse(X):
         raise TypeError(
             "sparse data is not supported: a rule speaks of every feature; pass X.toarray()"
         )
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None")
+    rows = check_not_empty(X)
     labels: np.ndarray[tuple[int], np.dtype[Any]] = column_or_1d(y, warn=True)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    rows = _num_samples(X)
     if len(labels) != rows:
         raise DataError(
             f"X has {rows} rows but y has {len(labels)} labels (inconsistent numbers of samples)"
         )
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
     return labels
+
+
+def check_not_empty(X: Any) -> int:
+    """Raise if a training table has no rows; give their number."""
+    rows = int(_num_samples(X))
+    if not rows:
+        raise DataError("the table is empty: X has no rows, nothing can be learned from it")
+    return rows
+
+
+def find_trained_part(model: Any) -> str:
+    """Name the part of an estimator that stays trained when the estimator is cloned.
+
+    Parameters
+    ----------
+    model : estimator
+        With any estimators inside it.
+
+    Returns
+    -------
+    str
+        What to call it in a sentence, such as "PlaneModel" or "estimator=FrozenEstimator"; empty if the whole model is
+        trained anew after `clone`.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin import RuleExtractor
+    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> find_trained_part(RuleExtractor(ridge)), find_trained_part(RuleExtractor(FrozenEstimator(ridge)))
+    ('', 'estimator=FrozenEstimator')
+    """
+    parts = {"": model, **model.get_params(deep=True)}
+    # The innermost one first: a pipeline counts as trained where its last step does. What is inside a part that stays
+    # trained is its own affair.
+    found = [name for name, part in parts.items() if _stays_trained(part)]
+    leaves = [
+        name
+        for name in found
+        if not any(
+            other.startswith(f"{name}__" if name else "") and other != name for other in found
+        )
+    ]
+    if not leaves:
+        return ""
+    kind = type(parts[leaves[0]]).__name__
+    return f"{leaves[0]}={kind}" if leaves[0] else kind
+
+
+def _stays_trained(part: Any) -> bool:
+    if isinstance(part, type) or not hasattr(part, "fit") or not hasattr(part, "get_params"):
+        return False
+    try:
+        copy = clone(part)
+    except ClearmarginError:  # of a model that refuses to be copied untrained
+        return True
+    # What never needs to be trained learns nothing from rows.
+    return bool(get_tags(copy).requires_fit) and is_fitted(copy)

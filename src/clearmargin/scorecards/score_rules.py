@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rule_base.cases import check_table
+from clearmargin.rule_base.base import check_table
+from clearmargin.rule_base.options import WholeNumber, check_options
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray, IntArray, is_point
@@ -24,7 +25,7 @@ from clearmargin.scorecards.stump_selection import select_stumps
 from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
 from clearmargin.tables.encoding import Encoding, column_encoding
 from clearmargin.tables.table import Table, as_given, name_row, read_frame
-from clearmargin.tables.validation import TwoClasses, check_whole
+from clearmargin.tables.validation import TwoClasses
 
 __all__ = ["ScoreRules"]
 
@@ -32,6 +33,12 @@ _ONE_CARD_A_CLASS = (
     "a card tells two apart. Make one for each class, ScoreRules().fit(X, y == c), or all of them at once with "
     "sklearn.multiclass.OneVsRestClassifier(ScoreRules())"
 )
+
+_OPTIONS = {
+    "max_rules": WholeNumber(1),
+    "integer_points": WholeNumber(1, optional=True),
+    "n_generated": WholeNumber(1),
+}
 
 # Around a training row points are drawn with this share of each column's standard deviation.
 _SPREAD = 0.5
@@ -123,10 +130,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         ScoreRules
             The fitted extractor.
         """
-        check_whole("max_rules", self.max_rules, 1)
-        check_whole("n_generated", self.n_generated, 1)
-        if self.integer_points is not None:
-            check_whole("integer_points", self.integer_points, 1)
+        check_options(self, _OPTIONS)
         X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+import math
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.explanation import Explanation
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.options import (
+    Choice,
+    Option,
+    PositiveNumber,
+    Share,
+    WholeNumber,
+    check_options,
+)
 from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
@@ -21,12 +33,12 @@ from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
 from clearmargin.svm_trees.svm_tree import SVMTree
 from clearmargin.tables.table import as_given, read_frame
-from clearmargin.tables.validation import check_choice, check_positive, check_whole, read_points
+from clearmargin.tables.validation import check_positive, check_whole, read_points
 
 __all__ = ["SVMTreeClassifier", "class_bias_ratio"]
 
 
-class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SVMTreeClassifier(RuleBasedClassifier):
     """Tree of support vector machines for classes of unequal size (Pang and Kasabov, IJCNN 2008).
 
     The data are cut into cells around centres. A cell of one class becomes a leaf that predicts this class; a cell
@@ -93,6 +105,15 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ([1, 1], array(['low'], dtype='<U4'))
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        "order": Choice("breadth", "depth"),
+        "partition": Choice("kmeans", "ecm"),
+        "tol": Share(),
+        "C": PositiveNumber(),
+        "loss": Choice("all", "minority"),
+        "min_leaf": WholeNumber(1),
+        "max_layers": WholeNumber(1, optional=True),
+    }
     # Whether cells are refused without fitting where their loss is known; the tree is the same without.
     _prefilter = True
 
@@ -141,9 +162,8 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         SVMTreeClassifier
             The fitted classifier.
         """
+        check_options(self, self._options)
         growth, partition = self._growth(), self._partition()
-        if y is None:
-            raise DataError("SVMTreeClassifier requires y to be passed, but the target y is None")
         X = read_frame(X)
         labels = read_labels(X, y)
         validate_data(self, as_given(X), skip_check_array=True)
@@ -180,6 +200,58 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.classes_[self.tree_.decide(read_points(self, X))]
+
+    def _read_table(self, X: Any) -> tuple[FloatArray, None]:
+        check_is_fitted(self)
+        return read_points(self, X), None
+
+    def explain_many(self, X: Any, kind: str = "rule") -> list[Explanation]:
+        """Explain the class of each row by a rule.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases.
+        kind : {"rule", "leaf"}, default "rule"
+            "rule": the first rule of `rules_` that covers the case, where it gives the class that the tree predicts;
+            else as for "leaf". "leaf": the rule of `exact_rules_` that decides the case.
+
+        Returns
+        -------
+        list of Explanation
+            One a row.
+        """
+        Choice("rule", "leaf").check("kind", kind)
+        points, _ = self._read_table(X)
+        codes = self.tree_.decide(points)
+        which = self.rules_.which(points)
+        labels = self.tree_.classes
+        fits = [
+            kind == "rule" and k >= 0 and self.rules_[k].label == labels[code]
+            for k, code in zip(which.tolist(), codes.tolist(), strict=True)
+        ]
+        leaf = np.full(len(points), -1) if all(fits) else self.exact_rules_.which(points)
+        rules = [
+            self.rules_[which[k]] if fit else self.exact_rules_[leaf[k]]
+            for k, fit in enumerate(fits)
+        ]
+        training, true, _ = self._training
+        seen = LabelledPoints(training, true, self.tree_.decide(training)).sample()
+        inside = np.array([rule.region.contains(seen.points) for rule in rules])
+        coverage, purity = seen.measure(inside.reshape(len(rules), len(seen.points)), codes)
+        return [
+            Explanation(
+                "rule" if fits[k] else "leaf",
+                rule,
+                rule.label,
+                math.nan,
+                float((coverage[k] + purity[k]) / 2.0),
+                {"coverage": float(coverage[k]), "purity": float(purity[k])},
+                self.space_,
+                case=tuple(points[k].tolist()),
+            )
+            for k, rule in enumerate(rules)
+        ]
 
     def predict_by_rules(self, X: Any) -> NDArray[Any]:
         """Give the class of each row by `rules_` instead of the tree.
@@ -250,25 +322,17 @@ class SVMTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._interval_rules
 
     def _growth(self) -> Growth:
-        check_choice("order", self.order, ("breadth", "depth"))
-        check_choice("loss", self.loss, ("all", "minority"))
-        if not isinstance(self.tol, Real) or isinstance(self.tol, bool) or not 0 <= self.tol < 1:
-            raise InvalidValueError(
-                f"tol must be a number from 0 up to, but not including, 1, not {self.tol!r}"
-            )
-        most = self.max_layers
         return Growth(
             order=self.order,
             tol=float(self.tol),
-            C=check_positive("C", self.C),
+            C=float(self.C),
             loss=self.loss,
-            min_leaf=check_whole("min_leaf", self.min_leaf, 1),
-            max_layers=None if most is None else check_whole("max_layers", most, 1),
+            min_leaf=int(self.min_leaf),
+            max_layers=None if self.max_layers is None else int(self.max_layers),
             prefilter=self._prefilter,
         )
 
     def _partition(self) -> Partition:
-        check_choice("partition", self.partition, ("kmeans", "ecm"))
         if self.partition == "ecm":
             return EcmPartition(0.9 if self.scale is None else check_positive("scale", self.scale))
         if self.scale is not None and not isinstance(self.scale, Integral):

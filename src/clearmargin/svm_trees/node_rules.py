@@ -50,10 +50,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.box_distance import nearest_box
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, make_rules
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
-from clearmargin.rule_base.rulemaking import make_rules
 from clearmargin.rule_base.shaping import contradicted, limits_of, merge_boxes, shorten, tune
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
@@ -262,20 +261,20 @@ def interval_rules(
 
 
 def _task(model: SVMTreeClassifier, by: str) -> ExtractionTask:
-    """The training points of a tree, as extractors of rules take them."""
+    """Give the training points of a tree, as extractors of rules take them."""
     points, true, _ = model._training
     space = model.space_
     encoding = column_encoding(space)
     predicted = model.tree_.decide(points)
     return ExtractionTask(
+        points,
+        true,
+        predicted,
         model,
         encoding,
         Decoding.of(points, encoding),
         model.tree_.classes,
-        points,
         predicted if by == "tree" else true,
-        predicted,
-        true,
         np.random.RandomState(0),
     )
 

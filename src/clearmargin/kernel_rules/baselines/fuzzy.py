@@ -16,21 +16,22 @@ without which no more points are decided wrongly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_rows import usable_support
-from clearmargin.rule_base.base import KernelRules
+from clearmargin.kernel_rules.box_extractor import BoxExtractor
 from clearmargin.rule_base.box_distance import nearest_box
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
-from clearmargin.tables.validation import check_choice, check_whole
 
 __all__ = [
     "FREE",
@@ -49,7 +50,14 @@ __all__ = [
 _CHUNK = 1 << 22
 
 
-class FuzzyRules(KernelRules):
+SET_NAMES = {
+    3: ("low", "medium", "high"),
+    5: ("very low", "low", "medium", "high", "very high"),
+    7: ("very low", "low", "rather low", "medium", "rather high", "high", "very high"),
+}
+
+
+class FuzzyRules(BoxExtractor):
     """Fuzzy rules of a support vector machine (FREx_SVM).
 
     The range of each column is covered by triangular fuzzy sets ("low", "medium", "high"). Each support vector makes a
@@ -110,6 +118,13 @@ class FuzzyRules(KernelRules):
     If marginal_adhesion is high, then malignant (fuzzy accuracy 1.00, coverage 0.32)
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        **BoxExtractor._options,
+        "n_sets": Choice(*SET_NAMES),
+        "conjunction": Choice("product", "min"),
+        "max_conditions": WholeNumber(1, optional=True),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -132,16 +147,6 @@ class FuzzyRules(KernelRules):
         self.conjunction = conjunction
         self.shorten = shorten
         self.max_conditions = max_conditions
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.n_sets not in SET_NAMES:
-            raise InvalidValueError(
-                f"n_sets must be one of {tuple(SET_NAMES)}, not {self.n_sets!r}"
-            )
-        check_choice("conjunction", self.conjunction, ("product", "min"))
-        if self.max_conditions is not None:
-            check_whole("max_conditions", self.max_conditions, 1)
 
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         support = usable_support(task, X, trained_here=self._trained_here, by=self.by)
@@ -247,7 +252,13 @@ class FuzzyRules(KernelRules):
             which[some] = np.where(holds, best, -1)
         return which
 
-    def _decide(self, X: Any) -> tuple[IntArray, IntArray]:
+    def _check_explained_by_rules(self) -> None:
+        raise InvalidValueError(
+            "FuzzyRules predicts by fuzzy_rules_, which the boxes of rules_ only come close to, so that no box "
+            "explains a case; kind='grown' explains what the model predicts, or read fuzzy_rules_"
+        )
+
+    def _deciders(self, X: Any) -> tuple[IntArray, IntArray]:
         self.which(X)  # refuses what is no table of these columns
         points = self._encoding.encode(X)
         return self._strongest(points), self._fuzzy_codes
@@ -267,13 +278,6 @@ def _resolve(
     best = np.lexsort((-accuracy, group.ravel()))
     first = best[np.unique(group.ravel()[best], return_index=True)[1]]
     return antecedents[first], codes[first]
-
-
-SET_NAMES = {
-    3: ("low", "medium", "high"),
-    5: ("very low", "low", "medium", "high", "very high"),
-    7: ("very low", "low", "rather low", "medium", "rather high", "high", "very high"),
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -17,7 +17,8 @@ stop: a boundary made of many points is rough, and its parts mean little.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,9 +30,10 @@ from sklearn.svm import OneClassSVM
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
-from clearmargin.rule_base.base import KernelRules
+from clearmargin.kernel_rules.box_extractor import BoxExtractor
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, SupportVectors
 from clearmargin.rule_base.box_selection import tidy_boxes
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors
+from clearmargin.rule_base.options import Option, PositiveNumber, Share, WholeNumber
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points
 from clearmargin.tables.validation import check_positive, check_whole
@@ -39,7 +41,7 @@ from clearmargin.tables.validation import check_positive, check_whole
 __all__ = ["HyperRectangleRules", "SupportClusters", "grow_hyper_rectangle", "support_clusters"]
 
 
-class HyperRectangleRules(KernelRules):
+class HyperRectangleRules(BoxExtractor):
     """Rules of a support vector machine by hyper-rectangle expansion (HRE).
 
     Each class is clustered by support vector clustering. Around a prototype of each cluster a box grows: it takes in
@@ -93,6 +95,13 @@ class HyperRectangleRules(KernelRules):
     True
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        **BoxExtractor._options,
+        "q": PositiveNumber(optional=True),
+        "outliers": Share(zero=False),
+        "n_prototypes": WholeNumber(1, optional=True),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -115,17 +124,6 @@ class HyperRectangleRules(KernelRules):
         self.outliers = outliers
         self.n_prototypes = n_prototypes
         self.shorten = shorten
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.q is not None:
-            check_positive("q", self.q)
-        if not 0 < check_positive("outliers", self.outliers) < 1:
-            raise InvalidValueError(
-                f"outliers must be a share between 0 and 1, not {self.outliers!r}"
-            )
-        if self.n_prototypes is not None:
-            check_whole("n_prototypes", self.n_prototypes, 1)
 
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         support = usable_support(task, X, trained_here=self._trained_here, by=self.by)

@@ -7,9 +7,9 @@ vectors that lie farthest out. A test tells whether a region has to be cut into 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +20,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
-from clearmargin.rule_base.base import KernelRules
+from clearmargin.kernel_rules.box_extractor import BoxExtractor
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, SupportVectors
 from clearmargin.rule_base.box_selection import tidy_boxes
-from clearmargin.rule_base.task import ExtractionTask, FoundBoxes, SupportVectors
+from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
-from clearmargin.tables.validation import check_choice, check_whole
 
 __all__ = [
     "Ellipsoid",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class PrototypeRules(KernelRules):
+class PrototypeRules(BoxExtractor):
     """Rules of a support vector machine by prototypes (SVM+Prototypes).
 
     The points of each class are clustered by k-means, beginning with one cluster. The centre of a cluster is a
@@ -94,6 +94,13 @@ class PrototypeRules(KernelRules):
     (True, 'benign')
     """
 
+    _options: ClassVar[Mapping[str, Option]] = {
+        **BoxExtractor._options,
+        "shape": Choice("interval", "ellipsoid"),
+        "k_max": WholeNumber(1),
+        "max_iter": WholeNumber(1),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -118,12 +125,6 @@ class PrototypeRules(KernelRules):
         self.max_iter = max_iter
         self.shorten = shorten
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("shape", self.shape, ("interval", "ellipsoid"))
-        check_whole("k_max", self.k_max, 1)
-        check_whole("max_iter", self.max_iter, 1)
 
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         support = usable_support(task, X, trained_here=self._trained_here, by=self.by)
@@ -183,9 +184,16 @@ class PrototypeRules(KernelRules):
         order = [r for r in np.lexsort((-covered, -sure)) if stay[r]]
         return tuple(regions[r].ellipsoid for r in order), codes[order]
 
-    def _decide(self, X: Any) -> tuple[IntArray, IntArray]:
+    def _check_explained_by_rules(self) -> None:
+        if self.shape == "ellipsoid":
+            raise InvalidValueError(
+                "shape='ellipsoid' predicts by ellipsoids_, which no box of rules_ explains; kind='grown' explains "
+                "what the model predicts, or take shape='interval'"
+            )
+
+    def _deciders(self, X: Any) -> tuple[IntArray, IntArray]:
         if self.shape == "interval":
-            return super()._decide(X)
+            return super()._deciders(X)
         self.which(X)  # refuses what is no table of these columns
         points = self._encoding.encode(X)
         inside = np.stack([ellipsoid.contains(points) for ellipsoid in self.ellipsoids_])

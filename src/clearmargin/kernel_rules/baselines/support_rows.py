@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import DataError
-from clearmargin.rule_base.task import ExtractionTask, SupportVectors, read_support
+from clearmargin.rule_base.box_rules import ExtractionTask, SupportVectors, read_support
 from clearmargin.rules.value import FloatArray, is_point
 
 __all__ = ["RangeScale", "usable_support"]

@@ -1,23 +1,33 @@
-"""What an extractor works on, and what it finds."""
+"""Rules from boxes of any model: what a search for boxes works on, what it finds, and the rules made of it."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.kernel_machine import innermost, read_machine
+from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rule_base.training import class_codes
+from clearmargin.rules import Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Decoding, Encoding
 
-__all__ = ["ExtractionTask", "FoundBoxes", "SupportVectors", "read_support"]
+__all__ = [
+    "ExtractionTask",
+    "FoundBoxes",
+    "RuleBoxes",
+    "SupportVectors",
+    "make_rules",
+    "read_support",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +47,13 @@ class SupportVectors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExtractionTask:
-    """The training points, what the model predicts of them, and the model to ask about others.
+class ExtractionTask(LabelledPoints):
+    """The training points, and the model to ask about others.
 
     Parameters
     ----------
+    points, true, predicted : ndarray
+        The training rows without missing values, as for `LabelledPoints`.
     model : fitted classifier
         The model.
     encoding : Encoding
@@ -50,12 +62,8 @@ class ExtractionTask:
         The way back.
     classes : tuple of labels
         The classes.
-    points : ndarray of shape (m, n)
-        Encoded training rows without missing values.
     codes : ndarray of int of shape (m,)
-        The class that rules should give each row: what the model predicts, or the label.
-    predicted, true : ndarray of int of shape (m,)
-        What the model predicts, and the label.
+        The class that rules should give each row: the predicted class, or the label.
     random : numpy.random.RandomState
         Where chance comes from.
     """
@@ -64,10 +72,7 @@ class ExtractionTask:
     encoding: Encoding
     table: Decoding
     classes: tuple[Label, ...]
-    points: FloatArray
     codes: IntArray
-    predicted: IntArray
-    true: IntArray
     random: np.random.RandomState
 
     @property
@@ -167,3 +172,117 @@ def read_support(task: ExtractionTask, X: Any, *, trained_here: bool) -> Support
     # The machine's own encoding may order categories otherwise than the table's.
     user = Decoding.of(X, kernel_machine.encoding).make(vectors)
     return SupportVectors(task.encoding.encode(user), kernel_machine.support_codes)
+
+
+class RuleBoxes(NamedTuple):
+    """Rules, and the boxes over encoded columns that they stand for.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    boxes : Boxes
+        Their boxes over the encoded columns, in the same order.
+    codes : ndarray of int of shape (r,)
+        Positions of their classes.
+    places : ndarray of int of shape (r,)
+        Their positions among the boxes that were found.
+    """
+
+    rules: RuleSet
+    boxes: Boxes
+    codes: IntArray
+    places: IntArray
+
+
+def make_rules(
+    task: ExtractionTask,
+    found: FoundBoxes,
+    min_coverage: int,
+    max_rules: int | None,
+    *,
+    weights: FloatArray | None = None,
+) -> RuleBoxes:
+    """Make rules of boxes: bounds of few digits, the rule with the highest precision first.
+
+    Rules of different classes may overlap, and the first rule that covers a case decides. So they stand in the order
+    of their Laplace precision, (right + 1) / (covered + classes), on the training points, and of equal ones
+    the one with the larger coverage first.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training points and their classes.
+    found : FoundBoxes
+        The boxes.
+    min_coverage : int
+        Boxes that cover fewer training points are left out.
+    max_rules : int or None
+        Most rules of each class; then those with the most points of their class stay.
+    weights : ndarray of shape (m,), optional
+        What each training point counts where rules are put in order; 1 when not given.
+
+    Returns
+    -------
+    RuleBoxes
+        Rules and boxes.
+    """
+    covers = found.boxes.masks(task.points)
+    rightly = covers & (task.codes == found.codes[:, None])
+    right, covered = rightly.sum(axis=1), covers.sum(axis=1)
+    stay = _largest(found.codes, right, covered >= min_coverage, max_rules)
+    if not stay.any():
+        most = int(covered.max()) if len(covered) else 0
+        raise DataError(
+            f"no rule covers {min_coverage} training points (the fullest box covers {most}); lower min_coverage"
+        )
+    order = _by_precision(right, covered, len(task.classes))
+    if weights is not None:
+        order = _by_precision(rightly @ weights, covers @ weights, len(task.classes))
+    rules, boxes, codes, places = [], [], [], []
+    for r in order[stay[order]]:
+        box = shorten_bounds(found.boxes[r], task.encoding.columns, task.points[covers[r]])
+        region = to_user_box(box, task.encoding)
+        if region is None:
+            continue
+        code = int(found.codes[r])
+        rows = covers[r]
+        stats = RuleStats(
+            rows=len(task.points),
+            covered=int(covered[r]),
+            correct=int(np.count_nonzero(task.true[rows] == code)),
+            agreed=int(np.count_nonzero(task.predicted[rows] == code)),
+        )
+        proof = "proved" if found.proved[r] else "observed"
+        rules.append(
+            Rule(region, task.classes[code], origin="extracted", proof=proof, stats=stats)  # type: ignore[arg-type]
+        )
+        boxes.append(box)
+        codes.append(code)
+        places.append(r)
+    return RuleBoxes(
+        RuleSet(rules, task.encoding.space, task.classes),
+        Boxes.of(boxes, len(task.encoding.columns)),
+        np.array(codes, dtype=np.intp),
+        np.array(places, dtype=np.intp),
+    )
+
+
+def _by_precision(
+    right: FloatArray | IntArray, covered: FloatArray | IntArray, classes: int
+) -> IntArray:
+    """The order of rules: by Laplace precision, of equal ones the one with the larger coverage first."""
+    return np.lexsort((-covered, -(right + 1.0) / (covered + classes)))
+
+
+def _largest(
+    codes: IntArray, right: IntArray, allowed: BoolArray, max_rules: int | None
+) -> BoolArray:
+    """Which boxes stay: those allowed, of each class at most so many, the fullest."""
+    if max_rules is None:
+        return allowed
+    stay = np.zeros_like(allowed)
+    for k in np.unique(codes):
+        members = np.flatnonzero(allowed & (codes == k))
+        stay[members[np.argsort(-right[members], kind="stable")][:max_rules]] = True
+    return stay

@@ -1,0 +1,155 @@
+"""Options of estimators: declared once with what they may be, and checked when an estimator is fitted.
+
+A class lists its options in `_options`, with those of its base class first, as scikit-learn lists constraints of
+parameters; `check_options` compares all of them with the values that the estimator was made with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.rules.space import nearest_name
+
+__all__ = ["Choice", "Option", "PositiveNumber", "Share", "WholeNumber", "check_options"]
+
+
+class Option(Protocol):
+    """What an option may be."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """A whole number from some least one.
+
+    Parameters
+    ----------
+    least : int, default 1
+        The least one.
+    optional : bool, default False
+        Whether None is allowed, too.
+    why : str, optional
+        Why a smaller number is not allowed, for the message.
+
+    Examples
+    --------
+    >>> WholeNumber(1, optional=True).check("max_rules", 0)
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: max_rules must be a whole number from 1 or None, not 0
+    """
+
+    least: int = 1
+    optional: bool = False
+    why: str = ""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is no whole number, or too small."""
+        if value is None and self.optional:
+            return
+        is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_whole or value < self.least:
+            none = " or None" if self.optional else ""
+            why = f"; {self.why}" if is_whole and self.why else ""
+            raise InvalidValueError(
+                f"{name} must be a whole number from {self.least}{none}, not {value!r}{why}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several words or numbers.
+
+    Parameters
+    ----------
+    *allowed : str or int
+        What is allowed.
+
+    Examples
+    --------
+    >>> Choice("model", "labels").check("by", "label")
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: by must be one of 'model', 'labels', not 'label'; did you mean 'labels'?
+    """
+
+    allowed: tuple[str | int, ...]
+
+    def __init__(self, *allowed: str | int):
+        object.__setattr__(self, "allowed", allowed)
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is none of them."""
+        if not isinstance(value, str | Integral) or value not in self.allowed:
+            listed = ", ".join(repr(word) for word in self.allowed)
+            hint = nearest_name(
+                str(value), [word for word in self.allowed if isinstance(word, str)]
+            )
+            raise InvalidValueError(f"{name} must be one of {listed}, not {value!r}{hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveNumber:
+    """A finite number above zero.
+
+    Parameters
+    ----------
+    optional : bool, default False
+        Whether None is allowed, too.
+    """
+
+    optional: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is not above zero, or infinite."""
+        if value is None and self.optional:
+            return
+        if not _is_number(value) or not 0 < float(value) < float("inf"):
+            none = " or None" if self.optional else ""
+            raise InvalidValueError(f"{name} must be a positive number{none}, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A number from zero (or above it) up to, but not including, one.
+
+    Parameters
+    ----------
+    zero : bool, default True
+        Whether zero is allowed.
+    """
+
+    zero: bool = True
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is no share."""
+        is_share = _is_number(value) and (0 <= value < 1 if self.zero else 0 < value < 1)
+        if not is_share:
+            allowed = (
+                "a number from 0 up to, but not including, 1"
+                if self.zero
+                else "a share between 0 and 1"
+            )
+            raise InvalidValueError(f"{name} must be {allowed}, not {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_options(estimator: Any, options: Mapping[str, Option]) -> None:
+    """Check the parameters that an estimator was made with.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has a parameter for each option.
+    options : mapping from name to Option
+        What each may be.
+    """
+    for name, option in options.items():
+        option.check(name, getattr(estimator, name))
