@@ -47,3 +47,22 @@ def test_scripts_run(page, tmp_path, monkeypatch):
 
 def test_the_readme_has_something_to_run():
     assert sessions(ROOT / "README.md").strip()
+
+
+def test_the_table_of_methods_names_what_exists():
+    import importlib
+
+    from clearmargin.cli.main import COMMANDS
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = readme.split("## Which method for what")[1].split("## ")[0].splitlines()
+    rows = [line.split("|")[2:4] for line in lines if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for names, command in rows:
+        for name in re.findall(r"`([^`]+)`", names):
+            room, _, last = name.rpartition(".")
+            assert hasattr(importlib.import_module(f"clearmargin.{room}".rstrip(".")), last), name
+        for word in re.findall(r"`clearmargin ([^`]+)`", command):
+            assert word in COMMANDS
+    told = {word for _, command in rows for word in re.findall(r"`clearmargin ([^`]+)`", command)}
+    assert set(COMMANDS) - told == {"demo", "predict", "datasets", "completion"}

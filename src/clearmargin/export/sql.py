@@ -45,7 +45,7 @@ def to_sql(
     ----------
     rules : RuleSet
         The rules; a column of the table is expected for each feature of their space, under its name.
-    dialect : {"ansi", "postgresql", "sqlite", "duckdb"}, default "ansi"
+    dialect : {"ansi", "postgresql", "sqlite", "duckdb", "mysql"}, default "ansi"
         The database.
     form : {"case", "view"}, default "case"
         A CASE expression for a query of yours, or a statement that creates a view.

@@ -6,6 +6,7 @@ A number becomes a literal that the engine reads as the same double. To add a di
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -126,6 +127,32 @@ def _postgresql_text(text: str) -> str:
     return "E" + quoted.replace("\\", "\\\\") if "\\" in text else quoted
 
 
+def _mysql_text(text: str) -> str:
+    # Whether a backslash escapes is a mode of the server, and which letters are meant beyond ASCII is a setting of the
+    # connection; hexadecimal digits with the name of their character set depend on neither.
+    if text.isascii() and "\\" not in text:
+        return _plain_text(text)
+    return f"_utf8mb4 0x{text.encode('utf-8').hex().upper()}"
+
+
+def _mysql_fold(text: str) -> str:
+    # Names of columns are compared without case and accents.
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+
+
+def _mysql_problem(name: str) -> str:
+    if len(name) > 64:
+        return "it has more than 64 characters"
+    if name.endswith(" "):
+        return "it ends in a blank"
+    return "it has a character beyond U+FFFF" if any(c > "\uffff" for c in name) else ""
+
+
+def _no_problem(name: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How one database writes things; the fields with braces are filled with the quoted name of a column."""
@@ -149,6 +176,8 @@ class Dialect:
     """The test that a column of numbers has a value, where a comparison alone may be true without one."""
     guards_all: bool = False
     """Whether every comparison needs that test, and not only those without an upper bound."""
+    problem: Callable[[str], str] = _no_problem
+    """What is wrong with a name in this database; empty if nothing is."""
 
     def filled(self, column: str, value: str) -> str:
         """A column of numbers, with this value where there is none."""
@@ -160,6 +189,11 @@ class Dialect:
     def identifier(self, name: str) -> str:
         """Quote a name, whatever it is made of."""
         self.check_text(name, "the name")
+        problem = self.problem(name)
+        if problem:
+            raise InvalidValueError(
+                f"{self.name} takes no name such as {name!r}: {problem}; rename it"
+            )
         return self.mark + name.replace(self.mark, 2 * self.mark) + self.mark
 
     def literal(self, text: str) -> str:
@@ -229,6 +263,21 @@ DIALECTS = {
             _ascii_lower,
             # NaN is larger than all numbers.
             guard="NOT isnan({})",
+        ),
+        Dialect(
+            "mysql",
+            # Double quotes would be texts unless the server is told otherwise.
+            "`",
+            # With an exponent, a literal and whatever it is compared with are doubles.
+            approximate_literal,
+            _mysql_text,
+            "{}",
+            # As bytes, since other comparisons ignore case or blanks at the end.
+            "CAST(CONVERT({} USING utf8mb4) AS BINARY)",
+            # There is no NaN.
+            "{} IS NULL",
+            _mysql_fold,
+            problem=_mysql_problem,
         ),
     )
 }
