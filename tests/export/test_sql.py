@@ -62,7 +62,9 @@ def run_duckdb(space, rows, expression):
 def assert_same(rules, draw, default=None, seed=0):
     X, rows = draw.rows_around(rules, seed)
     expected = draw.expected(rules, X, default)
-    written = {name: to_sql(rules, dialect=name, default=default) for name in DIALECTS}
+    # MySQL takes fewer names than there are in these rules; see test_mysql.py.
+    names = [name for name in DIALECTS if name != "mysql"]
+    written = {name: to_sql(rules, dialect=name, default=default) for name in names}
     assert run_sqlite(rules.space, rows, written["sqlite"]) == expected
     assert run_duckdb(rules.space, rows, written["duckdb"]) == expected
 
