@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearmargin import Box, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
+from clearmargin import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
 from clearmargin.advice import AdviceSVC, check_advice
 from clearmargin.advice.advice_case import read_case
 from clearmargin.advice.advice_check import advice_warnings, warn_about
@@ -395,3 +395,21 @@ def test_a_thousand_boxes_take_no_time_to_warn_about():
         warnings.simplefilter("error")
         warn_about(case, empty)
     assert time.process_time() - start < 5.0
+
+
+def test_premises_that_contradict_declared_relations_are_empty_and_do_not_clash():
+    pressure = Domain(
+        FeatureSpace(["diastolic", "systolic", "age"]), relations="diastolic <= systolic"
+    )
+    rules = parse_rules(
+        "diastolic >= 120 and systolic <= 100 => ill\n"
+        "diastolic >= 90 => ill\n"
+        "systolic <= 80 => well\n"
+        "diastolic - systolic >= 5 and diastolic + systolic >= 9 => ill"
+    )
+    bare = check_advice(rules)
+    assert {finding.kind for finding in bare.findings} >= {"overlap"}
+    found = check_advice(rules, domain=pressure)
+    assert [finding.rules for finding in found.findings if finding.kind == "empty"] == [(0,), (3,)]
+    assert "it contradicts the declared relation 'diastolic - systolic <= 0'" in str(found)
+    assert "overlap" not in {finding.kind for finding in found.findings}

@@ -36,7 +36,8 @@ from clearmargin.advice.premise_geometry import (
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import percent, plain
-from clearmargin.rules import Box, Domain, Polyhedron, Rule, RuleSet, RuleStats
+from clearmargin.rule_base.feature_ranges import read_relations
+from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label, Region
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray
@@ -50,7 +51,9 @@ _MOST_RULES = 50
 _MOST_WARNINGS = 5
 
 
-def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
+def check_advice(
+    rules: Advice, X: Any = None, y: Any = None, *, domain: Domain | None = None
+) -> AdviceReport:
     r"""Look for what is wrong with advice: by itself and, where there are data, on the data.
 
     Errors are rules that nothing can follow: a feature or class that the data do not have, a premise that no case can
@@ -70,6 +73,9 @@ def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
         covered by no rule.
     y : array-like of shape (m,), optional
         The classes of the rows, of any number.
+    domain : Domain, optional
+        Relations that hold between the features of every case (``diastolic <= systolic``): a premise that contradicts
+        them is empty, and rules do not clash where no case can be.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
     if table is not None:
         is_counted = not (is_text or table.is_frame) and len(advice.space) == len(table.names)
         evidence = read_evidence(advice.space, table, labels, by_position=is_counted)
-    finder = Finder(advice, evidence)
+    finder = Finder(advice, evidence, relations=_relations(domain, advice.space))
     findings: list[Finding] = []
     if evidence is not None:
         findings += finder.unknown_features()
@@ -134,6 +140,19 @@ def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
     )
     vote = _vote(advice, finder.covered, evidence) if finder.usable.any() else None
     return AdviceReport(with_stats, tuple(findings), vote)
+
+
+def _relations(domain: Domain | None, space: FeatureSpace) -> Polyhedron | None:
+    """The relations of a domain between features that rules speak of."""
+    if domain is None or domain.relations is None:
+        return None
+    relations = domain.relations
+    unknown = [name not in space.names for name in domain.space.names]
+    kept = ~relations.A[:, unknown].any(axis=1)
+    if not kept.any():
+        return None
+    rows = Polyhedron(relations.A[kept], relations.b[kept], relations.strict[kept])
+    return read_relations(domain.with_relations(rows), space)
 
 
 def _read(rules: Advice, table: Table | None, labels: Labels | None) -> tuple[RuleSet, bool]:
@@ -279,6 +298,8 @@ class Finder:
         Rows to look at.
     empty : sequence of int, default ()
         Rules that are known to have no point.
+    relations : Polyhedron, optional
+        What holds between the features of every case.
 
     Examples
     --------
@@ -288,12 +309,22 @@ class Finder:
     ["no case can satisfy rule 1: 'x + y >= 3' and 'x + y <= 2' contradict each other"]
     """
 
-    def __init__(self, rules: RuleSet, evidence: Evidence | None = None, empty: Sequence[int] = ()):
+    def __init__(
+        self,
+        rules: RuleSet,
+        evidence: Evidence | None = None,
+        empty: Sequence[int] = (),
+        relations: Polyhedron | None = None,
+    ):
         self.rules = rules
         self.evidence = evidence
         self.geometry = PremiseGeometry(rules)
         self.phrases = Phrases(rules.space)
-        self._domain = Domain.from_space(rules.space)
+        self._domain = Domain.from_space(rules.space).with_relations(relations)
+        # Beyond the ranges is another finding.
+        space = rules.space
+        everywhere = FeatureSpace(space.names, integer=space.integer, categories=space.categories)
+        self._related = None if relations is None else Domain(everywhere, relations=relations)
         number = {label: k for k, label in enumerate(rules.classes)}
         self._class = np.array([number[rule.label] for rule in rules], dtype=np.intp)
         self.covered: BoolArray | None = None
@@ -399,7 +430,13 @@ class Finder:
             said = [f"'{self._row(rows, r)}'" for r in conflict]
             return f"{listed(said)} contradict each other"
         left = [plain(self.rules.space.names[j]) for j in self.geometry.without_values(i)]
-        return f"no whole number is left for {listed(left)}" if left else None
+        if left:
+            return f"no whole number is left for {listed(left)}"
+        if self._related is None or self._holds_a_case(self._related, self.rules[i].region):
+            return None
+        assert self._related.relations is not None
+        said = [f"'{text}'" for text in self.phrases.conditions(self._related.relations)]
+        return f"it contradicts the declared relation{'s' if len(said) > 1 else ''} {listed(said)}"
 
     def empty_premises(self) -> Iterator[Finding]:
         """Premises that no case can satisfy."""
@@ -516,13 +553,20 @@ class Finder:
 
     def _is_possible(self, region: Region) -> bool:
         """Whether any case within the declared ranges lies in a region."""
+        return self._holds_a_case(self._domain, region)
+
+    @staticmethod
+    def _holds_a_case(domain: Domain, region: Region) -> bool:
+        """Whether a region holds a possible case; whole numbers of linear premises are not looked at."""
         if isinstance(region, Box):
-            return self._domain.is_possible(region)
-        around = Polyhedron.from_box(self._domain.box())
+            # A value that is missing satisfies no relation, and violates none.
+            return bool(region.missing) or domain.is_possible(region)
+        around = [Polyhedron.from_box(domain.box())]
+        around += [] if domain.relations is None else [domain.relations]
         return not has_no_point(
-            np.concatenate([region.A, around.A]),
-            np.concatenate([region.b, around.b]),
-            np.concatenate([region.strict, around.strict]),
+            np.concatenate([region.A, *(rows.A for rows in around)]),
+            np.concatenate([region.b, *(rows.b for rows in around)]),
+            np.concatenate([region.strict, *(rows.strict for rows in around)]),
         )
 
     def _shared_rows(self, i: int, j: int) -> int | None:

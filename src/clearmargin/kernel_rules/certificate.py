@@ -12,7 +12,7 @@ import numpy as np
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
-from clearmargin.rules import Box, Domain, FeatureSpace
+from clearmargin.rules import Box, Domain, FeatureSpace, OneHot, Polyhedron
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -65,7 +65,7 @@ def certify(
     box: Box,
     label: Any,
     *,
-    space: FeatureSpace | None = None,
+    space: FeatureSpace | Domain | None = None,
     budget: int = 20_000,
     time_limit: float | None = None,
 ) -> Certificate:
@@ -84,11 +84,12 @@ def certify(
         Over the features of the table, in the user's units.
     label : class
         The class in question; 1 (inside) or -1 (outside) for a one-class machine.
-    space : FeatureSpace, optional
+    space : FeatureSpace or Domain, optional
         Where features live: the box ends there, whether it is infinite or only larger, and the answer is about that
         part of it. A kernel machine is proved over finite boxes. Where the space has whole numbers, the answer is about
         cases with whole numbers, and so is the witness. Features and categories are counted as in the space, and found
-        by their names; without a space, or where the model knows other names, as in the model.
+        by their names; without a space, or where the model knows other names, as in the model. With the relations and
+        groups of a `Domain`, the answer is about cases that satisfy them, and so is the witness.
     budget : int, default 20000
         Most boxes to look at.
     time_limit : float, optional
@@ -113,13 +114,18 @@ def certify(
         raise InvalidValueError(f"time_limit is {time_limit}; give seconds above 0, or None")
     machine = read_machine(estimator)
     k = class_position(machine, label)
+    domain = space if isinstance(space, Domain) else None
+    space = space.space if isinstance(space, Domain) else space
     _check_box(machine, box, space)
     order = _Order.of(machine, space)
     n = len(machine.encoding.space)
     whole = np.zeros(n, np.bool_) if space is None else space.integer[order.feature]
-    cases = Domain(FeatureSpace([str(j) for j in range(n)], integer=whole))
-    # Boxes whose real points are all that is left to decide; a witness between whole numbers cuts one in two.
-    waiting = [cases.round_to_values(order.to_model(box, space))]
+    cases = _possible(domain, order, whole)
+    # Boxes whose real points are all that is left to decide; a witness that is no possible case cuts one in two.
+    first = order.to_model(box, space)
+    if domain is not None and not cases.is_possible(first):
+        return Certificate("proved", None, 0, np.inf)
+    waiting = [cases.round_to_values(first) if domain is None else cases.tighten(first)]
     nodes, bound = 0, np.inf
     end = np.inf if time_limit is None else time.perf_counter() + time_limit
     while waiting:
@@ -134,10 +140,54 @@ def certify(
             return Certificate("unknown", None, nodes, found.bound)
         if found.row is not None:
             row = _whole_witness(machine, k, found.row, asked, whole)
-            if row is not None:
+            if row is not None and cases.contains(row[None])[0]:
                 return Certificate("refuted", order.from_model(row), nodes, found.bound)
-            waiting += _parts(asked, found.row, whole, cases)
+            parts = _parts(asked, found.row, whole, cases) if row is None else _halves(asked, cases)
+            if parts is None:
+                return Certificate("unknown", None, nodes, found.bound)
+            waiting += parts
     return Certificate("proved", None, nodes, float(bound))
+
+
+def _possible(domain: Domain | None, order: _Order, whole: BoolArray) -> Domain:
+    """The cases that can exist, as the model counts features: whole numbers, groups and relations."""
+    names = FeatureSpace([str(j) for j in range(len(whole))], integer=whole)
+    if domain is None:
+        return Domain(names)
+    place = {feature: j for j, feature in enumerate(order.feature)}
+    groups = [
+        OneHot(group.feature, [place[column] for column in group.columns], group.categories)
+        for group in domain.groups
+    ]
+    rows = domain.relations
+    relations = None if rows is None else Polyhedron(rows.A[:, order.feature], rows.b, rows.strict)
+    return Domain(names, groups=groups, relations=relations)
+
+
+def _halves(box: Box, cases: Domain) -> list[Box] | None:
+    """A box cut across the widest column that relations or groups speak of; None where none can be cut.
+
+    Parts without any possible case are left out, and the others drawn in.
+    """
+    tied = np.zeros(box.n_features, dtype=np.bool_)
+    if cases.relations is not None:
+        tied |= cases.relations.A.any(axis=0)
+    for group in cases.groups:
+        tied[list(group.columns)] = True
+    middle = box.lower / 2.0 + box.upper / 2.0
+    middle = np.where(cases.space.integer, np.floor(middle), middle)
+    can_cut = tied & (box.lower <= middle) & (middle < box.upper)
+    if not can_cut.any():
+        return None
+    j = int(np.argmax(np.where(can_cut, box.upper - box.lower, -1.0)))
+    below, above = box.upper.copy(), box.lower.copy()
+    below[j] = middle[j]
+    above[j] = middle[j] + 1.0 if cases.space.integer[j] else middle[j]
+    halves = (
+        Box(box.lower, below, box.lower_closed, box.upper_closed | (below < box.upper), box.sets),
+        Box(above, box.upper, box.lower_closed | (above > box.lower), box.upper_closed, box.sets),
+    )
+    return [cases.tighten(half) for half in halves if cases.is_possible(half)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ class BoxGrowth:
 
 
 def grow_box(
-    estimator: Any, x: Any, *, space: FeatureSpace | None = None, budget: int = 500
+    estimator: Any, x: Any, *, space: FeatureSpace | Domain | None = None, budget: int = 500
 ) -> Box:
     """Find a large box around a case in which a kernel machine is proved to predict one class everywhere.
 
@@ -162,9 +162,9 @@ def grow_box(
         A kernel machine, as for `certify`.
     x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
         The case, for example ``X.iloc[0]``; by name in any order.
-    space : FeatureSpace, optional
+    space : FeatureSpace or Domain, optional
         Where features live; the box ends there, and at whole numbers where the space has them. By default where the
-        support vectors do.
+        support vectors do. The box is proved for all its points, whether relations of a `Domain` allow them or not.
     budget : int, default 500
         Maximum number of boxes that the proof of a step may look at.
 
@@ -184,6 +184,7 @@ def grow_box(
     Interval(0, 1, closed='both')
     """
     check_whole("budget", budget, 1)
+    space = space.space if isinstance(space, Domain) else space
     names = getattr(estimator, "feature_names_in_", None)
     rows = case_table(x, None if names is None else [str(name) for name in names])
     machine = read_machine(estimator, rows)
