@@ -1,0 +1,151 @@
+from .advised import (
+    AdviceOptions as AdviceOptions,
+)
+from .advised import (
+    Advised as Advised,
+)
+from .advised import (
+    CheckedRules as CheckedRules,
+)
+from .advised import (
+    advise as advise,
+)
+from .advised import (
+    check_rules as check_rules,
+)
+from .advised import (
+    judge_advised as judge_advised,
+)
+from .applied_rules import (
+    ExportedRules as ExportedRules,
+)
+from .applied_rules import (
+    Predictions as Predictions,
+)
+from .applied_rules import (
+    export_rules as export_rules,
+)
+from .applied_rules import (
+    load_rules as load_rules,
+)
+from .applied_rules import (
+    predict_by_model as predict_by_model,
+)
+from .applied_rules import (
+    predict_by_rules as predict_by_rules,
+)
+from .cards_and_trees import (
+    GrownTree as GrownTree,
+)
+from .cards_and_trees import (
+    Scored as Scored,
+)
+from .cards_and_trees import (
+    grow_tree as grow_tree,
+)
+from .cards_and_trees import (
+    score_table as score_table,
+)
+from .changes import (
+    FoundChanges as FoundChanges,
+)
+from .changes import (
+    find_changes as find_changes,
+)
+from .comparing import (
+    Compared as Compared,
+)
+from .comparing import (
+    compare_files as compare_files,
+)
+from .found_rules import (
+    ExplainedCases as ExplainedCases,
+)
+from .found_rules import (
+    ExtractOptions as ExtractOptions,
+)
+from .found_rules import (
+    FoundRules as FoundRules,
+)
+from .found_rules import (
+    choose_rows as choose_rows,
+)
+from .found_rules import (
+    explain_rows as explain_rows,
+)
+from .found_rules import (
+    find_rules as find_rules,
+)
+from .found_rules import (
+    make_report as make_report,
+)
+from .machines import (
+    train as train,
+)
+from .ranked import (
+    Ranked as Ranked,
+)
+from .ranked import (
+    rank_rows as rank_rows,
+)
+from .task import (
+    Task as Task,
+)
+from .task import (
+    make_task as make_task,
+)
+from .training import (
+    PlaneOptions as PlaneOptions,
+)
+from .training import (
+    Trained as Trained,
+)
+from .training import (
+    judge_on_unseen_rows as judge_on_unseen_rows,
+)
+from .training import (
+    load_for_task as load_for_task,
+)
+from .training import (
+    train_plane as train_plane,
+)
+
+__all__ = [
+    "AdviceOptions",
+    "Advised",
+    "CheckedRules",
+    "Compared",
+    "ExplainedCases",
+    "ExportedRules",
+    "ExtractOptions",
+    "FoundChanges",
+    "FoundRules",
+    "GrownTree",
+    "PlaneOptions",
+    "Predictions",
+    "Ranked",
+    "Scored",
+    "Task",
+    "Trained",
+    "advise",
+    "check_rules",
+    "choose_rows",
+    "compare_files",
+    "explain_rows",
+    "export_rules",
+    "find_changes",
+    "find_rules",
+    "grow_tree",
+    "judge_advised",
+    "judge_on_unseen_rows",
+    "load_for_task",
+    "load_rules",
+    "make_report",
+    "make_task",
+    "predict_by_model",
+    "predict_by_rules",
+    "rank_rows",
+    "score_table",
+    "train",
+    "train_plane",
+]
