@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -26,12 +27,60 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin.exceptions import NotLinearError
+from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.flow import AffineMap, CentredMap, Flow
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column
 
-__all__ = ["pass_step", "pass_steps"]
+__all__ = ["pass_step", "pass_steps", "unwrap"]
+
+
+def unwrap(estimator: Any, flow: Flow, what: str) -> tuple[Any, Flow]:
+    """Find what decides within pipelines, searches and frozen estimators, and the columns that reach it.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Bare, or wrapped.
+    flow : Flow
+        The columns that it is given.
+    what : str
+        What is looked for, for messages.
+
+    Returns
+    -------
+    estimator
+        What decides.
+    Flow
+        The columns that it is given.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from clearmargin.models.flow import Sources
+    >>> X, y = [[1.0], [5.0]], [0, 1]
+    >>> model = FrozenEstimator(make_pipeline(StandardScaler(), RidgeClassifier()).fit(X, y))
+    >>> unwrap(model, Flow.start(Sources(["age"]), [0]), "a classifier")[0]
+    RidgeClassifier()
+    """
+    while True:
+        check_is_fitted(estimator)
+        if isinstance(estimator, Pipeline):
+            *steps, (_, last) = estimator.steps
+            if last is None or isinstance(last, str):
+                raise InvalidValueError(f"the pipeline ends without {what}")
+            estimator, flow = last, pass_steps(steps, flow)
+        elif isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, GridSearchCV | RandomizedSearchCV):
+            if not hasattr(estimator, "best_estimator_"):
+                raise InvalidValueError(
+                    f"{type(estimator).__name__} was run with refit=False and has no best_estimator_ to read"
+                )
+            estimator = estimator.best_estimator_
+        else:
+            return estimator, flow
 
 
 def pass_steps(steps: list[tuple[str, Any]], flow: Flow, path: str = "") -> Flow:

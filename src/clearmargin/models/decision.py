@@ -12,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import RFE
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
-from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
-from clearmargin.models.affine_steps import pass_steps
+from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow
 from clearmargin.models.score_error import PipelinePlane, direct_error
 from clearmargin.models.surface import Duel, highest_wins
@@ -76,8 +72,7 @@ def read_decision(estimator: Any, flow: Flow) -> Decision:
     >>> read_decision(model, Flow.start(Sources(["age"]), [0])).scores
     (Hyperplane([0.666...], 0.0),)
     """
-    check_is_fitted(estimator)
-    return _read(estimator, flow)
+    return _read(*unwrap(estimator, flow, "a classifier; rules need classes"))
 
 
 Reader = Callable[[Any, Flow], Decision]
@@ -152,29 +147,6 @@ def _own_planes(
     given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
     constants = np.broadcast_to(given, (len(weights),))
     return tuple(flow.plane(w, float(b), sizes) for w, b in zip(weights, constants, strict=True))
-
-
-@_read.register(Pipeline)
-def _(estimator: Any, flow: Flow) -> Decision:
-    *steps, (_, last) = estimator.steps
-    if last is None or isinstance(last, str):
-        raise InvalidValueError("the pipeline ends without a classifier; rules need classes")
-    return read_decision(last, pass_steps(steps, flow))
-
-
-@_read.register(FrozenEstimator)
-def _(estimator: Any, flow: Flow) -> Decision:
-    return read_decision(estimator.estimator, flow)
-
-
-@_read.register(GridSearchCV)
-@_read.register(RandomizedSearchCV)
-def _(estimator: Any, flow: Flow) -> Decision:
-    if not hasattr(estimator, "best_estimator_"):
-        raise InvalidValueError(
-            f"{type(estimator).__name__} was run with refit=False and has no best_estimator_ to read"
-        )
-    return read_decision(estimator.best_estimator_, flow)
 
 
 @_read.register(RFE)

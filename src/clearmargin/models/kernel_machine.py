@@ -23,7 +23,7 @@ from sklearn.svm import SVC, NuSVC, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.models.affine_steps import pass_steps
+from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow, Sources
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.rule import Label, as_label
@@ -134,8 +134,7 @@ def read_svm(estimator: Any, flow: Flow) -> FittedSVM:
     FittedSVM
         What it decides by.
     """
-    check_is_fitted(estimator)
-    return _read(estimator, flow)
+    return _read(*unwrap(estimator, flow, "a support vector machine"))
 
 
 @singledispatch
@@ -149,29 +148,6 @@ def _read(estimator: Any, flow: Flow) -> FittedSVM:
         f"{kind} is no support vector machine that can be read; SVC, NuSVC and OneClassSVM can, bare or at the end of "
         "a pipeline. SurrogateRules(method='train') takes any classifier"
     )
-
-
-@_read.register(Pipeline)
-def _(estimator: Any, flow: Flow) -> FittedSVM:
-    *steps, (_, last) = estimator.steps
-    if last is None or isinstance(last, str):
-        raise InvalidValueError("the pipeline ends without a support vector machine")
-    return read_svm(last, pass_steps(steps, flow))
-
-
-@_read.register(FrozenEstimator)
-def _(estimator: Any, flow: Flow) -> FittedSVM:
-    return read_svm(estimator.estimator, flow)
-
-
-@_read.register(GridSearchCV)
-@_read.register(RandomizedSearchCV)
-def _(estimator: Any, flow: Flow) -> FittedSVM:
-    if not hasattr(estimator, "best_estimator_"):
-        raise InvalidValueError(
-            f"{type(estimator).__name__} was run with refit=False and has no best_estimator_ to read"
-        )
-    return read_svm(estimator.best_estimator_, flow)
 
 
 @_read.register(CalibratedClassifierCV)
