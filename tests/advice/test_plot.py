@@ -21,6 +21,7 @@ from clearmargin.plot import AdviceDisplay, RuleTreesDisplay, plot_advice, plot_
 
 # Some of the advice here clashes, or speaks of what the data do not have, on purpose.
 pytestmark = [
+    pytest.mark.usefixtures("no_screen"),
     pytest.mark.filterwarnings("ignore:the advice deserves a look"),
     pytest.mark.filterwarnings("ignore:the plane is constant"),
 ]

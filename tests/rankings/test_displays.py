@@ -20,6 +20,8 @@ from clearmargin.plot import (
 
 from .contrast_cases import names_in
 
+pytestmark = pytest.mark.usefixtures("no_screen")
+
 DRAW = (plot_leverage, plot_rank_histograms, plot_rank_roc)
 
 

@@ -13,6 +13,8 @@ from clearmargin.rankings.plot import BOTTOM_COLOUR, TOP_COLOUR, value_names
 
 from .contrast_cases import key_of, said
 
+pytestmark = pytest.mark.usefixtures("no_screen")
+
 
 def test_bars_are_the_percentages_of_the_table(pima):
     display = plot_rank_histograms(pima)

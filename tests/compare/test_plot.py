@@ -11,6 +11,8 @@ from clearmargin.compare.comparison import MEASURES, ExtractorComparison, Extrac
 from clearmargin.compare.plot import PANELS, ExtractorsDisplay, plot_extractors
 from clearmargin.exceptions import InvalidValueError
 
+pytestmark = pytest.mark.usefixtures("no_screen")
+
 
 def figures(name, *, fallback="nearest", failed=False, rules=8.0, seed=0):
     folds = np.random.default_rng(seed).uniform(0.7, 1.0, (5, len(MEASURES)))

@@ -15,6 +15,8 @@ from clearmargin.plot import RankRocDisplay, plot_rank_roc
 
 from .contrast_cases import key_of
 
+pytestmark = pytest.mark.usefixtures("no_screen")
+
 
 @pytest.fixture(scope="module")
 def labels():

@@ -13,6 +13,8 @@ from clearmargin.rankings.plot import BOTTOM_COLOUR, TOP_COLOUR
 
 from .contrast_cases import key_of, names_in, said
 
+pytestmark = pytest.mark.usefixtures("no_screen")
+
 
 def bars_of(ax):
     return [bar for group in ax.containers for bar in group]
