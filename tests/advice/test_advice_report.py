@@ -111,6 +111,7 @@ def test_names_cannot_become_markup():
         assert "&lt;script" in html
         assert html.count("<table") == html.count("</table>") == 2
         assert "\u202e" not in str(given.findings)
+        assert "\u202e" not in html
     assert check_advice("x >= 3 => a")._repr_html_().count("<table") == 1
 
 

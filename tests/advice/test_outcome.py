@@ -169,3 +169,17 @@ def test_the_cells_that_head_rows_and_columns_say_so():
     assert [head for head in heads if "scope=" not in head] == []
     assert html.count('scope="col"') == 5
     assert html.count('scope="row"') == 1
+
+
+def test_names_in_an_outcome_cannot_become_markup():
+    evil = "<script>alert(1)</script>"
+    advice = f"`{evil}`: `{evil}` >= 3 => `{evil}`\nb: `{evil}` <= 1 => `a\u202eb`"
+    html = AdviceSVC(advice, mu=10.0).fit().outcome_._repr_html_()
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") >= 4
+    assert "\u202e" not in html
+    assert "<code>" in html
+
+
+def test_an_outcome_without_rules_says_so_in_a_notebook():
+    assert AdviceOutcome(())._repr_html_() == "<p>no advice was given</p>"

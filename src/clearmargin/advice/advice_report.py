@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from clearmargin.exceptions import MissingDependencyError
@@ -267,27 +266,17 @@ class AdviceReport:
         }
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="text-align:left">{cell}</td>'
-                for cell in (
-                    escape(finding.severity),
-                    escape(finding.kind),
-                    escape(finding.message),
-                    f"<code>{escape(finding.region)}</code>" if finding.region else "",
-                )
-            )
-            + "</tr>"
-            for finding in self.findings
-        )
+        from clearmargin.templates import html_table, render_macro
+
+        rows = [(f.severity, f.kind, f.message, f.region) for f in self.findings]
         titles = ("severity", "kind", "finding", "where")
-        head = "".join(f'<th scope="col" style="text-align:left">{title}</th>' for title in titles)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        vote = "" if self.vote is None else f"<p>{escape(str(self.vote))}</p>"
-        return (
-            f"<p>{escape(self._summary())}</p>{self.rules._repr_html_()}{vote}"
-            f"{table if self.findings else ''}"
+        return "".join(
+            (
+                render_macro("notebook.html", "lines", items=[self._summary()]),
+                self.rules._repr_html_(),
+                render_macro("notebook.html", "lines", items=[str(self.vote)]) if self.vote else "",
+                html_table(titles, rows, codes=(3,)) if rows else "",
+            )
         )
 
 

@@ -332,27 +332,16 @@ class AdviceOutcome(Sequence[RuleOutcome]):
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from clearmargin.templates import html_table, render_macro
 
-        head = ("rule", "verdict", "before", "after", "guarantee")
+        if not self.rules:
+            return render_macro("notebook.html", "lines", items=[str(self)])
         rows = [
-            (
-                r.before.name or f"rule {k + 1}",
-                r.summary,
-                r.text_before,
-                r.text_after,
-                r.guarantee,
-            )
+            (r.before.name or f"rule {k + 1}", r.summary, r.text_before, r.text_after, r.guarantee)
             for k, r in enumerate(self.rules)
         ]
-        cells = "".join(f'<th scope="col">{escape(word)}</th>' for word in head)
-        body = "".join(
-            f'<tr><th scope="row">{escape(name)}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in row)
-            + "</tr>"
-            for name, *row in rows
-        )
-        return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+        head = ("rule", "verdict", "before", "after", "guarantee")
+        return html_table(head, rows, codes=(2, 3), named=True)
 
 
 def _lowest(score: float) -> str:

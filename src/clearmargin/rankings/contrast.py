@@ -6,8 +6,11 @@ are searched for those in which the ends differ, tested (`significance`) and lis
 
 from __future__ import annotations
 
+import re
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RankContrast",
+    "contrast_html",
     "default_ranker",
     "describe_contrast",
     "fit_ranker",
@@ -444,6 +448,19 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         """
         return describe_contrast(self, most)
 
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The table of properties once fitted; before that, and where it is told to show text, scikit-learn decides."""
+        shown: Callable[[], str] = super()._repr_html_
+        return partial(contrast_html, self) if hasattr(self, "properties_") else shown
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # Notebooks prefer this to `_repr_html_`.
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] = self._repr_html_()
+        return shown
+
     def plot_leverage(self, *, most: int = 20, ax: Any = None) -> LeverageDisplay:
         """Draw the properties as bars; see `clearmargin.plot.plot_leverage`."""
         from clearmargin.rankings.plot import plot_leverage
@@ -585,13 +602,75 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
     str
         A head, a table of the properties that are worth showing, and what its columns mean.
     """
-    frame = contrast.properties_
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    shown = frame[frame["shown"]]
+    shown = _worth_showing(contrast)[:most]
+    lines = []
+    width = max((len(text) for text in shown["property"]), default=8)
+    for row in shown.itertuples():
+        mark = "confirmed" if row.confirmed else ""
+        lines.append(
+            f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
+            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
+        )
+    return "\n".join([*_head(contrast, most), *lines, _meaning(contrast)])
+
+
+def contrast_html(contrast: Any, most: int = 20) -> str:
+    """Show in a notebook what a fitted contrast found.
+
+    Parameters
+    ----------
+    contrast : RankContrast
+        Fitted.
+    most : int, default 20
+        Most properties to list.
+
+    Returns
+    -------
+    str
+        HTML: what `describe_contrast` says, its properties as a table.
+    """
+    from clearmargin.templates import html_table, render_macro
+
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
+    rows = [
+        (
+            row.property,
+            f"{row.top_count}/{n_top}",
+            f"{row.bottom_count}/{n_bottom}",
+            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]",
+            f"{row.holm:.2g}",
+            "yes" if row.confirmed else "",
+        )
+        for row in _worth_showing(contrast)[:most].itertuples()
+    ]
+    titles = ("property", "top", "bottom", "leverage", "holm", "confirmed")
+    # A term and its meaning, with the line breaks of text for terminals taken out.
+    meaning = re.sub(r"\n +", " ", _meaning(contrast)).split("\n")
+    return "".join(
+        (
+            render_macro("notebook.html", "lines", items=_head(contrast, most)),
+            html_table(titles, rows, numbers=(1, 2, 3, 4), named=True) if rows else "",
+            render_macro(
+                "notebook.html", "lines", items=[re.sub(" {2,}", ": ", m, count=1) for m in meaning]
+            ),
+        )
+    )
+
+
+def _worth_showing(contrast: Any) -> Any:
+    frame = contrast.properties_
+    return frame[frame["shown"]]
+
+
+def _head(contrast: Any, most: int) -> list[str]:
+    """What was compared, how much was found, and what stands in the way of confirming it."""
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
+    n_shown = len(_worth_showing(contrast))
     head = [
         f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
-        f"{contrast.min_leverage_:.3g} in leverage in {len(frame)} properties; {min(most, len(shown))} of "
-        f"{len(shown)} worth showing are listed."
+        f"{contrast.min_leverage_:.3g} in leverage in {len(contrast.properties_)} properties; {min(most, n_shown)} of "
+        f"{n_shown} worth showing are listed."
     ]
     for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
         if ties:
@@ -613,14 +692,12 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
     elif hasattr(contrast, "model_") and not hasattr(contrast, "folds_"):
         # Of rows too few to be halved it was said above.
         head += [_SEEN] if len(contrast.scores_) >= 2 * FEWEST_ROWS else []
-    lines = []
-    width = max((len(text) for text in shown["property"][:most]), default=8)
-    for row in shown[:most].itertuples():
-        mark = "confirmed" if row.confirmed else ""
-        lines.append(
-            f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
-            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
-        )
+    return head
+
+
+def _meaning(contrast: Any) -> str:
+    """What the columns mean and do not mean, a paragraph each."""
+    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     largest = n_top * n_bottom / (n_top + n_bottom) ** 2
     folds = getattr(contrast, "folds_", None)
     halves = folds is None or folds.how == "random halves"
@@ -629,6 +706,4 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         if halves
         else ("the training rows of a fold", "others")
     )
-    return "\n".join(
-        [*head, *lines, _MEANING.format(most=largest, found=words[0], others=words[1])]
-    )
+    return _MEANING.format(most=largest, found=words[0], others=words[1])
