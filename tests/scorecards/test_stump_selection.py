@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from clearmargin.scorecards import stump_selection
-from clearmargin.scorecards.stump_selection import _Candidates, fit_weights, select_stumps
-from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
+from clearmargin.scorecards.stump_selection import (
+    Stumps,
+    _Candidates,
+    candidate_cuts,
+    fit_weights,
+    round_points,
+    select_stumps,
+)
 
 
 def _table(seed: int, m: int = 40, n: int = 3) -> np.ndarray:

@@ -4,16 +4,22 @@ Everything in this room that depends on the kernel is here; `KERNELS` lists the 
 to the kernels. The values themselves are in `KernelFunction.kernel` (`models/kernel_function.py`), because reading a
 fitted machine needs them, too.
 
-**How to add a kernel.** Write its values into `KernelFunction.kernel` and its name into `KernelKind` and into what
-`read_machine` accepts (`models/kernel_machine.py`). Write a class here with the four methods of `Kernel`, and put it
-into `KERNELS`. `gradients` may be rough: what it leads to is proved afterwards. `expand` must hold for every real point
-of the box, rounding included: it is all that a proof rests on. `sign_changes` may call all lines doubtful (as that of
-the sigmoid kernel does); then boxes still start from what it finds, but nothing rests on it.
-`tests/kernel_rules/test_kernels.py` holds models beside the kernel itself, `test_box_search.py` gradients beside
-differences, `test_crossings.py` crossings beside a fine grid: put the name of the kernel into their lists.
+**How to add a kernel.** Write its values into `KernelFunction.kernel` and its name into `KernelKind`. The four
+kernels that scikit-learn's machines know by name are here already; any other one is a callable there, and such a
+machine keeps neither its support vectors nor its parameters where the reader in `models/kernel_machine.py` looks:
+teach the reader of SVC to recognise the callable, to take the vectors from the training rows, and to give gamma and
+the like. Then write a class here with the four methods of `Kernel`, and put it into `KERNELS`. `gradients` may be
+rough: what it leads to is proved afterwards. `expand` must hold for every real point of the box, rounding included:
+it is all that a proof rests on. That goes for slopes, too: slope times rate, plus or minus the error of the rate,
+must hold every partial derivative in the box (a kink within the box widens the error), since coordinates are fixed by
+its sign. A kernel that is no function of one inner product gives its range alone. `sign_changes` may call all lines
+doubtful (as that of the sigmoid kernel does); then boxes still start from what it finds, but nothing rests on it. In
+`tests/kernel_rules`, `test_kernels.py` holds models beside the kernel itself, `test_bounds.py` bounds beside exact
+arithmetic, `test_box_search.py` gradients beside differences, `test_crossings.py` crossings beside a fine grid: add
+the kernel to each.
 
-**Models over boxes.** A box is centre + v, abs(v_j) <= h_j. Around its centre each kernel is a function of one number,
-u_i = w_i'v::
+**Models over boxes.** A box is centre + v, abs(v_j) <= h_j. Around its centre each of these kernels is a function of one
+number, u_i = w_i'v::
 
     growth(v) k(centre + v, s_i) = c0_i + c1_i u_i + c2_i u_i^2 + e_i,    -below_i <= e_i <= above_i,
     abs(u_i) <= r_i = sum_j abs(w_ij) h_j

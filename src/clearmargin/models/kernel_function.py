@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.value import FloatArray
 
 __all__ = ["KernelFunction", "KernelKind"]
@@ -94,7 +95,13 @@ class KernelFunction:
         if self.kind == "linear":
             return products
         products = self.gamma * products + self.coef0
-        return np.tanh(products) if self.kind == "sigmoid" else products**self.degree
+        if self.kind == "sigmoid":
+            return np.tanh(products)
+        if self.kind == "poly":
+            return np.asarray(products**self.degree)
+        raise InvalidValueError(
+            f"unknown kernel {self.kind!r}; known are {', '.join(get_args(KernelKind))}"
+        )
 
     def values(self, Z: FloatArray) -> FloatArray:
         """Give the values of all functions, block by block: memory does not grow with rows times support vectors.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +25,13 @@ from sklearn.utils.validation import check_is_fitted
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow, Sources
-from clearmargin.models.kernel_function import KernelFunction
+from clearmargin.models.kernel_function import KernelFunction, KernelKind
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding, build_encoding
 from clearmargin.tables.table import Column, ModelTable, Table
 
 __all__ = ["FittedSVM", "KernelMachine", "innermost", "known_columns", "read_machine", "read_svm"]
-
-
-_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
 class FittedSVM(NamedTuple):
@@ -194,7 +191,7 @@ def _(estimator: Any, flow: Flow) -> FittedSVM:
 
 def _check_kernel(estimator: Any, name: str) -> None:
     kernel = estimator.kernel
-    if kernel in _KERNELS:
+    if kernel in get_args(KernelKind):
         return
     if kernel == "precomputed":
         raise InvalidValueError(

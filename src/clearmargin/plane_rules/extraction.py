@@ -160,7 +160,8 @@ class Trace:
     problems : int
         Corners computed.
     found : int
-        Boxes that cover at least one of the points.
+        Boxes that cover at least one of the points; with `criterion="coverage"` those that are left after boxes with
+        fewer than `min_coverage` points were dropped and the others grew.
     kept : int
         Rules that remain.
     covered : int

@@ -49,6 +49,7 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
 
     # What each parameter may be. A subclass lists its own after those of its base.
     _options: ClassVar[Mapping[str, Option]] = {}
+    _reads_tables: ClassVar[bool] = True  # see `Table.taken_by`
 
     classes_: NDArray[Any]
     if TYPE_CHECKING:  # some set it in `fit`, others make it when it is first looked at
@@ -253,7 +254,6 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
 
     def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray | None]:
         check_is_fitted(self)
-        X = read_frame(X)
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_given(X), skip_check_array=True, reset=False)

@@ -1,7 +1,8 @@
 """Values: intervals, boxes, polyhedra, hyperplanes, feature spaces, domains, rules and rule sets.
 
 Read `rule.py` and `ruleset.py` first: a rule is *region => class*, and everything in the package makes, proves, applies
-or prints rules. Exact arithmetic is in `sign.py` and `summation.py`, the JSON form in `document.py`.
+or prints rules. Exact arithmetic is in `arithmetic.py`, many boxes at once in `boxes.py`, the
+JSON form in `rules_document.py`.
 """
 
 import lazy_loader

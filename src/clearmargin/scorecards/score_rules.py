@@ -21,8 +21,12 @@ from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
-from clearmargin.scorecards.stump_selection import select_stumps
-from clearmargin.scorecards.stumps import Stumps, candidate_cuts, round_points
+from clearmargin.scorecards.stump_selection import (
+    Stumps,
+    candidate_cuts,
+    round_points,
+    select_stumps,
+)
 from clearmargin.tables.encoding import Encoding, column_encoding
 from clearmargin.tables.table import Table, as_given, name_row, read_frame
 from clearmargin.tables.validation import TwoClasses

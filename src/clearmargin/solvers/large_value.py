@@ -118,7 +118,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(map(repr, names)) or 'none'}"
 
 
-# Not the LargeValue of core, whose arrays are small copies in canonical form, compared and hashed as bytes. Matrices
+# Not the `Value` of `rules`, whose arrays are small copies in canonical form, compared and hashed as bytes. Matrices
 # here may fill the memory: they are views of what the caller gave, -0.0 and all, so that a hash would be
 # costly and could change, and a deep copy that returned the value itself would not be independent of them.
 class LargeValue:

@@ -1,7 +1,13 @@
 """The solvers behind this layer: one file and one row of the table per backend.
 
-A backend is a module with a function ``solve(program, options) -> Solution`` that raises
-`InfeasibleError`, `UnboundedError`, `TimeLimitError` or `NumericalError` for everything but an optimum.
+A backend is a module with a function ``solve(program, options) -> Solution`` that raises `InfeasibleError`,
+`UnboundedError`, `TimeLimitError` or `NumericalError` for everything but an optimum. It compiles the program by
+`compiled.py` and fills a `Solution`: multipliers with the signs that `residual.py` states, none of them but a `bound`
+for integer programs; infeasible and unbounded are told apart by `program.without_objective()`; one thread.
+
+**How to add one.** Write the file, add a row to `BACKENDS`; the tests in `tests/solvers` run over all rows. `solve`
+takes it from then on. Programs that grow or change between solves do not: `Session` speaks to HiGHS and `ConeSession`
+to Clarabel directly, for the bases that they keep.
 """
 
 from __future__ import annotations
