@@ -18,7 +18,7 @@ doubtful (as that of the sigmoid kernel does); then boxes still start from what 
 arithmetic, `test_box_search.py` gradients beside differences, `test_crossings.py` crossings beside a fine grid: add
 the kernel to each.
 
-**Models over boxes.** A box is centre + v, abs(v_j) <= h_j. Around its centre each of these is a function of one number,
+**Models over boxes.** A box is centre + v, abs(v_j) <= h_j. Around its centre each is a function of one number,
 u_i = w_i'v::
 
     growth(v) k(centre + v, s_i) = c0_i + c1_i u_i + c2_i u_i^2 + e_i,    -below_i <= e_i <= above_i,
