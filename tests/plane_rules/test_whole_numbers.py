@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clearmargin import LPSVC, RuleExtractor
@@ -49,7 +49,9 @@ def left_over(extractor, top):
     return found
 
 
-@given(st.integers(0, 10_000))
+# In 1694 a rule grows along the second feature, and faces another one along the first only then.
+@example(seed=1694)
+@given(seed=st.integers(0, 10_000))
 def test_no_rule_could_have_a_number_that_is_left_over_and_all_rules_stay_true(seed):
     rng = np.random.default_rng(seed)
     top = 9

@@ -5,8 +5,8 @@ It works on points that are encoded already, and knows no scikit-learn; `RuleExt
 **Whole numbers between two rules.** 27 belongs to `x <= 26` or to `x >= 28` wherever the proof allows it. Boxes end at
 values that rows have, and bounds are rounded inwards to whole numbers. So a single whole number can be left over
 between two boxes that face each other, although one of them could have it. It is given to the one below, if that one
-is still proved and meets no other box of its class, else to the one above. Larger distances stay: there the data say
-nothing about where the classes part.
+is still proved and meets no other box of its class, else to the one above. A box that grew can face others than before,
+so this is repeated until no box grows. Larger distances stay: there the data say nothing about where the classes part.
 """
 
 from __future__ import annotations
@@ -625,22 +625,43 @@ def share_whole_numbers(
         The same number of boxes, none smaller than before, all proved.
     """
     boxes = [_Owned(box, k) for k, result in enumerate(found) for box in result.boxes]
-    for j in np.flatnonzero(columns.integer).tolist():
-        for below, above in _facing(boxes, j):
-            left, right = boxes[below], boxes[above]
-            # One of the two may have grown since.
-            if not _leave_one(left.box, right.box, j):
-                continue
-            wider = _with_bound(left.box, j, upper=float(left.box.upper[j]) + 1.0)
-            if not _take(boxes, below, wider, guards, limits, disjoint=disjoint):
-                wider = _with_bound(right.box, j, lower=float(right.box.lower[j]) - 1.0)
-                _take(boxes, above, wider, guards, limits, disjoint=disjoint)
+    features = np.flatnonzero(columns.integer).tolist()
+    # A box that grew along one feature can face others along the next one. No box outgrows the others, so it ends.
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for j in features:
+            is_growing |= _share_feature(boxes, j, guards, limits, disjoint=disjoint)
     if not any(one.is_changed for one in boxes):
         return list(found)
     return [
         _counted(result, [one for one in boxes if one.owner == k], X, wanted[k])
         for k, result in enumerate(found)
     ]
+
+
+def _share_feature(
+    boxes: list[_Owned],
+    j: int,
+    guards: Sequence[Sequence[Guard]],
+    limits: Box,
+    *,
+    disjoint: bool,
+) -> bool:
+    """Share out the numbers of one feature that lie between two boxes; tell whether a box grew."""
+    grew = False
+    for below, above in _facing(boxes, j):
+        left, right = boxes[below], boxes[above]
+        # One of the two may have grown since.
+        if not _leave_one(left.box, right.box, j):
+            continue
+        higher = _with_bound(left.box, j, upper=float(left.box.upper[j]) + 1.0)
+        lower = _with_bound(right.box, j, lower=float(right.box.lower[j]) - 1.0)
+        grew |= any(
+            _take(boxes, place, wider, guards, limits, disjoint=disjoint)
+            for place, wider in ((below, higher), (above, lower))
+        )
+    return grew
 
 
 def _facing(boxes: Sequence[_Owned], j: int) -> list[tuple[int, int]]:
