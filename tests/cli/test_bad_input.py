@@ -358,7 +358,7 @@ def test_a_damaged_model_is_never_run(run, clearmargin, folder):
         ({"planes": 3}, "'planes' must be a list"),
         ({"code": "import os"}, "unknown key 'code'"),
         ({"fill": {"agee": 3}}, "'fill' names 'agee'"),
-        ({"rules": {"format": "x"}}, "'rules': these are no clearmargin rules"),
+        ({"rules": {"format": "x"}}, "'rules' is damaged: these are no clearmargin rules"),
         ({"version": "one"}, '"version" must be a whole number'),
     ):
         (folder / "m.json").write_text(json.dumps({**whole, **change}))

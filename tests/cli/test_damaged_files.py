@@ -63,14 +63,14 @@ BOTH = {
 }
 OF_MODELS = {
     **BOTH,
-    "NaN": (with_weight(b"NaN"), ["plane 1: weight 1", "must be a number, not nan"]),
+    "NaN": (with_weight(b"NaN"), ["plane 1: weight 1 ('age'): 'weight' must be a number, not nan"]),
     "infinite": (with_weight(b"-Infinity"), ["must be a number, not -inf"]),
     "too large": (with_weight(b"1e999"), ["must be a number, not inf"]),
     "whole and too large": (with_weight(b"1" + b"0" * 400), ["must be a number"]),
     "text for a number": (with_weight(b'"1"'), ["must be a number, not '1'"]),
     "two planes": (
         changed(lambda data: data["planes"].append(data["planes"][0])),
-        ["'planes'", "need weights of shape (1,"],
+        ["the planes are damaged", "need weights of shape (1,"],
     ),
     "weight twice": (
         changed(lambda data: data["planes"][0]["weights"].append(data["planes"][0]["weights"][0])),
@@ -85,7 +85,7 @@ OF_RULES = {
     **BOTH,
     "NaN": (
         changed(lambda data: data["rules"][0]["when"][0].update(at_least=float("nan"))),
-        ["rule 1: condition 1", "must be a number, not nan"],
+        ["rule 1: condition 1 ('age'): 'at_least' must be a number, not nan"],
     ),
 }
 

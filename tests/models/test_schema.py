@@ -118,14 +118,14 @@ DAMAGE = {
     "planes of none": (put("planes", to=[]), "'planes' must not be empty", True),
     "planes of two": (
         lambda d: d["planes"].append(d["planes"][0]),
-        "need weights of shape",
+        "the planes are damaged: .*need weights of shape",
         False,
     ),
     "unknown key": (put("novelty", to=1), "unknown key 'novelty'", True),
     "old version": (put("version", to=0), "must be a whole number from 1, not 0", True),
     "weight of text": (
         put(*WEIGHT, "weight", to="1"),
-        "plane 1: weight 1: 'weight' must be a number, not '1'",
+        r"plane 1: weight 1 \('age'\): 'weight' must be a number, not '1'",
         True,
     ),
     "weight NaN": (put(*WEIGHT, "weight", to=float("nan")), "must be a number, not nan", False),
@@ -137,7 +137,14 @@ DAMAGE = {
     "feature unknown": (put(*WEIGHT, "feature", to="agee"), "did you mean 'age'", False),
     "category null": (
         put(*WEIGHT, "category", to=None),
-        "weight 1: 'category' must not be null",
+        r"weight 1 \('age'\): 'category' must not be null",
+        True,
+    ),
+    "weight of a category": (
+        lambda d: d["planes"][0].update(
+            weights=[{"feature": "smoker", "category": "ex", "weight": "1"}]
+        ),
+        r"plane 1: weight 1 \('smoker = ex'\): 'weight' must be a number, not '1'",
         True,
     ),
     "category of a number": (put(*WEIGHT, "category", to="ex"), "which is no column", False),
@@ -163,7 +170,7 @@ DAMAGE = {
     "advice half": (drop("advice", "given"), "'given' is missing", True),
     "advice of a model": (
         put("advice", "given", "format", to="x"),
-        "'given': these are no clearmargin rules",
+        "'advice': 'given' is damaged: these are no clearmargin rules",
         True,
     ),
     "one class": (

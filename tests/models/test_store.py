@@ -291,7 +291,7 @@ DAMAGE = [
         FileDamagedError,
         "a weight for 'mitose', which is no column; did you mean 'mitoses'",
     ),
-    ({"rules": []}, FileDamagedError, "'rules': these are no clearmargin rules"),
+    ({"rules": []}, FileDamagedError, "'rules' is damaged: these are no clearmargin rules"),
     ({"advice": 3}, FileDamagedError, "'advice' must be an object"),
     ({"advice": {"given": {}}}, FileDamagedError, "'refined' is missing"),
     ({"fill": {"mitoses": "many"}}, FileDamagedError, "'fill' cannot give 'many' to 'mitoses'"),

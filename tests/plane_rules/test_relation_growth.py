@@ -117,7 +117,7 @@ def test_relations_are_saved_and_proofs_checked_over_them(fitted, tmp_path):
     document["relations"] = ["diastolic <= sistolic"]
     path.write_text(json.dumps(document))
     with pytest.raises(
-        FileDamagedError, match=r"'relations': line 1, column 14: .*did you mean 'sy"
+        FileDamagedError, match=r"json: 'relations': line 1, column 14: .*did you mean 'sy"
     ):
         load_model(path)
 

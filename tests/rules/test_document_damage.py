@@ -79,7 +79,7 @@ DAMAGE = {
     "feature name number": (change("features", 1, "name", to=3), "'name' must be a text", True),
     "feature name twice": (
         change("features", 1, "name", to="age"),
-        "'features': two features are called 'age'",
+        "the features are damaged: two features are called 'age'",
         False,
     ),
     "feature key": (change("features", 0, "units", to="y"), "'units'; did you mean 'unit'", True),
@@ -158,7 +158,7 @@ DAMAGE = {
     "condition key": (change(*BOUND, "atleast", to=3), "did you mean 'at_least'", True),
     "condition without bound": (
         change(*BOUND, to={"feature": "age"}),
-        "condition 1: 'at_least', 'above', 'at_most' or 'below' is missing",
+        r"condition 1 \('age'\): 'at_least', 'above', 'at_most' or 'below' is missing",
         True,
     ),
     "feature unknown": (
@@ -193,8 +193,16 @@ DAMAGE = {
     ),
     "set and bound": (change(*SET, "at_least", to=1), "unknown key 'at_least'", True),
     "set a text": (change(*SET, "in", to="ex"), "'in' must be a list, not 'ex'", True),
-    "set empty": (change(*SET, "in", to=[]), "condition 3: 'in' must not be empty", True),
-    "set of numbers": (change(*SET, "in", to=[1]), "condition 3: category 1 must be a text", True),
+    "set empty": (
+        change(*SET, "in", to=[]),
+        r"condition 3 \('smoker'\): 'in' must not be empty",
+        True,
+    ),
+    "set of numbers": (
+        change(*SET, "in", to=[1]),
+        r"condition 3 \('smoker'\): category 1 must be a text",
+        True,
+    ),
     "category unknown": (
         change(*SET, "in", to=["exx"]),
         "condition 3: 'smoker' has no category 'exx'; did you mean 'ex'",

@@ -170,7 +170,8 @@ def read_model(data: object) -> Planes:
     for k, entry in enumerate(document["planes"]):
         with inside(f"plane {k + 1}"):
             planes.append(_read_weights(entry["weights"], rules.space))
-    with inside("'planes'"):
+    relations = _read_relations(document, rules.space)
+    with inside("the planes are damaged"):
         try:
             model = Planes(
                 rules,
@@ -179,7 +180,7 @@ def read_model(data: object) -> Planes:
                 advice=advice,
                 fill=document.get("fill"),
                 facts=document.get("facts", {}),
-                relations=_read_relations(document, rules.space),
+                relations=relations,
             )
         except ValueError as error:
             raise FileDamagedError(str(error)) from error
@@ -197,7 +198,7 @@ def _checker() -> Callable[[Any], None]:
 
 
 def _read_rules(data: object, place: str) -> RuleSet:
-    with inside(place):
+    with inside(f"{place} is damaged"):
         return RuleSet.from_dict(data)
 
 

@@ -2,9 +2,10 @@
 
 The one reader of all documents: what a document of rules or of a model may hold stands in the schemas that are shipped,
 and nowhere else. It knows the part of JSON Schema (2020-12) that they use, and one annotation: the `title` of the items
-of a list is what they are called in messages (*rule 2: condition 1: 'at_least' must be a number, not '3'*), and the
-`description` of what must *not* be is the message. Numbers must be finite floats. Whether items differ (`uniqueItems`)
-is left to the values that are made of them, which compare what the items mean.
+of a list is what they are called in messages, beside the feature that they speak of (*rule 2: condition 1 ('age'):
+'at_least' must be a number, not '3'*), and the `description` of what must *not* be is the message. Numbers must be
+finite floats. Whether items differ (`uniqueItems`) is left to the values that are made of them, which compare what the
+items mean.
 """
 
 from __future__ import annotations
@@ -164,6 +165,17 @@ def _misfit(expected: str, value: object) -> _MisfitError:
     return _MisfitError(f"must {expected}, not {reprlib.repr(value)}")
 
 
+def _place(title: str, k: int, item: object) -> str:
+    """An item of a list, by its position from 1 and by the feature or category that it speaks of."""
+    place = f"{title} {k + 1}"
+    parts = item if isinstance(item, dict) else {}
+    feature, category = parts.get("feature"), parts.get("category")
+    if not isinstance(feature, str) or not feature:
+        return place
+    column = f"{feature} = {category}" if isinstance(category, str) else feature
+    return f"{place} ({column!r})"
+
+
 class _Compiler:
     """Turns a schema into one function, keyword by keyword."""
 
@@ -279,7 +291,7 @@ class _Compiler:
                 try:
                     test(item)
                 except _MisfitError as misfit:
-                    raise misfit.put_in(f"{title} {k + 1}", is_item=True) from None
+                    raise misfit.put_in(_place(title, k, item), is_item=True) from None
 
         return check
 

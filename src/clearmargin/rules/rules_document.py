@@ -153,7 +153,7 @@ def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, 
     for k, entry in enumerate(document["rules"]):
         with inside(f"rule {k + 1}"):
             rules.append(_read_rule(entry, names))
-    with inside("'classes'"):
+    with inside("the classes are damaged"):
         classes = tuple(map(as_label, document["classes"]))
     return rules, space, classes
 
@@ -183,7 +183,7 @@ def rules_schema() -> dict[str, Any]:
 
 
 def _read_space(entries: list[Mapping[str, Any]]) -> FeatureSpace:
-    with inside("'features'"):
+    with inside("the features are damaged"):
         return FeatureSpace(
             [entry["name"] for entry in entries],
             [entry.get("lower", -math.inf) for entry in entries],
