@@ -169,40 +169,6 @@ def test_rules_that_contradict_each_other_are_an_error(run, folder):
     assert "bad.rules: 1 error, see above" in said.err
 
 
-FORMS = {
-    "sql": "CASE",
-    "python": "def predict_row",
-    "pmml": "<PMML",
-    "json": '"format": "clearmargin-rules"',
-    "rules": "age >= 55 => ill",
-    "text": "|--- ",
-    "markdown": "| ",
-    "latex": "\\begin",
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rules_are_exported_to_the_screen_and_to_files(clearmargin, folder, form):
-    shown = clearmargin("export", "advice.rules", "--to", form).out
-    assert FORMS[form] in shown
-    clearmargin("export", "advice.rules", "--to", form, "--out", "exported")
-    assert (folder / "exported").read_text().rstrip("\n") == shown.rstrip("\n")
-
-
-def test_options_of_an_export_are_passed_on(clearmargin, folder):
-    words = ("export", "advice.rules", "--to", "sql", "--dialect", "sqlite", "--form", "view")
-    shown = clearmargin(*words, "--table", "patients", "--default", "well").out
-    assert "CREATE VIEW" in shown
-    assert "ELSE 'well'" in shown
-
-
-def test_rules_are_exported_to_a_spreadsheet_and_from_a_model(clearmargin, folder):
-    clearmargin("rules", *TRAIN, "--save-model", "m.json")
-    said = clearmargin("export", "m.json", "--to", "xlsx", "--out", "rules.xlsx")
-    assert "written to rules.xlsx" in said.out
-    assert (folder / "rules.xlsx").read_bytes().startswith(b"PK")
-
-
 def test_rules_and_models_predict(clearmargin, folder):
     said = clearmargin("predict", "patients.csv", "--rules", "advice.rules")
     lines = said.out.splitlines()

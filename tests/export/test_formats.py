@@ -178,10 +178,10 @@ def test_options_are_passed_on(known):
     [
         ("sqll", {}, "cannot be exported to 'sqll'; did you mean 'sql'"),
         (None, {}, "cannot be exported to None; known are 'sql', 'python'"),
-        ("xlsx", {}, r"a spreadsheet is a file, not a text: use to_xlsx\(rules, path\)"),
+        ("xlsx", {}, r"'xlsx' is a file, not a text: use to_xlsx\(rules, path\)"),
         ("sql", {"dialekt": "ansi"}, "'sql' has no option 'dialekt'; did you mean 'dialect'"),
         ("rules", {"default": "ill"}, "the format 'rules' has no option 'default'"),
-        ("text", {"default": "il"}, "default='il' is none of the classes; did you mean 'ill'"),
+        ("text", {"default": "il"}, "default='il' is no class of the rules; did you mean 'ill'"),
     ],
 )
 def test_what_is_not_known_is_refused(known, to, options, message):

@@ -128,7 +128,7 @@ def test_a_name_that_is_no_function_name_is_refused(name):
 def test_bad_rules_and_defaults_are_refused():
     with pytest.raises(InvalidValueError, match="the rule set has no rules"):
         to_python(RuleSet([], FeatureSpace(["x"]), ["a"]))
-    with pytest.raises(InvalidValueError, match="default='b' is none of the classes"):
+    with pytest.raises(InvalidValueError, match="default='b' is no class of the rules"):
         to_python(parse_rules("x > 3 => a"), default="b")
 
 

@@ -349,7 +349,7 @@ PLAIN = "x > 3 => ill\nx <= 3 => well"
         ({"dialect": "postgres"}, "no SQL dialect 'postgres'; did you mean 'postgresql'"),
         ({"dialect": None}, "no SQL dialect None; known are 'ansi'"),
         ({"form": "views"}, "no form of SQL called 'views'; did you mean 'view'"),
-        ({"default": "wel"}, "default='wel' is none of the classes; did you mean 'well'"),
+        ({"default": "wel"}, "default='wel' is no class of the rules; did you mean 'well'"),
         ({"default": "other"}, r"declare it: RuleSet\(rules, rules.space, classes="),
         ({"form": "view"}, "table=None, but a view needs the table that the view reads"),
         ({"form": "view", "table": ""}, "table='', but a view needs the table"),

@@ -33,7 +33,7 @@ COMMANDS = {
     "check": "read a file of rules and say what is wrong with it",
     "compare": "say what differs between old and new rules, and whether rules drift on a new table",
     "predict": "give each row of a table the class that rules or a model predict",
-    "export": "write rules as SQL, Python, PMML, a spreadsheet or another form",
+    "export": "write rules as SQL, Python, PMML, a spreadsheet or another format",
     "report": "write a report on the rules of a table as one HTML file",
     "datasets": "list the data sets inside the package, describe one, or write it as CSV",
     "completion": "print a script that completes commands and options in a shell",

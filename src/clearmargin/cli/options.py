@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 __all__ = [
     "CASES",
+    "DIALECTS",
     "EXTRACTION",
+    "FORMATS",
     "MODEL",
     "OPTIONS",
     "OUTPUT",
@@ -21,26 +24,32 @@ __all__ = [
     "Option",
     "add_options",
     "number_of_folds",
+    "one_of",
     "positive_number",
     "share",
     "whole_number",
 ]
 
 
-def whole_number(text: str) -> int:
+# What `clearmargin.export` knows; listed here, since the help must not have to load it.
+FORMATS = ("sql", "python", "pmml", "json", "rules", "text", "markdown", "latex", "xlsx")
+DIALECTS = ("ansi", "postgresql", "sqlite", "duckdb", "mysql")
+
+
+def whole_number(text: str, lowest: int = 1) -> int:
     """Read a number of things from the command line.
 
     Examples
     --------
-    >>> whole_number("3")
-    3
+    >>> whole_number("3"), whole_number("0", lowest=0)
+    (3, 0)
     """
     try:
         number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    if number < lowest:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {lowest}")
     return number
 
 
@@ -94,6 +103,27 @@ def number_of_folds(text: str) -> int:
     return number
 
 
+def one_of(choices: Iterable[str]) -> Callable[[str], str]:
+    """Make a reader of one of some words, which suggests the nearest one for any other.
+
+    Examples
+    --------
+    >>> one_of(["sql", "python"])("pyton")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: invalid choice: 'pyton'; did you mean 'python'?
+    """
+    known = list(choices)
+
+    def read(text: str) -> str:
+        if text not in known:
+            from clearmargin.rules.space import nearest_name
+
+            raise argparse.ArgumentTypeError(f"invalid choice: {text!r}{nearest_name(text, known)}")
+        return text
+
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option or argument.
@@ -125,7 +155,7 @@ _ADVICE = "the training with rules"
 _RANKING = "the ranking"
 _TREE = "the tree"
 _CHANGE = "the change"
-_FORM = "the form"
+_FORMAT = "the format"
 
 
 def _flag(flag: str, text: str, group: str = "") -> Option:
@@ -144,8 +174,12 @@ def _text(flag: str, text: str, metavar: str, group: str = "") -> Option:
     return Option(flag, text, group, {"metavar": metavar})
 
 
-def _choice(flag: str, text: str, choices: Iterable[str], group: str = "") -> Option:
-    return Option(flag, text, group, {"choices": list(choices)})
+def _choice(
+    flag: str, text: str, choices: Iterable[str], group: str = "", **more: object
+) -> Option:
+    known = list(choices)
+    # The type speaks first, and better than argparse; the choices are for the help and for completion.
+    return Option(flag, text, group, {"choices": known, "type": one_of(known), **more})
 
 
 def _list(flag: str, text: str, metavar: str, group: str = "") -> Option:
@@ -162,7 +196,7 @@ OPTIONS: Mapping[str, Option] = {
     "DATASET": Option(
         "dataset", "a data set of the package", "", {"metavar": "NAME", "nargs": "?"}
     ),
-    "SHELL": Option("shell", "the shell", "", {"choices": ["bash", "zsh", "fish"]}),
+    "SHELL": _choice("shell", "the shell", ["bash", "zsh", "fish"]),
     "data": _text("--data", _A_TABLE, "DATA"),
     "rules": _text("--rules", "rules decide; where none applies, nothing does", "FILE"),
     "target": _text("--target", "the column of classes", "COLUMN"),
@@ -171,11 +205,11 @@ OPTIONS: Mapping[str, Option] = {
         "the class of interest; of more than two classes, it against all others",
         "CLASS",
     ),
-    "missing": Option(
+    "missing": _choice(
         "--missing",
         "rows with missing values: refuse (default), leave out, or fill with medians and most frequent categories",
-        "",
-        {"choices": ["error", "drop", "impute"], "default": "error"},
+        ["error", "drop", "impute"],
+        default="error",
     ),
     "row": _count("--row", "a row of the table; the first one below the column names is 1"),
     "where": _text(
@@ -189,11 +223,8 @@ OPTIONS: Mapping[str, Option] = {
     ),
     # How to read the table.
     "separator": _text("--separator", "comma, semicolon, tab, bar or a letter", "MARK", _READING),
-    "decimal": Option(
-        "--decimal",
-        "the decimal mark: . or ,",
-        _READING,
-        {"choices": [".", ","], "metavar": "MARK"},
+    "decimal": _choice(
+        "--decimal", "the decimal mark: . or ,", [".", ","], _READING, metavar="MARK"
     ),
     "encoding": Option("--encoding", "how letters are written (default: utf-8)", _READING),
     "na": _list("--na", "a text that means: no value", "TEXT", _READING),
@@ -241,11 +272,12 @@ OPTIONS: Mapping[str, Option] = {
         "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
         _RULES,
     ),
-    "kind": Option(
+    "kind": _choice(
         "--kind",
         "the rule that covers the case (default), a rule made for it, the largest box, or one around it",
+        ["rule", "on-demand", "largest", "central"],
         _RULES,
-        {"choices": ["rule", "on-demand", "largest", "central"], "default": "rule"},
+        default="rule",
     ),
     # Rows not seen in training.
     "cv": Option(
@@ -367,7 +399,7 @@ OPTIONS: Mapping[str, Option] = {
         "--alternatives",
         "how many other ways to find, too (default: 0)",
         _CHANGE,
-        {"type": whole_number, "metavar": "N"},
+        {"type": partial(whole_number, lowest=0), "default": 0, "metavar": "N"},
     ),
     # A comparison.
     "confidence": Option(
@@ -376,17 +408,29 @@ OPTIONS: Mapping[str, Option] = {
         "",
         {"type": share, "default": 0.95, "metavar": "SHARE"},
     ),
-    # Other languages.
-    "to": _text(
-        "--to", "sql, python, pmml, json, rules, text, markdown, latex or xlsx", "FORM", _FORM
+    # Other formats.
+    "to": _choice("--to", "the format to write", FORMATS, _FORMAT),
+    "dialect": _choice("--dialect", "the database (sql; default: ansi)", DIALECTS, _FORMAT),
+    "form": _choice(
+        "--form",
+        "what to write in SQL: a CASE expression for a query of yours (default), or a statement that creates a view",
+        ["case", "view"],
+        _FORMAT,
     ),
-    "dialect": Option(
-        "--dialect", "the database: ansi, postgresql, sqlite, duckdb or mysql (sql)", _FORM
+    "table": _text("--table", "the table under a view (sql)", "NAME", _FORMAT),
+    "view": _text(
+        "--view",
+        "the view (sql; default: that of the table with _rules behind it)",
+        "NAME",
+        _FORMAT,
     ),
-    "form": Option("--form", "case, an expression; or view, a statement (sql)", _FORM),
-    "table": Option("--table", "the table under a view (sql)", _FORM),
-    "column": Option("--column", "the column of a view that holds the class (sql)", _FORM),
-    "name": Option("--name", "the name of the function (python)", _FORM),
+    "column": _text(
+        "--column",
+        "the column of a view that holds the class (sql; default: prediction)",
+        "NAME",
+        _FORMAT,
+    ),
+    "name": _text("--name", "the function (python; default: predict_row)", "NAME", _FORMAT),
     "default": _text("--default", "the class where no rule applies", "CLASS"),
     # Files.
     "report": _text("--report", "write a report on model and rules to an .html file, too", "FILE"),

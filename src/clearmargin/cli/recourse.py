@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         costs=costs,
         goal=goal,
         rank=rank,
-        alternatives=arguments.alternatives or 0,
+        alternatives=arguments.alternatives,
     )
     console.say()
     save_model_file(trained.model, model_file, arguments, console)

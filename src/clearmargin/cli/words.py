@@ -26,6 +26,11 @@ _PHRASES = (
     (r"raise max_iter or tol\b", "take another --refine, or raise max_iter of AdviceSVC in Python"),
     (r"raise max_iter\b(?! of)", "raise max_iter of LPSVC in Python"),
     (r"\bcv=None\b", "--cv none"),
+    (
+        r"declare it: RuleSet\(rules, rules\.space, classes=\[.*\]\)",
+        "declare it in a line 'classes: ...' at the top of the rules",
+    ),
+    (r"\btable=None, but a view\b", "--form view is without --table, but a view"),
 )
 # Before the name of an option that is not given a value, and behind it at the start of a message.
 _BEFORE = "leave out|a larger|too:"

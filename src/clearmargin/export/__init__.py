@@ -1,6 +1,6 @@
 """Rules in the languages of other systems, each export equal to what the rules predict.
 
-Read `formats.py` first: it lists the forms and says how to add one.
+Read `formats.py` first: it lists the formats and says how to add one.
 """
 
 import lazy_loader

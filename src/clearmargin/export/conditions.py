@@ -59,7 +59,7 @@ def as_class(rules: RuleSet, default: Label | None) -> Label | None:
             return label
     hint = nearest_name(str(said), [str(label) for label in rules.classes])
     raise InvalidValueError(
-        f"default={said!r} is none of the classes{hint}; if it should be one, declare it: "
+        f"default={said!r} is no class of the rules{hint}; if it should be one, declare it: "
         f"RuleSet(rules, rules.space, classes=[*rules.classes, {said!r}])"
     )
 

@@ -1,8 +1,10 @@
-"""One door to all forms of text that rules can be written in.
+"""One door to all formats that rules can be written in.
 
-To add a form: write a function that takes a `RuleSet` and returns text, in a file called after the language (from
+To add a format: write a function that takes a `RuleSet` and returns text, in a file called after the format (from
 `conditions.conditions`, as the others do), add it to `FORMATS` below and to `__init__.pyi`, and test it by running what
-it writes against `RuleSet.predict`.
+it writes against `RuleSet.predict`. Tests fail until the docstring of `export`, `FORMATS` in ``cli/options.py``,
+``docs/reference/api.md``, ``docs/reference/cli.md`` and ``docs/how-to/export-rules.md`` name it, too, and
+``tests/cli/test_export.py`` says what its text looks like. A format that is no text goes to `FILE_FORMATS`.
 """
 
 from __future__ import annotations
@@ -10,19 +12,22 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.pmml import to_pmml
 from clearmargin.export.python_source import to_python
 from clearmargin.export.readable import to_latex, to_markdown, to_text
+from clearmargin.export.spreadsheet import to_xlsx
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
 from clearmargin.language.printer import check_rules
+from clearmargin.rules.files import write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 
-__all__ = ["FORMATS", "export", "to_json"]
+__all__ = ["FILE_FORMATS", "FORMATS", "export", "format_options", "to_json", "write_export"]
 
 
 def to_json(rules: RuleSet, *, indent: int | None = 1) -> str:
@@ -62,19 +67,21 @@ FORMATS: dict[str, Callable[..., str]] = {
     "markdown": to_markdown,
     "latex": to_latex,
 }
+# These are files and no texts: written by a function of the rules, a path and `overwrite`.
+FILE_FORMATS: dict[str, Callable[..., Path]] = {"xlsx": to_xlsx}
 
 
 def export(rules: RuleSet, to: str = "sql", **options: Any) -> str:
-    """Write rules in another language.
+    """Write rules in another format.
 
     Parameters
     ----------
     rules : RuleSet
         The rules.
     to : {"sql", "python", "pmml", "json", "rules", "text", "markdown", "latex"}, default "sql"
-        The form; "rules" is the rule language, "text" an outline.
+        The format; "rules" is the rule language, "text" an outline.
     **options
-        Options of that form, as `to_sql` and the others take them.
+        Options of that format, as `to_sql` and the others take them.
 
     Returns
     -------
@@ -88,15 +95,74 @@ def export(rules: RuleSet, to: str = "sql", **options: Any) -> str:
     |--- bmi >= 30
     |   |--- class: ill
     """
-    if to == "xlsx":
-        raise InvalidValueError("a spreadsheet is a file, not a text: use to_xlsx(rules, path)")
-    if not isinstance(to, str) or to not in FORMATS:
-        hint = nearest_name(str(to), [*FORMATS, "xlsx"])
-        raise InvalidValueError(f"rules cannot be exported to {to!r}{hint}")
-    write = FORMATS[to]
-    known = [name for name in inspect.signature(write).parameters if name != "rules"]
+    _check_format(to, options)
+    if to in FILE_FORMATS:
+        raise InvalidValueError(
+            f"the format {to!r} is a file, not a text: use to_{to}(rules, path)"
+        )
+    return FORMATS[to](rules, **options)
+
+
+def write_export(
+    rules: RuleSet, to: str, path: Path | None = None, *, overwrite: bool = False, **options: Any
+) -> str:
+    r"""Write rules in any format, to a file if one is named.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        The rules.
+    to : str
+        One of `FORMATS` or `FILE_FORMATS`.
+    path : Path, optional
+        The file.
+    overwrite : bool, default False
+        Whether it may be replaced.
+    **options
+        Options of that format.
+
+    Returns
+    -------
+    str
+        The text; empty for a format that is a file.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> write_export(parse_rules("bmi >= 30 => ill"), "rules")
+    'bmi >= 30 => ill\n'
+    """
+    _check_format(to, options)
+    if to in FILE_FORMATS:
+        if path is None:
+            raise InvalidValueError(f"the format {to!r} is a file; name it: out='rules.{to}'")
+        FILE_FORMATS[to](rules, path, overwrite=overwrite)
+        return ""
+    text = FORMATS[to](rules, **options)
+    if path is not None:
+        write_text_atomically(path, text, overwrite=overwrite)
+    return text
+
+
+def format_options(to: str) -> tuple[str, ...]:
+    """The options of a format.
+
+    Examples
+    --------
+    >>> format_options("python"), format_options("xlsx")
+    (('name', 'default'), ())
+    """
+    known = [*FORMATS, *FILE_FORMATS]
+    if not isinstance(to, str) or to not in known:
+        raise InvalidValueError(f"rules cannot be exported to {to!r}{nearest_name(str(to), known)}")
+    if to in FILE_FORMATS:
+        return ()
+    return tuple(inspect.signature(FORMATS[to]).parameters)[1:]
+
+
+def _check_format(to: str, options: dict[str, Any]) -> None:
+    known = format_options(to)
     for name in options:
         if name not in known:
-            hint = nearest_name(name, known) if known else ""
+            hint = nearest_name(name, known)
             raise InvalidValueError(f"the format {to!r} has no option {name!r}{hint}")
-    return write(rules, **options)

@@ -1,4 +1,4 @@
-"""Read rules from files, apply rules or models to a table, and write rules in other languages."""
+"""Read rules from files, apply rules or models to a table, and write rules in other formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.phrases import number_of
-from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
@@ -62,13 +61,12 @@ def load_rules(path: str) -> RuleSet:
     return rules
 
 
-def find_class(text: str, rules: RuleSet) -> Label:
-    """Find the class that the user names."""
-    for label in rules.classes:
-        if str(label) == text:
-            return label
-    hint = nearest_name(text, [str(label) for label in rules.classes])
-    raise DataError(f"default: {text!r} is no class of the rules{hint}")
+def find_class(text: str | None, rules: RuleSet) -> Label | None:
+    """Find the class that the user names, as text; None for none."""
+    from clearmargin.export.conditions import as_class
+
+    called: dict[str | None, Label] = {str(label): label for label in rules.classes}
+    return as_class(rules, called.get(text, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
     Predictions
         With the rule of each row.
     """
-    otherwise = None if default is None else find_class(default, rules)
+    otherwise = find_class(default, rules)
     rows = [
         {
             "row": row,
@@ -185,16 +183,16 @@ def _unknown(rows: list[dict[str, Any]], reason: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExportedRules:
-    """Rules in another language.
+    """Rules in another format.
 
     Parameters
     ----------
     n_rules : int
         How many.
     to : str
-        The language.
+        The format.
     text : str
-        The rules in it; empty for a spreadsheet, which is a file.
+        The rules in it; empty for a format that is a file, such as a spreadsheet.
     """
 
     n_rules: int
@@ -215,14 +213,14 @@ def export_rules(
     overwrite: bool = False,
     **options: Any,
 ) -> ExportedRules:
-    """Write rules in another language.
+    """Write rules in another format.
 
     Parameters
     ----------
     rules : RuleSet
         The rules.
     to : str
-        The language, such as "sql".
+        The format, such as "sql".
     default : str, optional
         The class where no rule applies.
     out : Path, optional
@@ -230,27 +228,17 @@ def export_rules(
     overwrite : bool, default False
         Whether it may be replaced.
     **options : str
-        Options of the language, such as `dialect`.
+        Options of the format, such as `dialect`.
 
     Returns
     -------
     ExportedRules
         The text.
     """
-    from clearmargin.export import export, to_xlsx
-    from clearmargin.rules.files import write_text_atomically
+    from clearmargin.export.formats import write_export
 
     more: dict[str, Any] = dict(options)
     if default is not None:
         more["default"] = find_class(default, rules)
-    if to != "xlsx":
-        text = export(rules, to=to, **more)
-        if out is not None:
-            write_text_atomically(out, text, overwrite=overwrite)
-        return ExportedRules(len(rules), to, text)
-    if out is None:
-        raise DataError("a spreadsheet is a file; name it: out='rules.xlsx'")
-    if more:
-        raise DataError(f"the form xlsx has no option {next(iter(more))!r}")
-    to_xlsx(rules, out, overwrite=overwrite)
-    return ExportedRules(len(rules), to, "")
+    text = write_export(rules, to, out, overwrite=overwrite, **more)
+    return ExportedRules(len(rules), to, text)
