@@ -65,3 +65,19 @@ def clearmargin(run) -> Callable[..., Said]:
         return said
 
     return run_well
+
+
+@pytest.fixture
+def refused(run, folder) -> Callable[[list[str], str], None]:
+    """Run a command that must refuse, in words, and write nothing."""
+    three = "".join(f"{k},{'abc'[k % 3]}\n" for k in range(12))
+    (folder / "three.csv").write_text("age,outcome\n" + three)
+
+    def run_badly(words: list[str], message: str) -> None:
+        said = run(*words)
+        assert said.code == 2
+        assert message in said.err
+        assert "Traceback" not in said.err
+        assert not (folder / "m.json").exists()
+
+    return run_badly

@@ -194,6 +194,7 @@ CASES = [
         ["export", "advice.rules", "--to", "xlsx", "--out", "r.csv"],
         "the name of a spreadsheet ends in .xlsx",
     ),
+    ([*TRAIN, "--report", "r.pdf"], "must end in .html"),
     # models
     ([*TRAIN, "--model", "missing.json"], "missing.json: no such file or directory"),
     ([*TRAIN, "--model", "damaged.json"], "damaged.json: 'planes' is missing"),

@@ -169,6 +169,13 @@ def test_rules_that_contradict_each_other_are_an_error(run, folder):
     assert "bad.rules: 1 error, see above" in said.err
 
 
+def test_rules_and_report_are_written_in_one_go(clearmargin, folder):
+    said = clearmargin("rules", *TRAIN, "--nu", "1", "--out", "r.rules", "--report", "r.html").out
+    assert "The report is in r.html" in said
+    assert "r.rules" in said
+    assert "clearmargin rules patients.csv" in (folder / "r.html").read_text(encoding="utf-8")
+
+
 def test_rules_and_models_predict(clearmargin, folder):
     said = clearmargin("predict", "patients.csv", "--rules", "advice.rules")
     lines = said.out.splitlines()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import shutil
-import subprocess
 
 import pytest
 
-from clearmargin.cli.completion import command_flags, script
+import clearmargin
+from clearmargin import compare, export, recipes
 from clearmargin.cli.main import COMMANDS, command_parser
 from clearmargin.cli.options import OPTIONS
+from clearmargin.tables.files import ReadOptions
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -50,10 +52,55 @@ def test_every_option_of_the_table_is_taken_by_some_command():
     assert flags == taken
 
 
-def test_an_option_is_called_as_its_parameter_in_python():
-    for option in OPTIONS.values():
-        if option.flag.startswith("--"):
-            assert option.flag.removeprefix("--").replace("-", "_") in OPTIONS
+# Where an option is a parameter of the same name in Python.
+SAME = {
+    recipes.make_task: "target positive missing",
+    recipes.choose_rows: "row where most",
+    recipes.train: "machine",
+    recipes.explain_rows: "kind",
+    recipes.ExtractOptions: "assume_ranges",
+    recipes.AdviceOptions: "change_cost tune",
+    recipes.export_rules: "out",
+    ReadOptions: "separator decimal encoding na categories drop",
+    clearmargin.LPSVC: "nu",
+    clearmargin.LPSVCCV: "max_features cv",
+    clearmargin.LPSVCCV.fit: "groups",
+    clearmargin.ProximalSVC: "balanced",
+    clearmargin.RuleExtractor: "criterion max_rules max_conditions min_coverage",
+    clearmargin.AdviceSVC: "advice refine published lam mu",
+    clearmargin.RankContrast: "top bottom min_leverage max_size",
+    clearmargin.SVMTreeClassifier: "order partition loss tol min_leaf max_layers",
+    clearmargin.recourse: "actionable",
+    compare.check_drift: "confidence",
+    export.export: "to",
+    export.to_sql: "dialect form table view column default",
+    export.to_python: "name",
+}
+# Where it is called otherwise there: a scorecard is made of cuts here, and of rules with one condition there.
+OTHERWISE = {
+    "max_cuts": (clearmargin.ScoreRules, "max_rules"),
+    "max_points": (clearmargin.ScoreRules, "integer_points"),
+    "time": (clearmargin.LPSVCCV.fit, "times"),
+    "cost": (clearmargin.recourse, "costs"),
+    "goal": (clearmargin.recourse, "target"),
+    "alternatives": (clearmargin.recourse, "n_alternatives"),
+    "force": (clearmargin.save_model, "overwrite"),
+}
+# Files, which are values in Python.
+HERE_ALONE = {"data", "rules", "model", "save_model", "report", "no_report"}
+
+
+def test_an_option_is_called_as_its_parameter_in_python_or_listed_as_an_exception():
+    flags = {name: option.flag for name, option in OPTIONS.items() if option.flag[:2] == "--"}
+    assert flags == {name: f"--{name.replace('_', '-')}" for name in flags}
+    same = {name: value for value, names in SAME.items() for name in names.split()}
+    for name, value in same.items():
+        assert name in inspect.signature(value).parameters, f"{value.__name__} takes no {name}"
+    for name, (value, called) in OTHERWISE.items():
+        parameters = inspect.signature(value).parameters
+        assert called in parameters
+        assert name not in parameters, f"{name} is no exception"
+    assert sorted([*same, *OTHERWISE, *HERE_ALONE]) == sorted(flags)
 
 
 def examples(command):
@@ -90,55 +137,6 @@ def test_the_examples_of_the_help_run(command, clearmargin, files):
         clearmargin(*words, *(["--force"] if "--out" in words else []))
 
 
-def complete(*words: str) -> list[str]:
-    """What bash offers for the last word."""
-    typed = " ".join(shlex.quote(word) for word in ("clearmargin", *words))
-    code = (
-        'source "$1"; complete -p clearmargin >&2\n'
-        f"COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _clearmargin\n"
-        'printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    run = subprocess.run(
-        ["bash", "-c", code, "bash", "script.bash"], capture_output=True, text=True, check=True
-    )
-    assert run.stderr == "complete -o filenames -F _clearmargin clearmargin\n"
-    return run.stdout.split()
-
-
-def test_bash_completes_commands_options_values_and_files(folder):
-    (folder / "script.bash").write_text(script("bash"))
-    assert complete("re") == ["recourse", "report"]
-    assert complete("rules", "--max-") == ["--max-features", "--max-rules", "--max-conditions"]
-    assert complete("--quiet", "rules", "patients.csv", "--missing", "") == [
-        "error",
-        "drop",
-        "impute",
-    ]
-    assert complete("rules", "pat") == ["patients.csv"]
-    assert complete("check", "adv") == ["advice.rules"]
-    assert complete("completion", "z") == ["zsh"]
-    assert complete("train", "--machine", "adv") == ["advice", "advice-blend"]
-
-
-def test_scripts_of_all_shells_have_all_commands_and_options():
-    for shell in ("bash", "zsh", "fish"):
-        text = script(shell)
-        for command, (_, flags) in command_flags().items():
-            assert command in text
-            for flag in flags:
-                bare = flag.name.lstrip("-") if shell == "fish" else flag.name
-                assert bare in text
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_is_one_that_its_shell_can_read(folder, shell):
-    if shutil.which(shell) is None:  # nothing to ask
-        assert shell != "bash"
-        return
-    (folder / "s").write_text(script(shell))
-    subprocess.run([shell, "-n", "s"], check=True)
-
-
 def test_the_names_of_data_sets_in_the_help_are_those_that_exist():
     from clearmargin.cli.datasets import NAMES
     from clearmargin.recipes.demonstration import DATASETS
@@ -147,9 +145,26 @@ def test_the_names_of_data_sets_in_the_help_are_those_that_exist():
 
 
 def test_the_machines_in_the_help_are_those_that_exist():
-    import clearmargin
     from clearmargin.recipes.machines import MACHINES
 
     assert OPTIONS["machine"].settings["choices"] == list(MACHINES)
     for name in MACHINES.values():
         assert hasattr(clearmargin, name)
+
+
+def test_a_word_that_is_no_choice_is_refused_with_the_nearest_one(run):
+    for command in COMMANDS:
+        for action in actions(command):
+            if action.choices and action.option_strings:
+                (flag,) = action.option_strings
+                wrong = f"{next(iter(action.choices))}x"
+                said = run(command, flag, wrong)
+                assert said.code == 2
+                assert f"argument {flag}: invalid choice: '{wrong}'; " in said.err
+
+
+def test_a_default_can_be_typed():
+    for name, option in OPTIONS.items():
+        default, read = option.settings.get("default"), option.settings.get("type")
+        if read is not None and default is not None:
+            assert read(str(default)) == default, name
