@@ -20,6 +20,7 @@ from clearmargin.advice.encoding import Columns, Premise, column_names, encode_r
 from clearmargin.exceptions import DataError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import as_label
+from clearmargin.rules.value import FloatArray
 from clearmargin.tables.table import as_given
 from clearmargin.tables.validation import read_points, read_training
 
@@ -29,8 +30,6 @@ _ONE_MODEL_A_CLASS = (
     "advice is for one class against the others. Train a model for each class, with labels y == c and "
     "the rules for it"
 )
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from clearmargin.rules.domain import read_groups as read_mapping
 from clearmargin.rules.files import read_text
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import BoolArray
 
 __all__ = [
     "Advice",
@@ -223,9 +224,6 @@ def one_hot_columns(feature: str, names: Sequence[str]) -> dict[str, int]:
         if bare.startswith(f"{feature}_"):
             found[bare[len(feature) + 1 :]] = j
     return found
-
-
-BoolArray = NDArray[np.bool_]
 
 
 def read_groups(

@@ -59,13 +59,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, UnboundedError
 from clearmargin.lp_svm.lpsvm import LPSVMData, signed_bounds
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.rules.arithmetic import linear_scores
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Session, Solution, Variables
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
@@ -87,11 +87,6 @@ __all__ = [
     "scaled_costs",
     "solve_advice",
 ]
-
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,10 @@ from clearmargin.advice.premise_geometry import is_void, worst_margin
 from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron
 from clearmargin.rules.arithmetic import exact_sign
 from clearmargin.rules.space import seen_ranges
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["Assessment", "Possible", "assess", "tight_intervals"]
 
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # Values with more significant digits than this are shortened for people, to as few as leave the case in its place.
 _READABLE, _FEW_DIGITS = 6, (4, 6)
@@ -124,7 +122,9 @@ def _assess_box(box: Box, possible: Possible, side: _Side) -> Assessment:
         return Assessment(np.inf, None, np.nan, True, True, np.inf)
     beyond = possible.declared.minimum(side.w * side.sign, side.b * side.sign, within=box)
     is_proved = beyond is None or _is_on_side(beyond.value, beyond.is_attained, side)
-    witness = None if found.point is None else _few_digits(found.point, box, possible, side, seen)
+    witness = (
+        None if found.point is None else _short_witness(found.point, box, possible, side, seen)
+    )
     return Assessment(
         float(found.value),
         witness,
@@ -147,7 +147,7 @@ def _middle(domain: Domain) -> FloatArray:
     return np.where(known, np.where(known, low, 0.0) / 2 + np.where(known, high, 0.0) / 2, 0.0)
 
 
-def _few_digits(
+def _short_witness(
     x: FloatArray, region: Box | Premise, possible: Possible, side: _Side, seen: bool
 ) -> FloatArray:
     """A case with values of few digits, as long as it is possible, in the premise, and as wrong as before."""
@@ -185,7 +185,7 @@ def _assess_rows(premise: Premise, frame: Frame, possible: Possible, side: _Side
     if x is not None:
         witness = _repaired(x, premise, rows, frame, possible, side, seen)
     if witness is not None:
-        witness = _few_digits(witness, premise, possible, side, seen)
+        witness = _short_witness(witness, premise, possible, side, seen)
     holds = _holds(rows, side)
     beyond = _around(premise, possible.declared, seen=False)
     is_proved = holds and _holds(beyond, side)

@@ -28,12 +28,11 @@ from clearmargin.advice.verdict import judge
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, advance, all_or_nothing, task
 from clearmargin.rules import RuleSet
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.validation import check_positive, check_whole
 
 __all__ = ["AdviceBlendSVC", "Standard", "rule_votes", "vote_plane"]
 
-
-FloatArray = NDArray[np.float64]
 
 # Costs of a point's loss against weights of standardised features, in half decades.
 _LAMS = tuple(10.0 ** np.arange(-2.0, 2.01, 0.5))
@@ -322,8 +321,6 @@ def _planes(Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | Non
     between = centred_path(Z, y, weight, _LAMS, votes.planes[0])
     return np.concatenate([votes.planes, between, plain])
 
-
-BoolArray = NDArray[np.bool_]
 
 # Enough points that another draw changes about one prediction in a hundred.
 _REFERENCES = 2_000

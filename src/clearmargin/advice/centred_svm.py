@@ -25,14 +25,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.lp_svm.lpsvm import signed_bounds
+from clearmargin.rules.value import FloatArray
 from clearmargin.solvers import Linear, Program, Session, Variables
 
 __all__ = ["centred_path", "centred_program"]
 
-FloatArray = NDArray[np.float64]
 
 # Far above what a solver may leave (1e-9), far below what a table can tell.
 _TIE_BREAK = 1e-6

@@ -11,17 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.advice.advice_reading import column_of, one_hot_columns
 from clearmargin.exceptions import DataError
 from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule
 from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["Columns", "Premise", "column_names", "encode_rule"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,10 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.table import Column, Table, name_row
 
 __all__ = ["Coverage", "Evidence", "Labels", "case_evidence", "read_evidence"]
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 class Labels:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.advice.encoding import Columns, Premise, encode_rule
@@ -14,11 +13,10 @@ from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import RuleSet
 from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import FloatArray
 from clearmargin.tables.validation import read_points
 
 __all__ = ["FittedAdvice"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,20 +17,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.advice.advice_svm import AdviceProblem, BoxPremises, Premises
 from clearmargin.advice.encoding import Columns, Premise
 from clearmargin.advice.premise_geometry import is_void
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.arithmetic import linear_scores
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers.rational import exact_dot
 
 __all__ = ["Frame", "FramedAdvice", "declared_ranges"]
-
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

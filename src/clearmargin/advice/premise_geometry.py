@@ -34,6 +34,7 @@ from clearmargin.exceptions import (
 from clearmargin.rules import Box, Polyhedron, RuleSet
 from clearmargin.rules.polyhedron import is_infeasible
 from clearmargin.rules.rule import Region
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Variables, solve
 
 __all__ = [
@@ -49,8 +50,6 @@ __all__ = [
     "worst_margin",
 ]
 
-
-FloatArray = NDArray[np.float64]
 
 # Seconds for a worst case among whole numbers; a rule has few of them that matter.
 _TIME_LIMIT = 10.0
@@ -174,7 +173,6 @@ def worst_margin(
     return float(sign * (x @ w + b)), x
 
 
-BoolArray = NDArray[np.bool_]
 Sides = tuple[FloatArray, FloatArray, BoolArray, BoolArray]
 Relation = Literal["apart", "touch", "overlap"]
 

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.advice.advice_reading import column_of
 from clearmargin.advice.encoding import Columns, Premise
@@ -20,11 +19,10 @@ from clearmargin.advice.frame import Frame
 from clearmargin.rules import Box, CategorySets, FeatureSpace, Polyhedron, Rule
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Region
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["ReadRows", "extended_space", "is_changed", "over_features", "read_rows", "refined_rule"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # Changes of a row, in the scale of the frame, below which it counts as unchanged; interior point solvers leave 1e-6.
 _UNCHANGED = 1e-5
@@ -116,13 +114,13 @@ def _read(
         found, bound = row[0] * factor, float(limit[0] * factor)
         if not turned[r]:
             found = A[r]
-        short, b[r] = _few_digits(found, bound, frame, expert, digits, inwards=inwards)
+        short, b[r] = _short_row(found, bound, frame, expert, digits, inwards=inwards)
         turned[r] = not np.array_equal(short, A[r])
         A[r], strict[r] = short, False
     return ReadRows(A, b, strict, changed, turned)
 
 
-def _few_digits(
+def _short_row(
     row: FloatArray, limit: float, frame: Frame, expert: int, digits: int, *, inwards: bool
 ) -> tuple[FloatArray, float]:
     """Round a row so that, within the domain, it demands no less than before; or, outwards, no more."""

@@ -25,12 +25,10 @@ from clearmargin.advice.outcome import Verdict
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import format_label, format_number
 from clearmargin.rules.rule import Label
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["Node", "RuleTree", "RuleTrees", "TreeLeaf", "TreeTest", "fit_tree", "rule_trees"]
 
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # Of the width of the box around a premise, sampled on either side of it as well.
 _AROUND = 0.25

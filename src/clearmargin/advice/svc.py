@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.advice.advice_case import AdviceCase, read_case
 from clearmargin.advice.advice_check import warn_about
@@ -21,8 +20,6 @@ from clearmargin.rules.rule import as_label
 from clearmargin.tables.validation import check_choice, check_positive, check_whole
 
 __all__ = ["AdviceSVC"]
-
-FloatArray = NDArray[np.float64]
 
 
 class AdviceSVC(PlaneClassifier):

@@ -20,12 +20,12 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.rules import RuleSet
+from clearmargin.rules.value import FloatArray
 from clearmargin.tables.splitting import Folds, Splitting
 from clearmargin.tables.table import read_frame
 
 __all__ = ["AdviceSVCCV"]
 
-FloatArray = NDArray[np.float64]
 Costs = tuple[float, float, float]
 
 # Features are scaled to [-1, 1], where half decades are as fine as cross-validation can tell apart.

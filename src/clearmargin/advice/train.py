@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.advice.advice_case import AdviceCase
 from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, data_plane, solve_advice
@@ -24,6 +23,7 @@ from clearmargin.advice.premise_geometry import worst_margin
 from clearmargin.advice.readback import is_changed
 from clearmargin.advice.refine import METHODS, Refined, refine_advice
 from clearmargin.exceptions import DataError, InfeasibleError
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Variables, solve
 
 __all__ = [
@@ -107,9 +107,6 @@ def _certificate(
     solution = solve(program, method="simplex")
     return solution.values["u"], sign * plane.b - 1.0 - solution.objective
 
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 REFINERS = tuple(METHODS)
 

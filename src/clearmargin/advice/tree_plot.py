@@ -43,7 +43,7 @@ __all__ = [
 _SIZE, _TITLE_SIZE, _TEXT_SIZE, _ANSWER_SIZE = 10.0, 11.0, 9.0, 9.0
 # Inches: a box, the way down to the next one, the gap between neighbours, the space in a box beside its text.
 _BOX, _DOWN, _GAP, _PAD = 0.34, 0.52, 0.22, 0.14
-_LINE = 0.18
+_LINE_HEIGHT = 0.18
 # A tree of few boxes has at least this width for its texts; a box has at most the other.
 _NARROWEST, _WIDEST_BOX = 3.4, 2.6
 
@@ -109,12 +109,12 @@ class TreeLayout:
     @property
     def head(self) -> float:
         """Height of the texts above the boxes."""
-        return 0.3 + len(self.rule) * _LINE + 0.15
+        return 0.3 + len(self.rule) * _LINE_HEIGHT + 0.15
 
     @property
     def height(self) -> float:
         """Height of everything."""
-        return self.head + self.depth + 0.15 + len(self.agreement) * _LINE
+        return self.head + self.depth + 0.15 + len(self.agreement) * _LINE_HEIGHT
 
 
 def lay_out_tree(tree: RuleTree, title: str, rule: str) -> TreeLayout:
@@ -208,14 +208,16 @@ def draw_tree(
     style: dict[str, Any] = {"ha": "left", "va": "center", **VERBATIM}
     ax.text(left, top + 0.12, layout.title, size=_TITLE_SIZE, weight="bold", **style)
     for k, line in enumerate(layout.rule):
-        ax.text(left, top + 0.3 + (k + 0.5) * _LINE, line, size=_TEXT_SIZE, **style)
+        ax.text(left, top + 0.3 + (k + 0.5) * _LINE_HEIGHT, line, size=_TEXT_SIZE, **style)
     for node in layout.root.walk():
         _draw_answers(ax, node, left, top + head)
     for node in layout.root.walk():
         _draw_box(ax, node, left, top + head, colour)
     below = top + head + layout.depth + 0.15
     for k, line in enumerate(layout.agreement):
-        ax.text(left, below + (k + 0.5) * _LINE, line, size=_TEXT_SIZE, style="italic", **style)
+        ax.text(
+            left, below + (k + 0.5) * _LINE_HEIGHT, line, size=_TEXT_SIZE, style="italic", **style
+        )
 
 
 def _draw_answers(ax: Axes, node: PlacedNode, left: float, top: float) -> None:

@@ -30,11 +30,10 @@ from clearmargin.advice.train import Training
 from clearmargin.language.printer import Phrases
 from clearmargin.rules import Box, Hyperplane, Interval, Rule, RuleSet, RuleStats
 from clearmargin.rules.polyhedron import Polyhedron
+from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = ["judge"]
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # A case is near another one if no value differs by more than this share of the range, and no category does.
 _NEAR = 0.1

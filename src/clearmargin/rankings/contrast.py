@@ -44,6 +44,7 @@ from clearmargin.rule_base.leverage_search import (
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import HALVES, Splitting
 from clearmargin.tables.table import Table, as_given, read_frame
 from clearmargin.tables.validation import check_whole, naming_columns
@@ -60,11 +61,6 @@ __all__ = [
     "rank_scores",
     "refuse_scores",
 ]
-
-
-BoolArray = NDArray[np.bool_]
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 
 class RankContrast(BaseEstimator):  # type: ignore[misc]

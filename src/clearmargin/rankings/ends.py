@@ -14,18 +14,16 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["AUTO_SIZES", "FEWEST_ROWS", "Ends", "choose_size", "end_size", "find_ends"]
 
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # With fewer rows the ends of a ranking are a few cases, from which nothing can be concluded about others.
 FEWEST_ROWS = 20

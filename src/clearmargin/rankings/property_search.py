@@ -36,6 +36,7 @@ from clearmargin.rule_base.leverage_search import (
     search_above,
     search_best,
 )
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import check_whole
 
@@ -50,9 +51,6 @@ __all__ = [
     "n_tests",
     "search_properties",
 ]
-
-
-BoolArray = NDArray[np.bool_]
 
 
 def search_properties(
@@ -174,8 +172,6 @@ def _read_rows(rows: Any, count: int, name: str) -> BoolArray:
         raise DataError(f"{name} has no row")
     return array.astype(np.bool_)
 
-
-FloatArray = NDArray[np.float64]
 
 # What counts as unlikely.
 LEVEL = 0.05
