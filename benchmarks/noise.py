@@ -41,7 +41,7 @@ from clearmargin import (
     compare_extractors,
 )
 from clearmargin.cli.main import main as command_line
-from clearmargin.compare.comparison import ExtractorComparison
+from clearmargin.compare.extractors import ExtractorComparison
 from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 from clearmargin.report import report
 

@@ -20,8 +20,7 @@ from sklearn.svm import SVC
 
 from benchmarks.page import Section, Table, write_page
 from clearmargin import RuleExtractor
-from clearmargin.compare.comparison import ExtractorComparison, ExtractorFigures
-from clearmargin.compare.extractors import compare_extractors
+from clearmargin.compare.extractors import ExtractorComparison, ExtractorFigures, compare_extractors
 from clearmargin.datasets import load_ionosphere, load_pima, load_wbc
 from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
 from clearmargin.kernel_rules.baselines.hyper_rectangles import HyperRectangleRules

@@ -4,8 +4,7 @@ Displays follow the conventions of scikit-learn: `from_estimator` draws, the dis
 draws it again. matplotlib is imported when something is drawn.
 """
 
-from clearmargin.advice.plot import AdviceDisplay, plot_advice
-from clearmargin.advice.tree_plot import RuleTreesDisplay, plot_rule_trees
+from clearmargin.advice.plot import AdviceDisplay, RuleTreesDisplay, plot_advice, plot_rule_trees
 from clearmargin.compare.plot import ExtractorsDisplay, plot_extractors
 from clearmargin.drawing.coverage import CoverageDisplay, plot_coverage
 from clearmargin.drawing.regions import RegionsDisplay, plot_regions

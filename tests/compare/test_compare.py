@@ -21,8 +21,13 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from clearmargin import RuleExtractor
-from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
-from clearmargin.compare.extractors import compare_extractors, count_bounds
+from clearmargin.compare.extractors import (
+    MEASURES,
+    ExtractorComparison,
+    ExtractorFigures,
+    compare_extractors,
+    count_bounds,
+)
 from clearmargin.exceptions import DataError, InvalidValueError, MissingDependencyError
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.kernel_rules.surrogate_rules import SurrogateRules

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import same_color
 
-from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+from clearmargin.compare.extractors import MEASURES, ExtractorComparison, ExtractorFigures
 from clearmargin.compare.plot import PANELS, ExtractorsDisplay, plot_extractors
 from clearmargin.exceptions import InvalidValueError
 

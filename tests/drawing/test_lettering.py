@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from clearmargin import AdviceSVC, Box, FeatureSpace, RankContrast, Rule, RuleSet, RuleStats
-from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+from clearmargin.compare.extractors import MEASURES, ExtractorComparison, ExtractorFigures
 from clearmargin.plot import (
     AdviceDisplay,
     CoverageDisplay,

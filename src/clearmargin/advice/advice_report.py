@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +16,7 @@ from clearmargin.rules.rule import Label
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AdviceReport", "Finding", "FindingKind", "RuleVote", "Severity", "called", "listed"]
+__all__ = ["AdviceReport", "Finding", "FindingKind", "RuleVote", "Severity", "called"]
 
 Severity = Literal["error", "warning", "note"]
 FindingKind = Literal[
@@ -291,18 +290,6 @@ def called(rules: RuleSet, index: int) -> str:
     """
     name = rules[index].name
     return f"rule {index + 1}" if name is None else f"rule {index + 1} ({plain(name)})"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _number(count: int, word: str) -> str:

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
-from clearmargin.advice.advice_case import AdviceCase, read_case
 from clearmargin.advice.advice_check import warn_about
 from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.centred_svm import centred_path
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import judge_plane
+from clearmargin.advice.train import AdviceCase, judge_plane, read_case
 from clearmargin.advice.verdict import judge
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, advance, all_or_nothing, task

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.assess import tight_intervals
 from clearmargin.advice.encoding import Premise
 from clearmargin.advice.fitted_advice import FittedAdvice
 from clearmargin.advice.frame import Frame
 from clearmargin.advice.outcome import Verdict
+from clearmargin.advice.verdict import tight_intervals
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import format_label, format_number
 from clearmargin.rules.rule import Label

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from clearmargin.advice.advice_case import AdviceCase, read_case
 from clearmargin.advice.advice_check import warn_about
 from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import REFINERS, Training, train
+from clearmargin.advice.train import REFINERS, AdviceCase, Training, read_case, train
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier

@@ -10,12 +10,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from clearmargin.advice.advice_case import AdviceCase, read_case
 from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.svc import AdviceSVC
-from clearmargin.advice.train import plane_for, pose
+from clearmargin.advice.train import AdviceCase, plane_for, pose, read_case
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect

@@ -1,4 +1,6 @@
-"""From data and advice to a plane: frame, problem, solution, refinement, extension.
+"""From data and advice to a plane: case, frame, problem, solution, refinement, extension.
+
+`read_case` reads data and advice and matches them, in the user's units; `train` takes them all the way.
 
 **Extension** widens rules that are more cautious than the model, as far as it agrees by its full margin. Refinement
 never rewards a wider premise, so that this is a step of its own, after training. For a premise D x <= d with ``min z
@@ -10,102 +12,221 @@ pays for, s / (k u_r), and the minimum stays at least 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from clearmargin.advice.advice_case import AdviceCase
+from clearmargin.advice.advice_reading import (
+    check_groups,
+    read_advice,
+    read_groups,
+    saying_how_to_keep_names,
+)
 from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, data_plane, solve_advice
+from clearmargin.advice.encoding import Columns, Premise, column_names, encode_rule
 from clearmargin.advice.frame import Frame, FramedAdvice
 from clearmargin.advice.premise_geometry import worst_margin
-from clearmargin.advice.readback import is_changed
 from clearmargin.advice.refine import METHODS, Refined, refine_advice
 from clearmargin.exceptions import DataError, InfeasibleError
+from clearmargin.rules import FeatureSpace, RuleSet
+from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Variables, solve
+from clearmargin.tables.table import as_given
+from clearmargin.tables.validation import read_points, read_training
 
 __all__ = [
     "REFINERS",
+    "UNCHANGED",
+    "AdviceCase",
     "Posed",
     "Settings",
     "Training",
+    "is_changed",
     "judge_plane",
     "plane_for",
     "pose",
+    "read_case",
     "train",
     "widen",
 ]
 
 
-# Solvers are right to 1e-9 or so; rows loosened by less than this, or multipliers smaller than it, are none.
-_NOTHING = 1e-7
+_ONE_MODEL_A_CLASS = (
+    "advice is for one class against the others. Train a model for each class, with labels y == c and "
+    "the rules for it"
+)
 
 
-def widen(
-    framed: FramedAdvice, i: int, F: FloatArray, f: FloatArray, plane: AdvicePlane, sign: float
-) -> tuple[FloatArray, BoolArray] | None:
-    """Loosen the rows of a premise that the model satisfies with room to spare.
+@dataclass(frozen=True, slots=True)
+class AdviceCase:
+    """What is to be learned from.
 
     Parameters
     ----------
-    framed : FramedAdvice
-        The premises.
-    i : int
-        Which one.
-    F, f : ndarray
-        The refinement of its numeric rows so far.
-    plane : AdvicePlane
-        The model, in the scale of the frame.
-    sign : float
-        The class of the rule.
+    X : ndarray of shape (m, n) or None
+        The points; None where there is advice alone.
+    y : ndarray of shape (m,)
+        Their signs.
+    weight : ndarray of shape (m,)
+        Their weights.
+    classes : ndarray of shape (2,)
+        The classes; the second is the positive one.
+    rules : RuleSet
+        The advice.
+    columns : Columns
+        The columns of each feature of the advice.
+    binary : ndarray of bool of shape (n,) or None
+        Which columns hold nothing but 0 and 1.
+    by_position : bool
+        Whether features of the advice are columns by position, not by name.
+    premises : tuple of Premise
+        The premises over the columns.
+    sign : ndarray of shape (r,)
+        The sign of the class of each rule.
+    """
+
+    X: FloatArray | None
+    y: FloatArray
+    weight: FloatArray
+    classes: NDArray[Any]
+    rules: RuleSet
+    columns: Columns
+    binary: NDArray[np.bool_] | None
+    by_position: bool
+    premises: tuple[Premise, ...]
+    sign: FloatArray
+
+    def only(self, rows: Any) -> AdviceCase:
+        """The same advice with some of the points."""
+        if self.X is None:
+            return self
+        return replace(self, X=self.points[rows], y=self.y[rows], weight=self.weight[rows])
+
+    def counting(self) -> AdviceCase:
+        """The same case without points of no weight."""
+        return self if self.weight.all() else self.only(self.weight > 0)
+
+    @property
+    def points(self) -> FloatArray:
+        """The points, none where there is advice alone."""
+        return np.zeros((0, len(self.columns.names))) if self.X is None else self.X
+
+
+def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> AdviceCase:
+    """Read data and the estimator's advice, and note the features on the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has `advice`; gets `n_features_in_` and `feature_names_in_`.
+    X, y : table and labels, or None and None
+        The data.
+    sample_weight : array-like of shape (m,), optional
+        Weights of the points.
 
     Returns
     -------
-    f : ndarray
-        The change of its right-hand sides, now with the extension.
-    dropped : ndarray of bool
-        Which numeric rows are superfluous.
-    None instead of both where there is nothing to gain.
+    AdviceCase
+        Data and advice.
     """
-    own = framed.own(i)
-    D, d = framed.rows[i][0].copy(), framed.rows[i][1].copy()
-    D[own] -= F
-    d[own] -= f
-    if not own.any() or worst_margin(D, d, plane.w, plane.b, sign)[0] < 1.0 + _NOTHING:
-        return None
-    u, slack = _certificate(D, d, plane, sign)
-    active = own & (u > _NOTHING)
-    if slack <= _NOTHING and (active == own).all():
-        return None
-    loosened = d.copy()
-    loosened[active] += slack / (active.sum() * u[active])
-    dropped = own & ~active
-    for r in np.flatnonzero(active):  # a bound beyond the domain says nothing
-        highest = -worst_margin(D[~own], d[~own], D[r], 0.0, -1.0)[0]
-        dropped[r] = highest <= loosened[r]
-    kept = ~dropped
-    if worst_margin(D[kept], loosened[kept], plane.w, plane.b, sign)[0] < 1.0 - _NOTHING:
-        return None
-    return f - (loosened - d)[own], dropped[own]
-
-
-def _certificate(
-    D: FloatArray, d: FloatArray, plane: AdvicePlane, sign: float
-) -> tuple[FloatArray, float]:
-    """Multipliers of the worst margin over a premise, and what is left beyond a margin of 1.
-
-    Of all optimal multipliers one with few rows of the rule itself is as good as any: a vertex, as simplex gives it.
-    """
-    program = Program(
-        [
-            Variables("u", len(d), 0.0, cost=d),
-            Linear("certificate", {"u": D.T}, -sign * plane.w, -sign * plane.w),
-        ]
+    if X is None and y is None:
+        return _advice_alone(estimator)
+    if estimator.advice is None:
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
+        classes, signs = labels.classes, labels.signs
+    else:
+        points, classes, signs = _read_points(estimator, X, y)
+    given = getattr(estimator, "feature_names_in_", None)
+    names = [f"x{j}" for j in range(points.shape[1])] if given is None else [str(c) for c in given]
+    rules = RuleSet([], FeatureSpace(names), classes.tolist())
+    by_position = False
+    if estimator.advice is not None:
+        # Rules read an array by position; a text can only know its columns as x0, x1, ...
+        is_array = given is None and isinstance(estimator.advice, RuleSet)
+        by_position = is_array and len(estimator.advice.space) == len(names)
+        known = None if by_position else names
+        with saying_how_to_keep_names(estimator, has_names=given is not None):
+            rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
+    binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
+    declared = read_groups(getattr(estimator, "groups", None), names, binary)
+    check_groups(declared, points)
+    columns = Columns.match(rules.space, names, binary, by_position, declared)
+    weight = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+    return AdviceCase(
+        points,
+        signs,
+        weight,
+        classes,
+        rules,
+        columns,
+        binary,
+        by_position,
+        tuple(encode_rule(rule, columns) for rule in rules),
+        _signs(rules, classes),
     )
-    solution = solve(program, method="simplex")
-    return solution.values["u"], sign * plane.b - 1.0 - solution.objective
+
+
+def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+    """As `read_training`, but the second class may be known to the advice alone."""
+    labels_met = np.asarray(y)
+    only = np.unique(labels_met) if labels_met.ndim == 1 else np.zeros(0)
+    if len(only) != 1 or (only.dtype.kind == "f" and not np.isfinite(only).all()):
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
+        return points, labels.classes, labels.signs
+    check_classification_targets(y)
+    rules = read_advice(estimator.advice)
+    both = np.unique(np.array([*only.tolist(), *(rule.label for rule in rules)]))
+    if len(both) != 2:
+        raise DataError(
+            f"y holds only one class, {only[0]!r}, and the advice "
+            + ("no other" if len(both) < 2 else f"{len(both) - 1} others")
+            + "; a classifier needs two classes to tell apart"
+        )
+    validate_data(estimator, as_given(X), skip_check_array=True)
+    return read_points(estimator, X), both, np.where(labels_met == both[1], 1.0, -1.0)
+
+
+def _advice_alone(estimator: Any) -> AdviceCase:
+    if estimator.advice is None:
+        raise DataError("there is neither data nor advice: nothing can be learned")
+    rules = read_advice(estimator.advice)
+    labels = {rule.label for rule in rules} | set(rules.classes)
+    if len(labels) != 2:
+        raise DataError(
+            f"advice alone must speak of two classes, not of {len(labels)}: "
+            f"{', '.join(repr(label) for label in rules.classes)}; declare both with 'classes: ...'"
+        )
+    names = column_names(rules.space)
+    estimator.n_features_in_ = len(names)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+    columns = Columns.match(
+        rules.space, names, declared=read_groups(getattr(estimator, "groups", None), names)
+    )
+    classes = np.unique(np.array(list(labels)))
+    nothing = np.zeros(0)
+    return AdviceCase(
+        None,
+        nothing,
+        nothing,
+        classes,
+        rules,
+        columns,
+        None,
+        False,
+        tuple(encode_rule(rule, columns) for rule in rules),
+        _signs(rules, classes),
+    )
+
+
+def _signs(rules: RuleSet, classes: NDArray[Any]) -> FloatArray:
+    positive = as_label(classes[1])
+    return np.array([1.0 if rule.label == positive else -1.0 for rule in rules])
 
 
 REFINERS = tuple(METHODS)
@@ -468,3 +589,82 @@ def _collect(
         was_refined,
         refined is not None,
     )
+
+
+# Changes of a row, in the scale of the frame, below which it counts as unchanged; interior point solvers leave 1e-6.
+UNCHANGED = 1e-5
+
+
+def is_changed(F: FloatArray, f: FloatArray) -> BoolArray:
+    """Which rows changed by more than solvers leave behind."""
+    turned: BoolArray = np.any(np.abs(F) > UNCHANGED, axis=1)
+    return np.asarray(turned | (np.abs(f) > UNCHANGED))
+
+
+# Solvers are right to 1e-9 or so; rows loosened by less than this, or multipliers smaller than it, are none.
+_NOTHING = 1e-7
+
+
+def widen(
+    framed: FramedAdvice, i: int, F: FloatArray, f: FloatArray, plane: AdvicePlane, sign: float
+) -> tuple[FloatArray, BoolArray] | None:
+    """Loosen the rows of a premise that the model satisfies with room to spare.
+
+    Parameters
+    ----------
+    framed : FramedAdvice
+        The premises.
+    i : int
+        Which one.
+    F, f : ndarray
+        The refinement of its numeric rows so far.
+    plane : AdvicePlane
+        The model, in the scale of the frame.
+    sign : float
+        The class of the rule.
+
+    Returns
+    -------
+    f : ndarray
+        The change of its right-hand sides, now with the extension.
+    dropped : ndarray of bool
+        Which numeric rows are superfluous.
+    None instead of both where there is nothing to gain.
+    """
+    own = framed.own(i)
+    D, d = framed.rows[i][0].copy(), framed.rows[i][1].copy()
+    D[own] -= F
+    d[own] -= f
+    if not own.any() or worst_margin(D, d, plane.w, plane.b, sign)[0] < 1.0 + _NOTHING:
+        return None
+    u, slack = _certificate(D, d, plane, sign)
+    active = own & (u > _NOTHING)
+    if slack <= _NOTHING and (active == own).all():
+        return None
+    loosened = d.copy()
+    loosened[active] += slack / (active.sum() * u[active])
+    dropped = own & ~active
+    for r in np.flatnonzero(active):  # a bound beyond the domain says nothing
+        highest = -worst_margin(D[~own], d[~own], D[r], 0.0, -1.0)[0]
+        dropped[r] = highest <= loosened[r]
+    kept = ~dropped
+    if worst_margin(D[kept], loosened[kept], plane.w, plane.b, sign)[0] < 1.0 - _NOTHING:
+        return None
+    return f - (loosened - d)[own], dropped[own]
+
+
+def _certificate(
+    D: FloatArray, d: FloatArray, plane: AdvicePlane, sign: float
+) -> tuple[FloatArray, float]:
+    """Multipliers of the worst margin over a premise, and what is left beyond a margin of 1.
+
+    Of all optimal multipliers one with few rows of the rule itself is as good as any: a vertex, as simplex gives it.
+    """
+    program = Program(
+        [
+            Variables("u", len(d), 0.0, cost=d),
+            Linear("certificate", {"u": D.T}, -sign * plane.w, -sign * plane.w),
+        ]
+    )
+    solution = solve(program, method="simplex")
+    return solution.values["u"], sign * plane.b - 1.0 - solution.objective

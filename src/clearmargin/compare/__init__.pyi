@@ -1,11 +1,11 @@
-from .comparison import (
-    ExtractorComparison as ExtractorComparison,
-)
 from .drift import (
     DriftReport as DriftReport,
 )
 from .drift import (
     check_drift as check_drift,
+)
+from .extractors import (
+    ExtractorComparison as ExtractorComparison,
 )
 from .extractors import (
     compare_extractors as compare_extractors,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from clearmargin.compare.comparison import ExtractorComparison, ExtractorFigures
+    from clearmargin.compare.extractors import ExtractorComparison, ExtractorFigures
 
 __all__ = ["ExtractorsDisplay", "plot_extractors"]
 
@@ -67,7 +67,7 @@ class ExtractorsDisplay:
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+    >>> from clearmargin.compare.extractors import MEASURES, ExtractorComparison, ExtractorFigures
     >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
     >>> display = ExtractorsDisplay.from_comparison(ExtractorComparison((figures,), np.array([0.9, 0.8])))
     >>> [ax.get_title() for ax in display.axes_][:2]
@@ -94,7 +94,7 @@ class ExtractorsDisplay:
             With what was drawn.
         """
         # Loading scikit-learn takes a second, and only who compares has to wait for it.
-        from clearmargin.compare.comparison import ExtractorComparison
+        from clearmargin.compare.extractors import ExtractorComparison
 
         if not isinstance(comparison, ExtractorComparison):
             raise InvalidValueError(
@@ -207,7 +207,7 @@ def plot_extractors(
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin.compare.comparison import MEASURES, ExtractorComparison, ExtractorFigures
+    >>> from clearmargin.compare.extractors import MEASURES, ExtractorComparison, ExtractorFigures
     >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
     >>> len(plot_extractors(ExtractorComparison((figures,), np.array([0.9, 0.8]))).axes_)
     4
