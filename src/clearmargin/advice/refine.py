@@ -38,16 +38,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from clearmargin.advice.advice_svm import (
-    AdvicePlane,
-    AdviceProblem,
-    BoolArray,
-    FloatArray,
-    solve_advice,
-)
+from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, solve_advice
 from clearmargin.advice.premise_geometry import inner_radius, is_void, worst_margin
 from clearmargin.advice.refine_lp import Iterate, JointProgram, Movable
 from clearmargin.advice.refine_sqp import convex_steps
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Variables, solve
 
 __all__ = [

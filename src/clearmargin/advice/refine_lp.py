@@ -58,16 +58,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from clearmargin.advice.advice_svm import (
-    AdviceProblem,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Premises,
-    error_variables,
-    plane_blocks,
-)
+from clearmargin.advice.advice_svm import AdviceProblem, Premises, error_variables, plane_blocks
 from clearmargin.exceptions import SolverError
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Session, Solution, Variables
 from clearmargin.solvers.program import Block
 

@@ -45,16 +45,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clearmargin.advice.advice_svm import (
-    AdviceProblem,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    plane_blocks,
-    premise_blocks,
-)
+from clearmargin.advice.advice_svm import AdviceProblem, plane_blocks, premise_blocks
 from clearmargin.advice.refine_lp import Iterate, Movable, PointWindow, limits_of_change
 from clearmargin.exceptions import NumericalError, SolverError
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Cone, Linear, Program, Variables, solve
 from clearmargin.solvers.cone_session import ConePoint, ConeSession, Pattern
 
