@@ -332,13 +332,17 @@ class _Order:
             return cls(list(range(len(own))), [None] * len(own))
         feature = [space.index(name) for name in own.names]
         codes: list[dict[int, int] | None] = []
-        for kinds, f in zip(own.categories, feature, strict=True):
+        for categories, f in zip(own.categories, feature, strict=True):
             given = space.categories[f]
-            if kinds is None or given is None:
+            if categories is None or given is None:
                 codes.append(None)
             else:
                 codes.append(
-                    {c: kinds.index(kind) for c, kind in enumerate(given) if kind in kinds}
+                    {
+                        c: categories.index(kind)
+                        for c, kind in enumerate(given)
+                        if kind in categories
+                    }
                 )
         return cls(feature, codes)
 

@@ -81,9 +81,11 @@ def format_rule(rule: Rule, space: FeatureSpace | None = None) -> str:
     '30 <= x0 <= 60 and x1 >= 0 => ill'
     """
     if space is None:
-        codes = {f"x{j}": range(max(kinds) + 1) for j, kinds in rule.region.sets.allowed}
+        codes = {f"x{j}": range(max(categories) + 1) for j, categories in rule.region.sets.allowed}
         names = [f"x{j}" for j in range(rule.n_features)]
-        space = FeatureSpace(names, categories={j: map(str, kinds) for j, kinds in codes.items()})
+        space = FeatureSpace(
+            names, categories={j: map(str, categories) for j, categories in codes.items()}
+        )
     return _line(rule, Phrases(space), format_label(rule.label))
 
 
@@ -144,7 +146,8 @@ class Phrases:
     def __init__(self, space: FeatureSpace):
         self.names = [quote(name) for name in space.names]
         self.categories = [
-            None if kinds is None else [quote(kind) for kind in kinds] for kinds in space.categories
+            None if categories is None else [quote(kind) for kind in categories]
+            for categories in space.categories
         ]
 
     def premise(self, rule: Rule) -> str:
@@ -207,11 +210,11 @@ class Phrases:
 
     def chosen(self, j: int, codes: tuple[int, ...]) -> str:
         """Write the set of categories of one feature."""
-        kinds = self.categories[j]
-        assert kinds is not None
+        categories = self.categories[j]
+        assert categories is not None
         if len(codes) == 1:
-            return f"{self.names[j]} = {kinds[codes[0]]}"
-        return f"{self.names[j]} in {{{', '.join(kinds[code] for code in codes)}}}"
+            return f"{self.names[j]} = {categories[codes[0]]}"
+        return f"{self.names[j]} in {{{', '.join(categories[code] for code in codes)}}}"
 
     def rows(self, region: Polyhedron) -> Iterator[str]:
         """Write the inequalities of a polyhedron; a lower bound and the upper one after it make a chain."""
@@ -258,15 +261,15 @@ def _says_its_space(rules: RuleSet) -> bool:
     """Whether reading the rules alone gives their space: every feature is used, in order, and nothing more is known."""
     space = rules.space
     is_plain = not (np.isfinite(space.lower) | np.isfinite(space.upper) | space.integer).any()
-    if not is_plain or any(said is not None for said in (*space.units, *space.fill)):
+    if not is_plain or any(phrases is not None for phrases in (*space.units, *space.fill)):
         return False
     seen: dict[int, dict[int, None]] = {}
     for rule in rules:
         for j, codes in _mentioned(rule.region):
             seen.setdefault(j, {}).update(dict.fromkeys(codes))
     return list(seen) == list(range(len(space))) and all(
-        kinds is None or list(seen[j]) == list(range(len(kinds)))
-        for j, kinds in enumerate(space.categories)
+        categories is None or list(seen[j]) == list(range(len(categories)))
+        for j, categories in enumerate(space.categories)
     )
 
 
@@ -286,8 +289,8 @@ def _declare(space: FeatureSpace, j: int, phrases: Phrases) -> str:
     parts = ["integer"] if space.integer[j] else []
     if np.isfinite([low, high]).any():
         parts.append(f"in [{format_number(low)}, {format_number(high)}]")
-    if (kinds := phrases.categories[j]) is not None:
-        parts.append(f"in {{{', '.join(kinds)}}}")
+    if (categories := phrases.categories[j]) is not None:
+        parts.append(f"in {{{', '.join(categories)}}}")
     if (unit := space.units[j]) is not None:
         parts.append(f"unit {quote(unit)}")
     if (value := space.fill[j]) is not None:

@@ -103,12 +103,12 @@ def describe_fill(rules: RuleSet) -> str | None:
     >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
     '# A missing value counts as: bmi 32.5.'
     """
-    said = [
+    phrases = [
         f"{plain(name)} {plain(value) if isinstance(value, str) else format_number(value)}"
         for name, value in filled_features(rules)
     ]
     # Where sentences are read back, this is a comment.
-    return f"# A missing value counts as: {', '.join(said)}." if said else None
+    return f"# A missing value counts as: {', '.join(phrases)}." if phrases else None
 
 
 def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
@@ -266,9 +266,9 @@ def _say_interval(interval: Interval) -> str:
 
 
 def _say_set(j: int, codes: Iterable[int], space: FeatureSpace) -> str:
-    kinds = space.categories[j]
-    assert kinds is not None
-    *first, last = (plain(kinds[code]) for code in codes)
+    categories = space.categories[j]
+    assert categories is not None
+    *first, last = (plain(categories[code]) for code in codes)
     listed = f"{', '.join(first)} or {last}" if first else last
     return f"{plain(space.names[j])} is {listed}"
 

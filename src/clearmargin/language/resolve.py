@@ -196,8 +196,8 @@ class Vocabulary:
         """Make the vocabulary of a space and classes."""
         index = {name: j for j, name in enumerate(space.names)}
         codes = tuple(
-            None if kinds is None else {kind: code for code, kind in enumerate(kinds)}
-            for kinds in space.categories
+            None if categories is None else {kind: code for code, kind in enumerate(categories)}
+            for categories in space.categories
         )
         labels = {label: label for label in classes}
         return cls(source, space, classes, index, codes, labels, MatrixBudget())
@@ -273,11 +273,11 @@ class Vocabulary:
 
     def label(self, node: LabelNode) -> Label:
         """The class that is said; with ``not``, the other one of two."""
-        said = self._labels.get(node.value)
-        if said is None:
+        label = self._labels.get(node.value)
+        if label is None:
             raise _unknown_class(self.source, node, self.classes)
         if not node.is_negated:
-            return said
+            return label
         if len(self.classes) != 2:
             raise self.source.error(
                 f"'not' needs exactly two classes, but {_count(self.classes)}",
@@ -285,7 +285,7 @@ class Vocabulary:
                 node.end,
             )
         first, second = self.classes
-        return second if said == first else first
+        return second if label == first else first
 
 
 def _count(classes: tuple[Label, ...]) -> str:
@@ -371,27 +371,27 @@ def _declared_space(source: Source, tree: Tree) -> FeatureSpace:
 
 def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
     """What a missing value counts as: a category of a feature that has some, and else a number."""
-    said = node.fill
-    if said is None:
+    fill = node.fill
+    if fill is None:
         return None
     if node.categories is None:
-        value = float(said.text) if said.is_number else math.nan
+        value = float(fill.text) if fill.is_number else math.nan
         if not math.isfinite(value):
             raise source.error(
-                f"a missing {shown(node.name.text)} counts as a number, not as {shown(said.text)}",
-                said.start,
-                said.end,
+                f"a missing {shown(node.name.text)} counts as a number, not as {shown(fill.text)}",
+                fill.start,
+                fill.end,
             )
         return value
     known = [name.text for name in node.categories]
-    if said.text not in known:
-        hint = suggestion(said.text, known)
+    if fill.text not in known:
+        hint = suggestion(fill.text, known)
         raise source.error(
-            f"unknown category {shown(said.text)} of {shown(node.name.text)}{hint}",
-            said.start,
-            said.end,
+            f"unknown category {shown(fill.text)} of {shown(node.name.text)}{hint}",
+            fill.start,
+            fill.end,
         )
-    return said.text
+    return fill.text
 
 
 def infer_classes(rules: Sequence[RuleNode]) -> tuple[Label, ...]:
@@ -431,8 +431,8 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
         for condition in rule.conditions:
             usage.note(condition)
     usage.check_spellings()
-    kinds = [None if found is None else list(found) for found in usage.features.values()]
-    return FeatureSpace(usage.features, categories=[found or None for found in kinds])
+    categories = [None if found is None else list(found) for found in usage.features.values()]
+    return FeatureSpace(usage.features, categories=[found or None for found in categories])
 
 
 def refuse_infinity(source: Source, name: Name) -> None:
@@ -571,10 +571,10 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
     """
     found: list[Limits | Row] = []
     sets: dict[int, set[int]] = {}
-    said: dict[int, Missing] = {}
+    missing: dict[int, Missing] = {}
     for condition in rule.conditions:
         if isinstance(condition, Missing):
-            _note_missing(said, condition, words)
+            _note_missing(missing, condition, words)
             continue
         choice = words.categories(condition)
         if choice is not None:
@@ -583,17 +583,17 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
             found.append(_limits(condition, words))
         elif isinstance(condition, Chain):
             found.extend(_compare(condition, words))
-    if said:
-        _check_missing(said, found, sets, words)
+    if missing:
+        _check_missing(missing, found, sets, words)
     plain = [item for item in found if isinstance(item, Limits)]
     if len(plain) == len(found):
-        return _make_box(plain, sets, said, words)
-    return _make_polyhedron(rule, found, sets, said, words)
+        return _make_box(plain, sets, missing, words)
+    return _make_polyhedron(rule, found, sets, missing, words)
 
 
-def _note_missing(said: dict[int, Missing], condition: Missing, words: Vocabulary) -> None:
+def _note_missing(missing: dict[int, Missing], condition: Missing, words: Vocabulary) -> None:
     feature = words.feature(condition.feature)
-    if said.setdefault(feature, condition).is_missing != condition.is_missing:
+    if missing.setdefault(feature, condition).is_missing != condition.is_missing:
         raise _contradiction(feature, condition, words)
     if condition.is_missing and (value := words.space.fill[feature]) is not None:
         raise words.source.error(
@@ -605,7 +605,7 @@ def _note_missing(said: dict[int, Missing], condition: Missing, words: Vocabular
 
 
 def _check_missing(
-    said: dict[int, Missing],
+    missing: dict[int, Missing],
     found: Sequence[Limits | Row],
     sets: dict[int, set[int]],
     words: Vocabulary,
@@ -614,7 +614,7 @@ def _check_missing(
     needed = set(sets)
     for item in found:
         needed |= {item.feature} if isinstance(item, Limits) else set(item.weights)
-    for feature, condition in said.items():
+    for feature, condition in missing.items():
         if condition.is_missing and feature in needed:
             raise _contradiction(feature, condition, words)
 
@@ -627,8 +627,8 @@ def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> Rul
     )
 
 
-def _listed(said: dict[int, Missing], is_missing: bool) -> list[int]:
-    return [feature for feature, node in said.items() if node.is_missing is is_missing]
+def _listed(missing: dict[int, Missing], is_missing: bool) -> list[int]:
+    return [feature for feature, node in missing.items() if node.is_missing is is_missing]
 
 
 def _limits(bound: Bound, words: Vocabulary) -> Limits:
@@ -703,7 +703,7 @@ def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, floa
 def _make_box(
     found: Sequence[Limits],
     sets: dict[int, set[int]],
-    said: dict[int, Missing],
+    missing: dict[int, Missing],
     words: Vocabulary,
 ) -> Box:
     narrowed: dict[int, Limits] = {}
@@ -728,8 +728,8 @@ def _make_box(
         entries,
         None,
         CategorySets(sets) if sets else _NO_SETS,
-        _listed(said, True) if said else (),
-        _listed(said, False) if said else (),
+        _listed(missing, True) if missing else (),
+        _listed(missing, False) if missing else (),
     )
 
 
@@ -744,7 +744,7 @@ def _make_polyhedron(
     rule: RuleNode,
     found: Sequence[Limits | Row],
     sets: dict[int, set[int]],
-    said: dict[int, Missing],
+    missing: dict[int, Missing],
     words: Vocabulary,
 ) -> Polyhedron:
     rows = [row for item in found for row in ([item] if isinstance(item, Row) else _as_rows(item))]
@@ -756,7 +756,7 @@ def _make_polyhedron(
             rule.start,
             rule.end,
         )
-    return _polyhedron(rows, n, CategorySets(sets), _listed(said, True), _listed(said, False))
+    return _polyhedron(rows, n, CategorySets(sets), _listed(missing, True), _listed(missing, False))
 
 
 def _polyhedron(

@@ -84,7 +84,7 @@ class KnownNames:
                 for node in declared
             ]
         rows.sort(key=lambda row: -len(row[0]))
-        return cls({name: (kinds, unit) for name, kinds, unit in rows}, tuple(labels))
+        return cls({name: (categories, unit) for name, categories, unit in rows}, tuple(labels))
 
 
 def is_sentence(source: Source, start: int, end: int) -> bool:
@@ -174,34 +174,34 @@ class _Reader:
         if feature is None:
             self._read_written_condition()
             return
-        name, place, kinds, unit = feature
-        if kinds is None and self._read_bounds(name, place):
+        name, place, categories, unit = feature
+        if categories is None and self._read_bounds(name, place):
             if unit is not None:
                 self._skip_unit(unit)
-        elif "missing" not in (kinds or ()) and (found := self._take(_MISSING)) is not None:
+        elif "missing" not in (categories or ()) and (found := self._take(_MISSING)) is not None:
             self._add_text(f"{name} is {found[0]}", place)
         else:
-            self._read_members(name, place, kinds)
+            self._read_members(name, place, categories)
 
     def _find_feature(
         self,
     ) -> tuple[str, int, tuple[str, ...] | None, str | None] | None:
         """The feature of a condition with *is*, in the spelling of the language."""
         place = self.at
-        for name, (kinds, unit) in self.known.features.items():
+        for name, (categories, unit) in self.known.features.items():
             printed = plain(name)
             if self.text.startswith(printed, place):
                 verb = _IS.match(self.text, place + len(printed), self.end)
                 if verb is not None:
                     self.at = verb.end()
-                    return quote(name), place, kinds, unit
+                    return quote(name), place, categories, unit
         written = _WRITTEN_NAME.match(self.text, place, self.end)
         verb = None if written is None else _IS.match(self.text, written.end(), self.end)
         if written is None or verb is None:
             return None
         self.at = verb.end()
-        kinds, unit = self._known_by(written[0])
-        return written[0], place, kinds, unit
+        categories, unit = self._known_by(written[0])
+        return written[0], place, categories, unit
 
     def _known_by(self, written: str) -> tuple[tuple[str, ...] | None, str | None]:
         for name, about in self.known.features.items():

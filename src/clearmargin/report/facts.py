@@ -86,8 +86,8 @@ def rule_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -
     for r, rule in enumerate(rules):
         rows = measured.covers[:, r]
         correct = None if measured.true is None else measured.true[rows] == number[rule.label]
-        said = measured.machine_says
-        agreed = None if said is None else said[rows] == number[rule.label]
+        predicted = measured.machine_says
+        agreed = None if predicted is None else predicted[rows] == number[rule.label]
         facts.append(
             {
                 "number": r + 1,
@@ -134,11 +134,11 @@ def _conditions(rule: Rule, space: FeatureSpace, phrases: Phrases, limits: Range
             "exact": phrases.bound(region, j),
             "unit": space.units[j],
         }
-        kinds = space.categories[j]
+        categories = space.categories[j]
         if j in region.missing or j in region.known:
             fact["missing"] = j in region.missing
-        elif kinds is not None:
-            fact |= {"allowed": sorted(region.sets[j]), "categories": list(kinds)}
+        elif categories is not None:
+            fact |= {"allowed": sorted(region.sets[j]), "categories": list(categories)}
         else:
             interval = region.interval(j)
             fact |= {
@@ -205,7 +205,7 @@ def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) 
     labels = [rule.label for rule in rules]
     facts = []
     for k, label in enumerate(classes):
-        own = np.array([said == label for said in labels], dtype=np.bool_)
+        own = np.array([predicted == label for predicted in labels], dtype=np.bool_)
         reachable = _reachable(measured, k)
         covered = reachable & measured.covers[:, own].any(axis=1)
         reach, count = int(reachable.sum()), int(covered.sum())
@@ -318,7 +318,7 @@ def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> li
 
 def _lowest(space: FeatureSpace) -> FloatArray:
     # A code below 0 is a category that the model does not know.
-    return np.array([-np.inf if kinds is None else 0.0 for kinds in space.categories])
+    return np.array([-np.inf if categories is None else 0.0 for categories in space.categories])
 
 
 def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
@@ -434,10 +434,10 @@ def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) 
     region = rule.region
     asks = condition_texts([single_condition(region, j) for j in region.bounded], space)
     for j, asked in zip(region.bounded, asks, strict=True):
-        kinds = space.categories[j]
+        categories = space.categories[j]
         value: Any = None
         if np.isfinite(x[j]):
-            value = finite(x[j]) if kinds is None else kinds[int(x[j])]
+            value = finite(x[j]) if categories is None else categories[int(x[j])]
         interval = region.interval(j)
         fact = {
             "feature": space.names[j],
@@ -445,7 +445,7 @@ def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) 
             "unit": space.units[j],
             "asks": asked,
         }
-        if kinds is None and region.has_bounds(j):
+        if categories is None and region.has_bounds(j):
             fact |= {
                 "low": finite(interval.low),
                 "high": finite(interval.high),
@@ -517,17 +517,17 @@ def _typical(space: FeatureSpace, table: FloatArray, bare: BoolArray) -> list[Fa
         inside, outside = column[known & ~bare], column[known & bare]
         if not len(inside) or not len(outside):
             continue
-        kinds = space.categories[j]
-        if kinds is None:
+        categories = space.categories[j]
+        if categories is None:
             spread = float(np.subtract(*np.percentile(column[known], [90, 10])))
             pair: list[Any] = [finite(np.median(outside)), finite(np.median(inside))]
             sizes.append(abs(pair[0] - pair[1]) / spread if spread else 0.0)
         else:
             shares = [
-                np.bincount(part[part >= 0].astype(np.intp), minlength=len(kinds)) / len(part)
+                np.bincount(part[part >= 0].astype(np.intp), minlength=len(categories)) / len(part)
                 for part in (outside, inside)
             ]
-            pair = [kinds[int(share.argmax())] for share in shares]
+            pair = [categories[int(share.argmax())] for share in shares]
             sizes.append(0.5 * float(np.abs(shares[0] - shares[1]).sum()))
         facts.append(
             {"feature": name, "unit": space.units[j], "uncovered": pair[0], "covered": pair[1]}

@@ -190,7 +190,7 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Picture:
     ]
     middle = (left + right) / 2
     shapes.append(_shape("text", "number of rules", x=middle, y=bottom + 34, text_anchor="middle"))
-    said = []
+    phrases = []
     for k, (name, values) in enumerate(curves):
         x, path = left, f"M{left:g} {bottom:g}"
         for value in values:
@@ -205,8 +205,8 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Picture:
             )
         )
         end = f"{ratio_text(values[-1])} after {len(values)} rules" if values else "no rules"
-        said.append(f"{plain(name)}: {end}")
-    label = f"Share of {what} by number of rules. {'; '.join(said)}"
+        phrases.append(f"{plain(name)}: {end}")
+    label = f"Share of {what} by number of rules. {'; '.join(phrases)}"
     return Picture("360", "218", label, "chart", tuple(shapes))
 
 

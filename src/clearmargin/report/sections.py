@@ -387,14 +387,14 @@ def case_section(summary: Summary) -> Section | None:
 
 def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
     called = f", called {plain(case['name'])}" if case["name"] else ""
-    said = (
+    phrases = (
         "The model gives no answer"
         if case["says"] is None
         else f"The model says {plain(case['says'])}"
     )
     score = "" if case["score"] is None else f" (score {case['score']:+.3g})"
     truth = "" if case["true"] is None else f"; it is {plain(case['true'])}"
-    lead = f"{said}{score}{truth}. {_REASONS.get(case['reason'], '').format(rule=case['rule'])}"
+    lead = f"{phrases}{score}{truth}. {_REASONS.get(case['reason'], '').format(rule=case['rule'])}"
     if case["sentence"]:
         lead = f"{lead} {case['sentence']}"
     style = classes.index(case["says"]) if case["says"] in classes else 0
@@ -434,19 +434,19 @@ def uncovered_section(summary: Summary) -> Section | None:
     title = "What the rules leave out"
     if not facts["rows"]:
         return Section("uncovered", title, (Para.of("Every case is covered by a rule."),))
-    said = [
+    phrases = [
         f"No rule covers {counted(facts['rows'], 'case')} of {facts['of']:,} "
         f"({share_text(facts['rows'], facts['of'])})."
     ]
     if facts["missing"]:
-        said.append(
+        phrases.append(
             f"{counted(facts['missing'], 'of them has', 'of them have')} a missing value, which a rule may need."
         )
     if facts["model_right"] is not None:
-        said.append(
+        phrases.append(
             f"The model is right on {share_text(facts['model_right'], facts['rows'])} of them."
         )
-    blocks: list[Block] = [Para.of(" ".join(said))]
+    blocks: list[Block] = [Para.of(" ".join(phrases))]
     if facts["classes"]:
         rows = tuple(
             (plain(e["class"]), f"{e['rows']:,}", f"{e['of']:,}", share_text(e["rows"], e["of"]))
@@ -671,15 +671,15 @@ def learned(summary: Summary) -> list[str]:
     list of str
         Sentences.
     """
-    said: list[str] = []
+    phrases: list[str] = []
     if summary["rules"] is not None:
-        said += _rules(summary)
-        said += _trust(summary)
+        phrases += _rules(summary)
+        phrases += _trust(summary)
     if summary["contrast"] is not None:
-        said.append(_contrast(summary["contrast"]))
+        phrases.append(_contrast(summary["contrast"]))
     if summary["advice"] is not None:
-        said.append(_advice(summary["advice"]))
-    return said
+        phrases.append(_advice(summary["advice"]))
+    return phrases
 
 
 def _rules(summary: Summary) -> list[str]:
@@ -690,7 +690,7 @@ def _rules(summary: Summary) -> list[str]:
     each = [f"{e['rules']:,} for {plain(e['class'])}" for e in facts["classes"]]
     used = [plain(f["name"]) for f in summary["features"] if any(f["rules"])]
     looks = "It looks" if len(rules) == 1 else "They look"
-    said = [
+    phrases = [
         f"{counted(len(rules), 'rule')} ({listed(each)}) "
         f"{'says' if len(rules) == 1 else 'say'} what was learned. "
         + (
@@ -705,24 +705,24 @@ def _rules(summary: Summary) -> list[str]:
         if best["correct"] is None
         else f", right on {share_text(best['correct'], best['covered'])}"
     )
-    said.append(
+    phrases.append(
         f"The rule that covers most is rule {best['number']}: {best['sentence']} It covers "
         f"{best['covered']:,} of {counted(best['rows'], 'case')}{right}."
     )
     proved = sum(rule["proof"] == "proved" for rule in rules)
     if proved == len(rules):
-        said.append(
+        phrases.append(
             "Every rule is proved: the model gives its class to all cases that meet its conditions, seen or not."
         )
     elif proved:
-        said.append(
+        phrases.append(
             f"{proved:,} of {counted(len(rules), 'rule')} are proved; the others were observed only."
         )
     else:
-        said.append(
+        phrases.append(
             "No rule is proved: what they say was observed on cases, or written by somebody."
         )
-    return said
+    return phrases
 
 
 def _trust(summary: Summary) -> list[str]:
@@ -735,25 +735,25 @@ def _trust(summary: Summary) -> list[str]:
         text += f" and are right on {share_text(total['correct'], total['covered'])} of them"
     if total["agreed"] is not None and total["covered"]:
         text += f"; there they say what the model says on {share_text(total['agreed'], total['covered'])}"
-    said = [f"{text}."]
+    phrases = [f"{text}."]
     check = summary["validation"]
     if check["done"]:
         figure = check["figures"]["accuracy"]
         error, common = figure["standard_error"], check["most_common_class"]
         margin = "" if error is None else f" (standard error {100 * error:.1f} percentage points)"
-        said.append(
+        phrases.append(
             f"On cases not seen in training, {share_text(figure['part'], figure['whole'])} of the answers are "
             f"right{margin}, in cross-validation ({check['folds']} {check['how']}); always saying "
             f"{plain(common['class'])} would be right on {share_text(common['part'], common['whole'])}."
         )
         if check["note"]:
-            said.append(f"{check['note']}, which may make this figure too high.")
+            phrases.append(f"{check['note']}, which may make this figure too high.")
     else:
-        said.append(f"How it does on cases not seen in training is not known: {check['why']}.")
+        phrases.append(f"How it does on cases not seen in training is not known: {check['why']}.")
     bare = summary["uncovered"]["rows"]
     if bare:
-        said.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")
-    return said
+        phrases.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")
+    return phrases
 
 
 def _contrast(facts: Summary) -> str:

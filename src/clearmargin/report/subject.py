@@ -336,14 +336,14 @@ def _judge(
     rules = rules_of(model)
     machine = getattr(model, "estimator_", model)
     if rules is None:
-        said = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
+        predicted = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
         true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
-        which, rule_says, answer = nothing, nothing, said
+        which, rule_says, answer = nothing, nothing, predicted
     else:
         found = measure(model, rules, machine, classes, X, y)
         assert found.machine_says is not None
         assert found.true is not None
-        said, true = found.machine_says, found.true
+        predicted, true = found.machine_says, found.true
         which, rule_says, answer = found.which, found.rule_says, found.answer
     answers[test] = answer
     covered = which >= 0
@@ -351,10 +351,10 @@ def _judge(
         "rows": len(test),
         "covered": int(covered.sum()),
         "rules": 0 if rules is None else len(rules),
-        "model_right": int((said == true).sum()),
+        "model_right": int((predicted == true).sum()),
         "right": int((answer == true).sum()),
         "rules_right": int((covered & (rule_says == true)).sum()),
-        "agreed": int((covered & (rule_says == said)).sum()),
+        "agreed": int((covered & (rule_says == predicted)).sum()),
     }
 
 

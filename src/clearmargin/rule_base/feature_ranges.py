@@ -70,7 +70,7 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     declared &= np.isfinite([lower, upper])
     lower = np.where(np.isfinite(lower), lower, space.lower)
     upper = np.where(np.isfinite(upper), upper, space.upper)
-    numeric = [kinds is None for kinds in space.categories]
+    numeric = [categories is None for categories in space.categories]
     lower, upper = np.where(numeric, lower, -np.inf), np.where(numeric, upper, np.inf)
     declared &= numeric
     ranges = FeatureSpace(

@@ -432,11 +432,11 @@ class Box(Value):
         return f"Box({{{', '.join(parts)}}}, n_features={self.n_features})"
 
     def _describe(self, j: int) -> str:
-        said = [f"{set(self.sets[j])}"] if j in self.sets else []
-        said += [str(self.interval(j))] if self.has_bounds(j) else []
-        said += ["missing"] if j in self.missing else []
-        said += ["not missing"] if j in self.known else []
-        return " and ".join(said)
+        phrases = [f"{set(self.sets[j])}"] if j in self.sets else []
+        phrases += [str(self.interval(j))] if self.has_bounds(j) else []
+        phrases += ["missing"] if j in self.missing else []
+        phrases += ["not missing"] if j in self.known else []
+        return " and ".join(phrases)
 
 
 _NO_SETS = CategorySets()

@@ -262,8 +262,8 @@ class Corner:
 
     def _free_value(self, j: int, wanted: float) -> float:
         """A possible value of a column that has no weight."""
-        box, kinds = self.box, self.space.categories[j]
-        if kinds is not None:
+        box, categories = self.box, self.space.categories[j]
+        if categories is not None:
             return float(min(box.sets[j], key=lambda code: (code != wanted, code)))
         if self.space.integer[j]:
             return min(max(float(np.rint(wanted)), float(box.lower[j])), float(box.upper[j]))
@@ -597,7 +597,11 @@ class Domain(Value):
         (Fraction(-5, 1), False, array([24.98]))
         """
         weights = float_array(coef, "the weights", shape=(self.n_features,))
-        if any(weights[j] for j, kinds in enumerate(self.space.categories) if kinds is not None):
+        if any(
+            weights[j]
+            for j, categories in enumerate(self.space.categories)
+            if categories is not None
+        ):
             raise InvalidValueError(
                 "a weight on a category code has no meaning; encode categories as 0/1 columns first"
             )
@@ -804,8 +808,8 @@ class Domain(Value):
         ):  # whether values are missing is nothing that ranges could tell
             return False
         for feature, codes in region.sets.allowed:
-            kinds = self.space.categories[feature]
-            if kinds is None or not set(range(len(kinds))) <= set(codes):
+            categories = self.space.categories[feature]
+            if categories is None or not set(range(len(categories))) <= set(codes):
                 return False
         if isinstance(region, Box):
             lower, upper = self._implied_sides(region, self.box(seen=seen), seen=seen)
@@ -918,8 +922,8 @@ class Domain(Value):
         """
         values = float_array(point, "the case", shape=(self.n_features,))
         named: dict[int, tuple[str, float | str]] = {
-            j: (name, float(values[j]) if kinds is None else kinds[int(values[j])])
-            for j, (name, kinds) in enumerate(
+            j: (name, float(values[j]) if categories is None else categories[int(values[j])])
+            for j, (name, categories) in enumerate(
                 zip(self.space.names, self.space.categories, strict=True)
             )
         }
@@ -937,9 +941,9 @@ class Domain(Value):
             else (self.lower_declared, self.upper_declared)
         )
         sets = {
-            j: range(len(kinds))
-            for j, kinds in enumerate(self.space.categories)
-            if kinds is not None
+            j: range(len(categories))
+            for j, categories in enumerate(self.space.categories)
+            if categories is not None
         }
         free = np.array([j not in sets for j in range(self.n_features)], dtype=np.bool_)
         return Box(

@@ -57,13 +57,13 @@ def _speaks_of_missing(rules: Sequence[Rule], space: FeatureSpace) -> bool:
 
 
 def _write_feature(space: FeatureSpace, j: int) -> dict[str, Any]:
-    kinds = space.categories[j]
+    categories = space.categories[j]
     entry = {
         "name": space.names[j],
         "lower": float(space.lower[j]) if np.isfinite(space.lower[j]) else None,
         "upper": float(space.upper[j]) if np.isfinite(space.upper[j]) else None,
         "integer": True if space.integer[j] else None,
-        "categories": None if kinds is None else list(kinds),
+        "categories": None if categories is None else list(categories),
         "unit": space.units[j],
         "fill": space.fill[j],
     }
@@ -109,10 +109,10 @@ def _write_region(region: Region, space: FeatureSpace) -> list[dict[str, Any]]:
             for row, limit, strict in zip(region.A, region.b, region.strict, strict=True)
         ]
     for j in region.sets:
-        kinds = space.categories[j]
-        assert kinds is not None
+        categories = space.categories[j]
+        assert categories is not None
         conditions.append(
-            {"feature": space.names[j], "in": [kinds[code] for code in sorted(region.sets[j])]}
+            {"feature": space.names[j], "in": [categories[code] for code in sorted(region.sets[j])]}
         )
     for is_missing, listed in ((True, region.missing), (False, region.known)):
         conditions += [{"feature": space.names[j], "missing": is_missing} for j in listed]

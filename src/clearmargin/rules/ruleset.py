@@ -84,12 +84,12 @@ class RuleSet(Value, Sequence[Rule]):
             )
         members = tuple(rules)
         with_categories = frozenset(
-            j for j, kinds in enumerate(space.categories) if kinds is not None
+            j for j, categories in enumerate(space.categories) if categories is not None
         )
         for k, rule in enumerate(members):
             _check_rule(rule, k, space, with_categories)
-        said = dict.fromkeys(rule.label for rule in members)
-        labels = tuple(said) if classes is None else tuple(as_label(c) for c in classes)
+        rule_labels = dict.fromkeys(rule.label for rule in members)
+        labels = tuple(rule_labels) if classes is None else tuple(as_label(c) for c in classes)
         known = set(labels)
         if len(known) < len(labels):
             raise InvalidValueError(f"the classes must differ: {labels}")
@@ -213,10 +213,10 @@ class RuleSet(Value, Sequence[Rule]):
             For the rules as a whole and for each by itself.
         """
         covered = self.covers(X)
-        said = [rule.label for rule in self.rules]
+        rule_labels = [rule.label for rule in self.rules]
         predictions = model.predict(X) if hasattr(model, "predict") else model
-        right = _matches(y, said, len(covered), "y")
-        same = _matches(predictions, said, len(covered), "model")
+        right = _matches(y, rule_labels, len(covered), "y")
+        same = _matches(predictions, rule_labels, len(covered), "model")
         single = _count(covered, right, same)
         by_any = np.asarray(covered.any(axis=1, keepdims=True))
         (total,) = _count(by_any, _by_first(right, covered), _by_first(same, covered))
@@ -316,8 +316,8 @@ def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozen
             f"rule {k + 1} is over {rule.n_features} features, the space has {len(space)}"
         )
     for feature, codes in rule.region.sets.allowed:
-        kinds = space.categories[feature]
-        if kinds is None or codes[-1] >= len(kinds):
+        categories = space.categories[feature]
+        if categories is None or codes[-1] >= len(categories):
             raise InvalidValueError(
                 f"rule {k + 1} names a category of {space.names[feature]!r} that the space does not have"
             )
@@ -356,7 +356,7 @@ def _label_array(labels: list[Any]) -> NDArray[Any]:
     return answers if answers.tolist() == labels else np.array(labels, dtype=object)
 
 
-def _matches(answers: Any, said: list[Label], rows: int, what: str) -> BoolArray | None:
+def _matches(answers: Any, rule_labels: list[Label], rows: int, what: str) -> BoolArray | None:
     """Tell for each row and rule whether the answer is what the rule says."""
     if answers is None:
         return None
@@ -366,9 +366,11 @@ def _matches(answers: Any, said: list[Label], rows: int, what: str) -> BoolArray
             f"{what} has shape {values.shape}; one answer for each of {rows} rows is needed"
         )
     # Numbers instead of labels: each answer is looked up once, and pandas.NA is equal to no label.
-    number = {label: k for k, label in enumerate(dict.fromkeys(said))}
+    number = {label: k for k, label in enumerate(dict.fromkeys(rule_labels))}
     given = np.array([number.get(value, -1) for value in values], dtype=np.intp)
-    same: BoolArray = given[:, None] == np.array([number[label] for label in said], dtype=np.intp)
+    same: BoolArray = given[:, None] == np.array(
+        [number[label] for label in rule_labels], dtype=np.intp
+    )
     return same
 
 

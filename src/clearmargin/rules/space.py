@@ -207,10 +207,10 @@ class FeatureSpace(Value):
 
     def fill_code(self, j: int) -> float | None:
         """The number, or the code of the category, that a missing value of a feature counts as."""
-        value, kinds = self.fill[j], self.categories[j]
-        if value is None or kinds is None:
+        value, categories = self.fill[j], self.categories[j]
+        if value is None or categories is None:
             return None if value is None else float(value)
-        return float(kinds.index(str(value)))
+        return float(categories.index(str(value)))
 
     def with_fill(self, fill: PerFeature) -> FeatureSpace:
         """Give the same features with other values that missing ones count as.
@@ -231,8 +231,8 @@ class FeatureSpace(Value):
         FeatureSpace(age: in [0, 9.5], 9.5 where missing)
         """
         values = [
-            None if value is None or kinds is not None else number(value, f"fill of {name!r}")
-            for name, kinds, value in zip(
+            None if value is None or categories is not None else number(value, f"fill of {name!r}")
+            for name, categories, value in zip(
                 self.names, self.categories, _spread(fill, self.names, "fill"), strict=True
             )
         ]
@@ -250,8 +250,8 @@ class FeatureSpace(Value):
 
     def _describe(self, j: int) -> str:
         words = [f"{self.names[j]}:"]
-        if (kinds := self.categories[j]) is not None:
-            words.append(f"one of {len(kinds)} categories")
+        if (categories := self.categories[j]) is not None:
+            words.append(f"one of {len(categories)} categories")
         else:
             words += ["integer"] if self.integer[j] else []
             words.append(f"in [{self.lower[j]:g}, {self.upper[j]:g}]")
@@ -359,12 +359,12 @@ def _check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_categories(name: str, values: Iterable[Any]) -> tuple[str, ...]:
-    kinds = tuple(category_name(value) for value in values)
-    if not kinds or len(set(kinds)) < len(kinds):
+    categories = tuple(category_name(value) for value in values)
+    if not categories or len(set(categories)) < len(categories):
         raise InvalidValueError(
-            f"the categories of {name!r} must be some, and all different: {kinds}"
+            f"the categories of {name!r} must be some, and all different: {categories}"
         )
-    return kinds
+    return categories
 
 
 def _check_fill(name: str, kinds: Categories, value: Any) -> float | str | None:

@@ -187,21 +187,23 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         with warnings.catch_warnings():
             # Names that only the table or only the model has change nothing here.
             warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
-            said = class_codes(self.estimator_.predict(X), self.classes_)
+            predicted = class_codes(self.estimator_.predict(X), self.classes_)
             if hasattr(self.estimator_, "decision_function"):
                 size = np.abs(np.ravel(self.estimator_.decision_function(X)))
             elif hasattr(self.estimator_, "predict_proba"):
                 size = np.abs(self.estimator_.predict_proba(X)[:, 1] - 0.5)
             else:
-                size = np.ones(len(said))
+                size = np.ones(len(predicted))
         # What counts is what the model says; its values may disagree, as the probabilities of an SVC do.
-        return np.where(said == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
+        return np.where(predicted == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
 
     def _draw(self, X: Table, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
         """Rows around training rows, as numbers and as the model takes them; categories stay as they are."""
         random = check_random_state(self.random_state)
         start = random.randint(len(table), size=self.n_generated)
-        is_number = np.array([kinds is None for kinds in self.space_.categories], dtype=np.bool_)
+        is_number = np.array(
+            [categories is None for categories in self.space_.categories], dtype=np.bool_
+        )
         moves = random.normal(size=(self.n_generated, table.shape[1])) * table.std(axis=0) * _SPREAD
         rows = np.clip(table[start] + moves, table.min(axis=0), table.max(axis=0))
         rows = np.where(self.space_.integer, np.rint(rows), rows)
@@ -270,7 +272,7 @@ def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:
     """Make a card of a sum of steps, with no points below zero: each feature's least points are 0."""
     cuts: dict[int, list[float]] = {}
     steps: dict[int, list[float]] = {}
-    kinds: dict[int, FloatArray] = {}
+    categories: dict[int, FloatArray] = {}
     for k, cut, height in zip(
         stumps.column.tolist(), stumps.cut.tolist(), stumps.weights.tolist(), strict=True
     ):
@@ -280,10 +282,10 @@ def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:
             steps.setdefault(j, []).append(height)
         else:
             named = encoding.space.categories[j] or ()
-            kinds.setdefault(j, np.zeros(len(named)))[code] += height
+            categories.setdefault(j, np.zeros(len(named)))[code] += height
     parts, threshold = [], -stumps.intercept
-    for j in sorted([*cuts, *kinds]):
-        points = kinds[j] if j in kinds else np.cumsum([0.0, *steps[j]])
+    for j in sorted([*cuts, *categories]):
+        points = categories[j] if j in categories else np.cumsum([0.0, *steps[j]])
         threshold -= points.min()
         parts.append(ScoredFeature(j, points - points.min(), cuts.get(j)))
     return Scorecard(parts, float(threshold), encoding.space, classes)

@@ -354,16 +354,16 @@ def _check_part(part: object, space: FeatureSpace, seen: set[int]) -> None:
         raise InvalidValueError(
             f"points for feature {part.feature}, but there are {space.n_features} features"
         )
-    name, kinds = space.names[part.feature], space.categories[part.feature]
+    name, categories = space.names[part.feature], space.categories[part.feature]
     if part.feature in seen:
         raise InvalidValueError(f"feature {name!r} has points twice; put them together")
-    if (kinds is None) != (part.cuts is not None):
+    if (categories is None) != (part.cuts is not None):
         raise InvalidValueError(
-            f"feature {name!r} is {'a number and needs cuts' if kinds is None else 'no number and has no cuts'}"
+            f"feature {name!r} is {'a number and needs cuts' if categories is None else 'no number and has no cuts'}"
         )
-    if kinds is not None and len(kinds) != len(part.points):
+    if categories is not None and len(categories) != len(part.points):
         raise InvalidValueError(
-            f"feature {name!r} has {len(kinds)} categories, but there are points for {len(part.points)}"
+            f"feature {name!r} has {len(categories)} categories, but there are points for {len(part.points)}"
         )
 
 

@@ -536,8 +536,10 @@ def draw_tree(tree: SVMTree, names: Sequence[str]) -> str:
 
 
 def _lines(tree: SVMTree, names: Sequence[str]) -> Iterator[str]:
-    kinds: Counter[str] = Counter(leaf.kind for leaf in tree.leaves)
-    listed = ", ".join(f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind])
+    categories: Counter[str] = Counter(leaf.kind for leaf in tree.leaves)
+    listed = ", ".join(
+        f"{categories[kind]} {words}" for kind, words in _KINDS.items() if categories[kind]
+    )
     yield (
         f"SVM tree: {_count(len(tree.layers), 'layer')}, {_count(tree.n_leaves, 'leaf', 'leaves')} ({listed}), "
         f"{_count(sum(leaf.size for leaf in tree.leaves), 'training point')}, "
