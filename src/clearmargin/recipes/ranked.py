@@ -36,13 +36,15 @@ class Ranked:
     def to_dict(self) -> dict[str, Any]:
         """The ranking and its properties as plain data for JSON."""
         contrast = self.contrast
+        # JSON has no word for a number that is not known, such as a figure on rows that were not held out.
+        known = self.properties.astype(object).where(self.properties.notna(), None)
         return {
             **self.task.to_dict(),
             "auc": contrast.auc_,
             "held_out_auc": getattr(contrast, "held_out_auc_", None),
             "top_rows": [self.task.row_number(k) for k in contrast.top_index_],
             "bottom_rows": [self.task.row_number(k) for k in contrast.bottom_index_],
-            "properties": self.properties.to_dict(orient="records"),
+            "properties": known.to_dict(orient="records"),
         }
 
 
