@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("no_folds")
 TABLE = ("patients.csv", "--target", "outcome")
 
 
-def test_a_card_gives_points_to_the_class_of_interest_and_is_written_in_every_form(
+def test_a_card_gives_points_to_the_class_of_interest_and_is_written_in_every_format(
     clearmargin, folder
 ):
     shown = clearmargin("score", *TABLE, "--positive", "ill", "--max-cuts", "3", "--quiet").out

@@ -1,4 +1,4 @@
-"""Rules in the languages of other systems, each export equal to what the rules predict.
+"""Rules in the formats of other systems, each export equal to what the rules predict.
 
 Read `formats.py` first: it lists the formats and says how to add one.
 """

@@ -45,6 +45,12 @@ class AdviceOptions:
         Cost of a row on the wrong side, of an error of a rule, and of changing a rule (`nu` of `AdviceSVC`).
     tune : bool, default False
         Whether these costs are chosen by cross-validation.
+
+    Examples
+    --------
+    >>> from clearmargin.recipes import AdviceOptions
+    >>> AdviceOptions(mu=2.0).costs()
+    {'mu': 2.0}
     """
 
     refine: str | None = None
@@ -72,6 +78,22 @@ class Advised:
         What became of each rule.
     refined : RuleSet
         The rules as they are in the end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from clearmargin.recipes import advise, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     advised = advise(task, str(file))
+    >>> advised.to_dict()["outcome"][0]["verdict"]
+    'kept'
     """
 
     trained: Trained
@@ -107,6 +129,22 @@ def advise(
     -------
     Advised
         The model, and what became of each rule.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from clearmargin.recipes import advise, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     advised = advise(task, str(file))
+    >>> [rule.verdict for rule in advised.outcome]
+    ['kept']
     """
     chosen = options or AdviceOptions()
     task.require_two_classes("advice")
@@ -132,6 +170,22 @@ def judge_advised(advised: Advised, *, progress: Progress = False) -> Advised:
     -------
     Advised
         With a note where rules were learned from data, perhaps from these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from clearmargin.recipes import advise, judge_advised, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     advised = advise(task, str(file))
+    >>> judge_advised(advised).to_dict().keys() == advised.to_dict().keys()
+    True
     """
     trained = judge_on_unseen_rows(advised.trained, progress=progress)
     model = trained.model
@@ -248,6 +302,17 @@ class CheckedRules:
         The rules.
     report : AdviceReport
         What is wrong with them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clearmargin.recipes import check_rules
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     check_rules(str(file)).to_dict()["ok"]
+    True
     """
 
     file: str
@@ -275,6 +340,17 @@ def check_rules(file: str, table: Any = None, target: str | None = None) -> Chec
     -------
     CheckedRules
         The rules, and what is wrong with them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clearmargin.recipes import check_rules
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     check_rules(str(file)).rules
+    <RuleSet of 1 rules over 1 features, classes ('yes',)>
     """
     from clearmargin.advice import check_advice
     from clearmargin.recipes.task import require_column

@@ -41,6 +41,17 @@ def load_rules(path: str) -> RuleSet:
     -------
     RuleSet
         At least one rule.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clearmargin.recipes import load_rules
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >= 50 => yes")
+    ...     load_rules(str(file))
+    <RuleSet of 1 rules over 1 features, classes ('yes',)>
     """
     from clearmargin.models.model_document import is_model_document
     from clearmargin.models.saving import load_model
@@ -81,6 +92,13 @@ class Predictions:
         For each row its number from 1, its class (None where it has none), and its rule or its score.
     notes : tuple of str
         How many rows have no class.
+
+    Examples
+    --------
+    >>> from clearmargin.recipes import Predictions
+    >>> print(Predictions("t", ({"row": 1, "class": "yes", "rule": 2},)).to_csv(), end="")
+    row,class,rule
+    1,yes,2
     """
 
     name: str
@@ -116,6 +134,16 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
     -------
     Predictions
         With the rule of each row.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> import numpy as np
+    >>> from clearmargin.recipes import predict_by_rules
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> predict_by_rules(table, parse_rules("age >= 50 => yes")).notes
+    ('15 rows with no rule, and so without a class',)
     """
     otherwise = find_class(default, rules)
     rows = [
@@ -143,6 +171,17 @@ def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
     -------
     Predictions
         With the score of each row; rows that lack a value which the model needs have no class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, make_task, predict_by_model, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> predict_by_model(table, trained.model).rows[0]["class"]
+    'no'
     """
     labels, scores = known_predictions(table.frame, model)
     rows = [
@@ -193,6 +232,12 @@ class ExportedRules:
         The format.
     text : str
         The rules in it; empty for a format that is a file, such as a spreadsheet.
+
+    Examples
+    --------
+    >>> from clearmargin.recipes import ExportedRules
+    >>> ExportedRules(1, "rules", "age >= 50 => yes").to_dict()
+    {'rules': 1, 'to': 'rules', 'text': 'age >= 50 => yes'}
     """
 
     n_rules: int
@@ -213,7 +258,7 @@ def export_rules(
     overwrite: bool = False,
     **options: Any,
 ) -> ExportedRules:
-    """Write rules in another format.
+    r"""Write rules in another format.
 
     Parameters
     ----------
@@ -234,6 +279,13 @@ def export_rules(
     -------
     ExportedRules
         The text.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> from clearmargin.recipes import export_rules
+    >>> export_rules(parse_rules("age >= 50 => yes"), "rules").text
+    'age >= 50 => yes\n'
     """
     from clearmargin.export.formats import write_export
 

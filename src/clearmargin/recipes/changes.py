@@ -29,6 +29,18 @@ class FoundChanges:
         Numbers of the rows in the table, counted from 1.
     changes : tuple of Recourse
         One for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_changes(trained, np.array([12]), {"age": "any"})
+    >>> found.to_dict()["recourse"][0]["feasible"]
+    True
     """
 
     trained: Trained
@@ -77,6 +89,19 @@ def find_changes(
     -------
     FoundChanges
         Each is an optimum, checked on the model itself, or the proof that nothing is enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> (change,) = find_changes(trained, np.array([12]), {"age": "any"}).changes
+    >>> print(change)
+    If age were 42 instead of 44, this would change the model's answer from yes to no (score 0.2 -> -0.2, cost 0.04348).
+    This is about the model only: what such a change does in the world is not known from data.
     """
     from clearmargin import recourse
 

@@ -42,6 +42,12 @@ class ExtractOptions:
         Maximum number of rules per class, of features in a rule, and minimum number of rows under a rule.
     assume_ranges : bool, default False
         Whether the ranges seen in the data are taken for granted.
+
+    Examples
+    --------
+    >>> from clearmargin.recipes import ExtractOptions
+    >>> ExtractOptions(max_rules=3).chosen()
+    {'max_rules': 3}
     """
 
     criterion: str | None = None
@@ -72,6 +78,18 @@ class FoundRules:
         The model with its rules, as it is saved.
     facts : dict
         The model as plain data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, find_rules, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_rules(trained)
+    >>> found.to_dict()["coverage"][0]
+    {'class': 'no', 'coverage': 1.0, 'recall': 1.0}
     """
 
     task: Task
@@ -96,7 +114,7 @@ class FoundRules:
 def find_rules(
     trained: Trained, options: ExtractOptions | None = None, *, progress: Progress = False
 ) -> FoundRules:
-    """Extract the rules of a model from the table of its task.
+    r"""Extract the rules of a model from the table of its task.
 
     Parameters
     ----------
@@ -111,6 +129,19 @@ def find_rules(
     -------
     FoundRules
         Each rule is proved: the model predicts its class wherever it applies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, find_rules, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_rules(trained)
+    >>> print(*found.rules, sep="\n")
+    age <= 42 => no
+    age >= 44 => yes
     """
     model = trained.model
     extractor = _extract(trained.task, model, options or ExtractOptions(), progress)
@@ -157,6 +188,18 @@ class ExplainedCases:
         Their true classes.
     explanations : tuple of Explanation
         One for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, explain_rows, find_rules, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_rules(trained)
+    >>> explain_rows(found, np.array([12])).to_dict()["explanations"][0]["row"]
+    13
     """
 
     task: Task
@@ -195,6 +238,16 @@ def choose_rows(
         Positions among the rows of the task.
     notes : tuple of str
         That there are more of them, if so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import choose_rows, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> choose_rows(task, where="age >= 64")
+    (array([22, 23]), ())
     """
     if row is not None:
         return find_row(task, row), ()
@@ -222,6 +275,18 @@ def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> 
     -------
     ExplainedCases
         An explanation for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, explain_rows, find_rules, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_rules(trained)
+    >>> explain_rows(found, np.array([12])).explanations[0].rule
+    <age >= 44 => yes (proved)>
     """
     task = found.task
     told = found.model.explain_many(task.X.iloc[positions], kind)
@@ -271,6 +336,18 @@ def make_report(
     -------
     Report
         To be saved as HTML or Markdown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, find_rules, make_report, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> found = find_rules(trained)
+    >>> str(make_report(trained, found)).splitlines()[0]
+    'Rules for no and yes'
     """
     from clearmargin.report import Report, report
 

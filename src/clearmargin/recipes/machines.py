@@ -62,6 +62,17 @@ def train(
     -------
     Trained
         Not yet judged on unseen rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> trained.model.facts["trained_by"]
+    'LPSVC'
     """
     if machine not in MACHINES:
         hint = nearest_name(machine, MACHINES)

@@ -23,6 +23,16 @@ class Ranked:
         The table.
     contrast : RankContrast
         The ranking and its properties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import make_task, rank_rows
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> rank_rows(task, top=6, bottom=6, cv=None).to_dict()["top_rows"][:2]
+    [24, 23]
     """
 
     task: Task
@@ -76,6 +86,16 @@ def rank_rows(
     -------
     Ranked
         The properties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import make_task, rank_rows
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> rank_rows(task, top=6, bottom=6, cv=None).properties["property"].tolist()[:2]
+    ['age < 30', 'age >= 57']
     """
     from clearmargin.rankings import RankContrast
 

@@ -58,6 +58,16 @@ class Task:
         The categories of categorical features, where the rows are a part of a table that may have others.
     notes : tuple of str
         What was left out, and what was done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> task.summary
+    't: 24 rows, 1 feature; ill: 12 no, 12 yes.'
     """
 
     table: FileTable
@@ -174,6 +184,16 @@ def make_task(
     -------
     Task
         Ready to be learned from; `notes` say what was left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> task.to_dict()["classes"]
+    [{'class': 'no', 'rows': 12}, {'class': 'yes', 'rows': 12}]
     """
     notes: list[str] = []
     require_column(target, table)

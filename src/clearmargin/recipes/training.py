@@ -45,6 +45,12 @@ class PlaneOptions:
         Maximum number of features of the plane, where nu is chosen; 8 by default.
     balanced : bool, default False
         Whether all classes weigh the same.
+
+    Examples
+    --------
+    >>> from clearmargin.recipes import PlaneOptions
+    >>> PlaneOptions(nu=1.0)
+    PlaneOptions(nu=1.0, max_features=None, balanced=False)
     """
 
     nu: float | None = None
@@ -70,6 +76,17 @@ class Trained:
         What the user should know.
     seconds : float
         Processor time that the training took, which does not depend on what else the machine has to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> trained.to_dict()["model"]["accuracy"]
+    1.0
     """
 
     task: Task
@@ -107,6 +124,17 @@ def load_for_task(model: PlaneModel, task: Task) -> Trained:
     -------
     Trained
         Without a way to train it again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, load_for_task, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> load_for_task(trained.model, task).accuracy
+    1.0
     """
     matched = match_model(model, task)
     return Trained(matched, model, _accuracy(model, matched))
@@ -147,6 +175,16 @@ def train_plane(
     Trained
         With `notes` where no plane is better than a constant one; `judge_on_unseen_rows` tells how it does on other
         rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, make_task, train_plane
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> train_plane(task, PlaneOptions(nu=1.0)).accuracy
+    1.0
     """
     chosen = options or PlaneOptions()
     start = process_time()
@@ -211,6 +249,18 @@ def judge_on_unseen_rows(trained: Trained, *, progress: Progress = False) -> Tra
     -------
     Trained
         The facts of its model hold the figures; `notes` say why where they are not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, judge_on_unseen_rows, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=2)
+    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
+    >>> judged = judge_on_unseen_rows(trained)
+    >>> judged.to_dict()["model"]["cross_validation"]
+    '2 stratified folds, in the order of the rows'
     """
     if trained.retraining is None:
         return trained
