@@ -52,8 +52,8 @@ def advised(m: int, n: int, seed: int = 0) -> AdviceProblem:
         D[np.arange(CONDITIONS), chosen] = -z * np.where(slope[chosen] >= 0, 1.0, -1.0)
         d = rng.uniform(-0.2, 0.3, size=CONDITIONS)
         rows.append((np.vstack([D, domain]), np.append(d, np.ones(2 * n))))
-    own = [np.arange(CONDITIONS + 2 * n) < CONDITIONS] * RULES
-    premises = Premises.stack(rows, sign, np.full(RULES, MU), own)
+    numeric_rows = [np.arange(CONDITIONS + 2 * n) < CONDITIONS] * RULES
+    premises = Premises.stack(rows, sign, np.full(RULES, MU), numeric_rows)
     return AdviceProblem(X, y, np.full(m, LAM / m), premises, BoxPremises.none(n))
 
 

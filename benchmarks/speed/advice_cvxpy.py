@@ -20,7 +20,7 @@ class Statement:
     def __init__(self, problem: AdviceProblem, movable: Movable):
         premises, n = problem.premises, problem.n_features
         r, k = len(premises), len(premises.d)
-        self.own = np.flatnonzero(premises.own)
+        self.own = np.flatnonzero(premises.numeric_rows)
         self.w, self.b, self.u = cp.Variable((1, n)), cp.Variable(), cp.Variable((k, 1))
         self.F, self.f = cp.Variable((self.own.size, n)), cp.Variable((self.own.size, 1))
         self.eta, self.zeta = cp.Variable((r, n)), cp.Variable((r, 1))

@@ -109,9 +109,9 @@ def _advice(
     centers = rng.normal(size=(r, n_features))
     sign = np.where((centers @ slope > 0) == (rng.uniform(size=r) < 0.7), 1.0, -1.0)
     rows = [_polyhedron(rng, n_features, str(rng.choice(kinds)), c) for c in centers]
-    own = [rng.uniform(size=len(d)) < (0.6 if context else 1.0) for _, d in rows]
+    numeric_rows = [rng.uniform(size=len(d)) < (0.6 if context else 1.0) for _, d in rows]
     cost = 10.0 ** rng.uniform(-decades, decades, size=r)
-    premises = Premises.stack(rows, sign, cost, own if r else None, n_features)
+    premises = Premises.stack(rows, sign, cost, numeric_rows if r else None, n_features)
     losses = 10.0 ** rng.uniform(-decades, decades) * rng.uniform(0.5, 2.0, size=count)
     return AdviceProblem(X, y, losses, premises, BoxPremises.none(n_features))
 

@@ -284,9 +284,9 @@ def test_no_premises_have_a_shape_of_their_own():
 
 
 def test_no_premises_may_come_with_an_empty_list_of_rows_that_move():
-    none = Premises.stack([], [], [], own=[], n_features=3)
-    assert none.own.shape == (0,)
-    assert none.own.dtype == np.bool_
+    none = Premises.stack([], [], [], numeric_rows=[], n_features=3)
+    assert none.numeric_rows.shape == (0,)
+    assert none.numeric_rows.dtype == np.bool_
 
 
 def test_with_nothing_to_go_by_the_plane_is_nothing():
@@ -383,14 +383,14 @@ def test_a_premise_said_twice_is_a_premise_of_twice_the_cost(seed, advice):
 
 def test_dropping_premises_keeps_rows_signs_and_costs_together():
     rows = [AT_LEAST_3, (np.ones((3, 1)), np.arange(3.0)), AT_MOST_1]
-    own = [np.array([True]), np.array([False, True, False]), np.array([True])]
-    premises = Premises.stack(rows, [1.0, -1.0, 1.0], [1.0, 2.0, 3.0], own)
+    numeric_rows = [np.array([True]), np.array([False, True, False]), np.array([True])]
+    premises = Premises.stack(rows, [1.0, -1.0, 1.0], [1.0, 2.0, 3.0], numeric_rows)
     kept = premises.only(np.array([False, True, True]))
     assert kept.rule.tolist() == [0, 0, 0, 1]
     assert kept.d.tolist() == [0.0, 1.0, 2.0, 1.0]
     assert kept.sign.tolist() == [-1.0, 1.0]
     assert kept.cost.tolist() == [2.0, 3.0]
-    assert kept.own.tolist() == [False, True, False, True]
+    assert kept.numeric_rows.tolist() == [False, True, False, True]
     moved = premises.moved(np.full((5, 1), 0.5), np.full(5, 0.25))
     assert moved.D.ravel().tolist() == [-1.5, 0.5, 0.5, 0.5, 0.5]
     assert moved.d.tolist() == [-3.25, -0.25, 0.75, 1.75, 0.75]

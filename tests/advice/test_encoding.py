@@ -34,7 +34,7 @@ def test_the_rows_of_a_premise_cover_what_its_rule_covers(conditions, random):
     X = np.array([[random.choice(bounds) for _ in names] for _ in range(50)])
     frame = pd.DataFrame(X, columns=names)
     assert (premise.covers(X) == rules.covers(frame)[:, 0]).all()
-    assert premise.own.all()
+    assert premise.numeric_rows.all()
 
 
 def test_linear_conditions_and_strictness_are_kept():
@@ -53,7 +53,7 @@ def test_categories_become_columns_that_must_be_zero():
     premise = encode_rule(rules[0], Columns.match(rules.space, names))
     rows = np.array([[20, 1, 0, 0], [20, 0, 1, 0], [20, 0, 0, 1], [31, 1, 0, 0]], dtype=float)
     assert premise.covers(rows).tolist() == [True, True, False, False]
-    assert premise.own.tolist() == [True, False]
+    assert premise.numeric_rows.tolist() == [True, False]
 
 
 def test_names_are_found_with_and_without_the_prefix_of_a_step():

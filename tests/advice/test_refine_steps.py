@@ -50,7 +50,7 @@ def setting(seed, advice, kind, *, context=True, published=False):
     premises = problem.premises
     nu, pattern = float(rng.choice([0.05, 0.3])), pattern_of(kind, premises, rng)
     movable = Movable(premises, nu, pattern, turn_only=not published)
-    free = movable.pattern & premises.own[:, None]
+    free = movable.pattern & premises.numeric_rows[:, None]
     points = [random_point(problem, movable, free, rng) for _ in range(6)]
     return problem, movable, free, points
 
@@ -64,7 +64,7 @@ def random_point(problem, movable, free, rng):
         if along.any():
             F[r] -= (F[r] @ along) / (along @ along) * along
     F *= rng.choice([0.0, 0.3, 1.0])
-    f = np.where(premises.own, rng.normal(size=k), 0.0) * rng.choice([0.0, 0.5])
+    f = np.where(premises.numeric_rows, rng.normal(size=k), 0.0) * rng.choice([0.0, 0.5])
     u = rng.uniform(0.0, 2.0, size=k) * (rng.uniform(size=k) < 0.8)
     return Iterate.at(problem, movable, rng.normal(size=n), float(rng.normal()), u, F, f)
 
@@ -94,7 +94,7 @@ class Statement:
             self.eta >= 0,
             self.zeta >= 0,
             cp.multiply(1.0 - free, self.F) == 0,
-            cp.multiply(1.0 - premises.own[:, None], self.f) == 0,
+            cp.multiply(1.0 - premises.numeric_rows[:, None], self.f) == 0,
         ]
         if movable.turn_only:  # not in the published program
             self.constraints.append(cp.sum(cp.multiply(premises.D, self.F), axis=1) == 0)
@@ -112,8 +112,8 @@ class Statement:
 def convexified_by_cvxpy(problem, movable, free, at):
     """(10) to (12); rows of the domain, and columns in which no row may turn, are in no product."""
     s, premises = Statement(problem, movable, free), problem.premises
-    own, d = premises.own[:, None].astype(float), premises.d[:, None]
-    turning = own * ((s.sums @ free) > 0)[premises.rule]
+    numeric_rows, d = premises.numeric_rows[:, None].astype(float), premises.d[:, None]
+    turning = numeric_rows * ((s.sums @ free) > 0)[premises.rule]
     F0, f0, u0 = at.F, at.f[:, None], at.u[:, None]
     pull = s.sums @ cp.multiply(premises.D, s.U) + s.zw
     restricted = []
@@ -124,7 +124,7 @@ def convexified_by_cvxpy(problem, movable, free, at):
         restricted.append(way * pull - s.eta + s.sums @ cp.multiply(turning, products) <= 0)
     a = f0 + u0
     tangent = a * a / 4 + cp.multiply(a / 2, s.f - f0 + s.u - u0)
-    products = cp.multiply(own, cp.square(s.f - s.u) / 4 - tangent)
+    products = cp.multiply(numeric_rows, cp.square(s.f - s.u) / 4 - tangent)
     advice = s.sums @ (cp.multiply(d, s.u) + products) - s.zb + 1 - s.zeta <= 0
     return s.value(cp.CLARABEL, *restricted, advice)
 
@@ -236,7 +236,7 @@ def test_with_multipliers_fixed_a_step_is_the_refinement_of_the_rows(seed, advic
     assert found.objective == pytest.approx(expected, rel=REL, abs=1e-9)
     np.testing.assert_allclose(found.u, at.u, atol=1e-9)
     assert (found.F[~free] == 0).all()
-    assert (found.f[~problem.premises.own] == 0).all()
+    assert (found.f[~problem.premises.numeric_rows] == 0).all()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -390,7 +390,7 @@ def test_steps_of_all_kinds_over_a_window_have_the_optimum_over_all_points(
     movable = Movable(problem.premises, 0.1, np.ones((k, n), dtype=bool))
 
     def point():
-        free = movable.pattern & problem.premises.own[:, None]
+        free = movable.pattern & problem.premises.numeric_rows[:, None]
         F = np.zeros((k, n))
         if rng.uniform() < 0.5:  # at right angles to the rows
             F[:, 0], F[:, 1] = problem.premises.D[:, 1], -problem.premises.D[:, 0]

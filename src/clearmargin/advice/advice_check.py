@@ -59,8 +59,8 @@ __all__ = [
 
 
 # With more rules than this, a fit looks at pairs of boxes alone: each other pair is a linear program.
-_MOST_RULES = 50
-_MOST_WARNINGS = 5
+_MAX_RULES = 50
+_MAX_WARNINGS = 5
 
 
 def check_advice(
@@ -185,14 +185,18 @@ def _read(rules: Advice, table: Table | None, labels: Labels | None) -> tuple[Ru
 def _numeric_names(advice: RuleSet, table: Table) -> list[str]:
     """The columns as `read_advice` knows them, to which a feature with categories is a number of 0/1 columns."""
     space = advice.space
-    kinds = {
-        name: kinds
-        for name, kinds in zip(space.names, space.categories, strict=True)
-        if kinds is not None
+    categories = {
+        name: categories
+        for name, categories in zip(space.names, space.categories, strict=True)
+        if categories is not None
     }
     names: list[str] = []
     for name in table.names:
-        names += [f"{name}_{kind}" for kind in kinds[name]] if name in kinds else [name]
+        names += (
+            [f"{name}_{category}" for category in categories[name]]
+            if name in categories
+            else [name]
+        )
     return names
 
 
@@ -230,8 +234,8 @@ def _vote(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> RuleVote:
     correct = None
     if evidence.labels is not None:
         frequency = np.bincount(evidence.labels, minlength=votes.shape[1])
-        said = np.where(is_most, frequency, -1).argmax(axis=1)
-        correct = int((by_any & (said == evidence.labels)).sum())
+        predicted = np.where(is_most, frequency, -1).argmax(axis=1)
+        correct = int((by_any & (predicted == evidence.labels)).sum())
     return RuleVote(
         RuleStats(len(covered), int(by_any.sum()), correct),
         overlaps=int((covered.sum(axis=1) > 1).sum()),
@@ -279,15 +283,15 @@ def warn_about(case: AdviceCase, framed: FramedAdvice, stacklevel: int = 1) -> N
         return
     finder = Finder(case.rules, case_evidence(case), np.flatnonzero(framed.empty).tolist())
     found = [*finder.empty_premises(), *finder.outside_premises()]
-    pairs = [(i, j) for i, j, relation in finder.pairs(_MOST_RULES) if relation == "overlap"]
+    pairs = [(i, j) for i, j, relation in finder.pairs(_MAX_RULES) if relation == "overlap"]
     count = len(found) + len(pairs)
     if not count:
         return
     # There may be many pairs: they come last, and only those that are shown are put into words.
-    found += [finder.overlap(i, j) for i, j in pairs[:_MOST_WARNINGS]]
-    lines = [f"- {finding.message}" for finding in found[:_MOST_WARNINGS]]
-    if count > _MOST_WARNINGS:
-        lines.append(f"- and {count - _MOST_WARNINGS} more")
+    found += [finder.overlap(i, j) for i, j in pairs[:_MAX_WARNINGS]]
+    lines = [f"- {finding.message}" for finding in found[:_MAX_WARNINGS]]
+    if count > _MAX_WARNINGS:
+        lines.append(f"- and {count - _MAX_WARNINGS} more")
     warnings.warn(
         "\n".join(["the advice deserves a look:", *lines, "check_advice(advice, X, y) tells all"]),
         ClearmarginWarning,
@@ -411,12 +415,12 @@ class Finder:
     def unknown_categories(self) -> Iterator[Finding]:
         """Categories that rules name and no row has."""
         assert self.evidence is not None
-        for feature, kinds in enumerate(self.rules.space.categories):
-            if kinds is None or feature in self.evidence.problems:
+        for feature, categories in enumerate(self.rules.space.categories):
+            if categories is None or feature in self.evidence.problems:
                 continue
             seen = set(self.evidence.points[:, feature].tolist())
-            known, is_encoded = self.evidence.kinds.get(feature, (kinds, False))
-            for code, kind in enumerate(kinds):
+            known, is_encoded = self.evidence.categories.get(feature, (categories, False))
+            for code, category in enumerate(categories):
                 concerned = [
                     i
                     for i, rule in enumerate(self.rules)
@@ -424,7 +428,7 @@ class Finder:
                 ]
                 if concerned and code not in seen:
                     # Without its 0/1 column a category is nothing that could be learned about.
-                    lacks_column = is_encoded and kind not in known
+                    lacks_column = is_encoded and category not in known
                     ask = "asks" if len(concerned) == 1 else "ask"
                     yield self._finding(
                         "unknown-category",
@@ -432,7 +436,7 @@ class Finder:
                         concerned,
                         f"no {'column' if lacks_column else 'row'} has {self.phrases.chosen(feature, (code,))}, which "
                         f"{listed([self._called(i) for i in concerned], most=None)} {ask} "
-                        f"for{'' if kind in known else nearest_name(kind, known)}",
+                        f"for{'' if category in known else nearest_name(category, known)}",
                         self.phrases.chosen(feature, (code,)),
                     )
 
@@ -442,16 +446,16 @@ class Finder:
         """Why no point satisfies a premise; None if there is one."""
         rows = flat(self.rules[i].region)
         if not self.geometry.is_box[i] and (conflict := conflict_rows(rows)):
-            said = [f"'{self._row(rows, r)}'" for r in conflict]
-            return f"{listed(said, most=None)} contradict each other"
+            conditions = [f"'{self._row(rows, r)}'" for r in conflict]
+            return f"{listed(conditions, most=None)} contradict each other"
         left = [plain(self.rules.space.names[j]) for j in self.geometry.without_values(i)]
         if left:
             return f"no whole number is left for {listed(left, most=None)}"
         if self._related is None or self._holds_a_case(self._related, self.rules[i].region):
             return None
         assert self._related.relations is not None
-        said = [f"'{text}'" for text in self.phrases.conditions(self._related.relations)]
-        return f"it contradicts the declared relation{'s' if len(said) > 1 else ''} {listed(said, most=None)}"
+        relations = [f"'{text}'" for text in self.phrases.conditions(self._related.relations)]
+        return f"it contradicts the declared relation{'s' if len(relations) > 1 else ''} {listed(relations, most=None)}"
 
     def empty_premises(self) -> Iterator[Finding]:
         """Premises that no case can satisfy."""
@@ -523,12 +527,12 @@ class Finder:
             for j in np.flatnonzero(rows.A[r])
         ]
         region = self.rules[i].region
-        said = (
+        condition = (
             self.phrases.bound(region, int(np.flatnonzero(rows.A[r])[0]))
             if isinstance(region, Box)
             else self._row(rows, r)
         )
-        return f"it asks for {said}, and there is {listed(ranges, most=None)}"
+        return f"it asks for {condition}, and there is {listed(ranges, most=None)}"
 
     # Pairs
 
@@ -778,7 +782,7 @@ class Evidence:
         The classes of the rows.
     problems : dict from int to str
         Features that the rows do not have, and why; their columns mean nothing.
-    kinds : dict from int to (tuple of str, bool)
+    categories : dict from int to (tuple of str, bool)
         For features with categories those that the data know, and whether they are 0/1 columns.
     lower, upper : ndarray of shape (n,)
         The range of each feature over the rows; of a category, of no meaning.
@@ -788,7 +792,7 @@ class Evidence:
     labels: NDArray[np.intp] | None
     classes: tuple[Label, ...]
     problems: dict[int, str]
-    kinds: dict[int, tuple[tuple[str, ...], bool]]
+    categories: dict[int, tuple[tuple[str, ...], bool]]
     lower: FloatArray
     upper: FloatArray
 
@@ -799,7 +803,7 @@ class Evidence:
         labels: NDArray[np.intp] | None,
         classes: tuple[Label, ...],
         problems: dict[int, str],
-        kinds: dict[int, tuple[tuple[str, ...], bool]],
+        categories: dict[int, tuple[tuple[str, ...], bool]],
     ) -> Evidence:
         """Take points, and find their range."""
         known = np.isfinite(points)
@@ -807,7 +811,7 @@ class Evidence:
         upper = np.where(known, points, -np.inf).max(axis=0, initial=-np.inf)
         unknown = [*problems, *np.flatnonzero(lower > upper)]
         lower[unknown], upper[unknown] = -np.inf, np.inf
-        return cls(points, labels, classes, problems, kinds, lower, upper)
+        return cls(points, labels, classes, problems, categories, lower, upper)
 
     def usable(self, rules: RuleSet) -> BoolArray:
         """Which rules speak of nothing but features that the rows have."""
@@ -893,7 +897,7 @@ def read_evidence(
     [[3.0, 1.0], [4.0, 0.0]]
     """
     problems: dict[int, str] = {}
-    kinds: dict[int, tuple[tuple[str, ...], bool]] = {}
+    categories: dict[int, tuple[tuple[str, ...], bool]] = {}
     if by_position:
         points = np.array(space.read(table.given))
     else:
@@ -904,12 +908,12 @@ def read_evidence(
                 if named is None:
                     points[:, j] = _numbers(name, table)
                 else:
-                    points[:, j], kinds[j] = _categories(name, named, table)
+                    points[:, j], categories[j] = _categories(name, named, table)
             except DataError as error:
                 problems[j] = str(error)
     if labels is None:
-        return Evidence.of(points, None, (), problems, kinds)
-    return Evidence.of(points, labels.codes, labels.classes, problems, kinds)
+        return Evidence.of(points, None, (), problems, categories)
+    return Evidence.of(points, labels.codes, labels.classes, problems, categories)
 
 
 def _numbers(name: str, table: Table) -> FloatArray:
@@ -920,7 +924,7 @@ def _numbers(name: str, table: Table) -> FloatArray:
     if not column.is_numeric:
         raise DataError(
             f"the advice takes {name!r} for a number, and the data have categories there: "
-            + ", ".join(repr(kind) for kind in column.categories[:5])
+            + ", ".join(repr(category) for category in column.categories[:5])
         )
     return column.numbers()
 
@@ -949,10 +953,12 @@ def _categories(
     for j in found.values():
         binary[j] = _is_binary(table.column(table.names[j]))
     # Categories without a column are a finding of their own, if there is any that has one.
-    present = [kind for kind in named if kind in found and binary[found[kind]]] or named
+    present = [
+        category for category in named if category in found and binary[found[category]]
+    ] or named
     space = FeatureSpace([name], categories=[present])
     group = Columns.match(space, table.names, binary).groups[0]
-    columns = {kind: table.column(table.names[j]).numbers() for kind, j in group.items()}
+    columns = {category: table.column(table.names[j]).numbers() for category, j in group.items()}
     return _codes(columns, named), (tuple(columns), True)
 
 
@@ -963,11 +969,11 @@ def _is_binary(column: Column) -> bool:
     return bool((np.isnan(values) | (values == 0) | (values == 1)).all())
 
 
-def _codes(columns: dict[str, FloatArray], kinds: tuple[str, ...]) -> FloatArray:
+def _codes(columns: dict[str, FloatArray], categories: tuple[str, ...]) -> FloatArray:
     """The category of each row of 0/1 columns: -1 where it is another one, or not exactly one; NaN where missing."""
     values = np.column_stack(list(columns.values()))
-    position = {kind: float(code) for code, kind in enumerate(kinds)}
-    code = np.array([position.get(kind, -1.0) for kind in columns])
+    position = {category: float(code) for code, category in enumerate(categories)}
+    code = np.array([position.get(category, -1.0) for category in columns])
     chosen = values == 1
     codes = np.where(chosen.sum(axis=1) == 1, code[chosen.argmax(axis=1)], -1.0)
     return np.where(np.isnan(values).any(axis=1), np.nan, codes)
@@ -993,9 +999,11 @@ def case_evidence(case: AdviceCase) -> Evidence | None:
     for feature, column in case.columns.numbers.items():
         points[:, feature] = case.X[:, column]
     for feature, group in case.columns.groups.items():
-        kinds = space.categories[feature]
-        assert kinds is not None
-        points[:, feature] = _codes({kind: case.X[:, j] for kind, j in group.items()}, kinds)
+        categories = space.categories[feature]
+        assert categories is not None
+        points[:, feature] = _codes(
+            {category: case.X[:, j] for category, j in group.items()}, categories
+        )
     labels: NDArray[np.intp] = (case.y > 0).astype(np.intp)
     classes = tuple(as_label(label) for label in case.classes.tolist())
     return Evidence.of(points, labels, classes, {}, {})

@@ -149,9 +149,9 @@ def _parse(text: str, names: Sequence[str] | None, classes: Sequence[Label] | No
     if names is not None:
         # Read once more with the names of the data: an unknown one is reported with its place in the text.
         groups = {
-            name: kinds
-            for name, kinds in zip(rules.space.names, rules.space.categories, strict=True)
-            if kinds is not None and name not in names and one_hot_columns(name, names)
+            name: categories
+            for name, categories in zip(rules.space.names, rules.space.categories, strict=True)
+            if categories is not None and name not in names and one_hot_columns(name, names)
         }
         bare = {n for n in rules.space.names if n not in names and column_of(n, names) is not None}
         known = FeatureSpace([*names, *groups, *sorted(bare - set(groups))], categories=groups)

@@ -36,7 +36,7 @@ FindingKind = Literal[
 
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 # What people read on a screen; tables and plain data have everything.
-_MOST_SHOWN = 40
+_MAX_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,8 @@ class AdviceReport:
     def __str__(self) -> str:
         lines = [self._summary(), *_rule_table(self.rules)]
         lines += [] if self.vote is None else [str(self.vote)]
-        lines += [str(finding) for finding in self.findings[:_MOST_SHOWN]]
-        more = len(self.findings) - _MOST_SHOWN
+        lines += [str(finding) for finding in self.findings[:_MAX_SHOWN]]
+        more = len(self.findings) - _MAX_SHOWN
         return "\n".join([*lines, *([f"... and {more} more; see to_frame()"] if more > 0 else [])])
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ class Premises:
         For each premise, 1.0 for the positive class and -1.0 for the other.
     cost : ndarray of shape (r,)
         For each premise, the cost of its errors; infinite for advice that must hold.
-    own : ndarray of bool of shape (k,)
+    numeric_rows : ndarray of bool of shape (k,)
         Whether a row is a condition of the rule itself, which may be refined, or only the domain around it.
 
     Examples
@@ -120,7 +120,7 @@ class Premises:
     rule: IntArray
     sign: FloatArray
     cost: FloatArray
-    own: BoolArray
+    numeric_rows: BoolArray
 
     @classmethod
     def stack(
@@ -128,7 +128,7 @@ class Premises:
         rows: Sequence[tuple[FloatArray, FloatArray]],
         sign: Sequence[float] | FloatArray,
         cost: Sequence[float] | FloatArray,
-        own: Sequence[BoolArray] | None = None,
+        numeric_rows: Sequence[BoolArray] | None = None,
         n_features: int = 0,
     ) -> Premises:
         """Put premises one below the other, each given by its matrix and right-hand side.
@@ -139,7 +139,7 @@ class Premises:
             D_i and d^i of each premise.
         sign, cost : sequence of float
             z_i and mu_i of each premise.
-        own : sequence of bool arrays, optional
+        numeric_rows : sequence of bool arrays, optional
             Which rows may be refined; by default all.
         n_features : int, default 0
             Number of columns, needed only where there are no premises.
@@ -157,9 +157,9 @@ class Premises:
             rule=np.repeat(np.arange(len(rows)), counts),
             sign=np.asarray(sign, dtype=np.float64),
             cost=np.asarray(cost, dtype=np.float64),
-            own=np.ones(sum(counts), dtype=np.bool_)
-            if own is None
-            else np.concatenate([np.zeros(0, dtype=np.bool_), *own]),
+            numeric_rows=np.ones(sum(counts), dtype=np.bool_)
+            if numeric_rows is None
+            else np.concatenate([np.zeros(0, dtype=np.bool_), *numeric_rows]),
         )
 
     def __len__(self) -> int:
@@ -175,7 +175,7 @@ class Premises:
             number[self.rule[rows]],
             self.sign[chosen],
             self.cost[chosen],
-            self.own[rows],
+            self.numeric_rows[rows],
         )
 
     def moved(self, F: FloatArray, f: FloatArray) -> Premises:

@@ -451,7 +451,9 @@ def _named_bounds(case: AdviceCase) -> list[list[float]]:
     """For each column the bounds that rules name and declare."""
     bounds: list[list[float]] = [[] for _ in case.columns.names]
     for premise in case.premises:
-        for row, limit in zip(premise.D[premise.own], premise.d[premise.own], strict=True):
+        for row, limit in zip(
+            premise.D[premise.numeric_rows], premise.d[premise.numeric_rows], strict=True
+        ):
             used = np.flatnonzero(row)
             if len(used) == 1:
                 bounds[used[0]].append(float(limit / row[used[0]]))

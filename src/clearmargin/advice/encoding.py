@@ -93,41 +93,46 @@ class Columns:
         """
         numbers: dict[int, int] = {}
         groups: dict[int, dict[str, int]] = {}
-        for j, (name, kinds) in enumerate(zip(space.names, space.categories, strict=True)):
-            if by_position and kinds is None:
+        for j, (name, categories) in enumerate(zip(space.names, space.categories, strict=True)):
+            if by_position and categories is None:
                 numbers[j] = j
             elif (column := column_of(name, names)) is not None:
-                if kinds is not None:
+                if categories is not None:
                     raise DataError(
                         f"the advice has categories for {name!r}, and the data have numbers there; "
-                        f"encode it as 0/1 columns such as '{name}_{kinds[0]}' (OneHotEncoder)"
+                        f"encode it as 0/1 columns such as '{name}_{categories[0]}' (OneHotEncoder)"
                     )
                 numbers[j] = column
             else:
-                groups[j] = _group(name, kinds, names, binary)
+                groups[j] = _group(name, categories, names, binary)
         return cls(tuple(names), space, numbers, groups, declared)
 
 
 def _group(
-    name: str, kinds: tuple[str, ...] | None, names: Sequence[str], binary: BoolArray | None
+    name: str, categories: tuple[str, ...] | None, names: Sequence[str], binary: BoolArray | None
 ) -> dict[str, int]:
     found = one_hot_columns(name, names)
     if not found:
         raise DataError(
             f"the advice speaks of {name!r}, and the data have no such column{nearest_name(name, names)}"
         )
-    if kinds is None:
+    if categories is None:
         raise DataError(
             f"the advice takes {name!r} for a number, and the data have it as 0/1 columns; "
             f"write '{name} = {next(iter(found))}' instead"
         )
     # A column such as smoker_years is no category of smoker.
-    found = {kind: j for kind, j in found.items() if kind in kinds or binary is None or binary[j]}
-    for kind in kinds:
-        if kind not in found:
+    found = {
+        category: j
+        for category, j in found.items()
+        if category in categories or binary is None or binary[j]
+    }
+    for category in categories:
+        if category not in found:
             raise DataError(
-                f"the advice names category {kind!r} of {name!r}, and the data have no column "
-                f"'{name}_{kind}'{nearest_name(kind, found)}; encode every category (OneHotEncoder without drop)"
+                f"the advice names category {category!r} of {name!r}, and the data have no column "
+                f"'{name}_{category}'{nearest_name(category, found)}; "
+                "encode every category (OneHotEncoder without drop)"
             )
     return found
 
@@ -141,8 +146,8 @@ def column_names(space: FeatureSpace) -> list[str]:
     ['age', 'colour_red', 'colour_blue']
     """
     names = []
-    for name, kinds in zip(space.names, space.categories, strict=True):
-        names += [name] if kinds is None else [f"{name}_{kind}" for kind in kinds]
+    for name, categories in zip(space.names, space.categories, strict=True):
+        names += [name] if categories is None else [f"{name}_{category}" for category in categories]
     return names
 
 
@@ -156,7 +161,7 @@ class Premise:
         Left-hand sides.
     d : ndarray of shape (k,)
         Right-hand sides.
-    own : ndarray of bool of shape (k,)
+    numeric_rows : ndarray of bool of shape (k,)
         Which rows may be refined: those on numbers, which come first.
     strict : ndarray of bool of shape (k,)
         Which rows were written with < or >; the model treats all as <= and >=.
@@ -164,7 +169,7 @@ class Premise:
 
     D: FloatArray
     d: FloatArray
-    own: BoolArray
+    numeric_rows: BoolArray
     strict: BoolArray
 
     def covers(self, X: FloatArray) -> BoolArray:
@@ -208,15 +213,15 @@ def encode_rule(rule: Rule, columns: Columns) -> Premise:
         numbers[:, column] = flat.A[:, feature]
     others = []
     for feature in region.sets:
-        kinds = columns.space.categories[feature]
-        assert kinds is not None
-        allowed = {kinds[code] for code in region.sets[feature]}
-        others += [j for kind, j in columns.groups[feature].items() if kind not in allowed]
+        categories = columns.space.categories[feature]
+        assert categories is not None
+        allowed = {categories[code] for code in region.sets[feature]}
+        others += [j for category, j in columns.groups[feature].items() if category not in allowed]
     fixed = np.zeros((len(others), n))
     fixed[np.arange(len(others)), others] = 1.0
     return Premise(
         D=np.concatenate([numbers, fixed]),
         d=np.concatenate([flat.b, np.zeros(len(others))]),
-        own=np.arange(len(flat.b) + len(others)) < len(flat.b),
+        numeric_rows=np.arange(len(flat.b) + len(others)) < len(flat.b),
         strict=np.concatenate([flat.strict, np.zeros(len(others), dtype=np.bool_)]),
     )

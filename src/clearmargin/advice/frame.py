@@ -179,7 +179,9 @@ def _hull(
     values = [] if X is None or not len(X) else [X.min(axis=0), X.max(axis=0)]
     values += [np.where(np.isfinite(side), side, np.nan) for side in declared]
     for premise in premises:
-        for row, limit in zip(premise.D[premise.own], premise.d[premise.own], strict=True):
+        for row, limit in zip(
+            premise.D[premise.numeric_rows], premise.d[premise.numeric_rows], strict=True
+        ):
             used = np.flatnonzero(row)
             if len(used) == 1:
                 bound = np.full(len(row), np.nan)
@@ -238,9 +240,9 @@ class FramedAdvice:
     def __len__(self) -> int:
         return len(self.premises)
 
-    def own(self, i: int) -> BoolArray:
+    def numeric_rows(self, i: int) -> BoolArray:
         """Which rows of a premise may be refined."""
-        mine = self.premises[i].own
+        mine = self.premises[i].numeric_rows
         rest = len(self.rows[i][1]) - len(mine)
         return np.concatenate([mine, np.zeros(rest, dtype=np.bool_)])
 
@@ -288,7 +290,7 @@ class FramedAdvice:
                 [self.rows[i] for i in general],
                 sign[general],
                 advice_cost[general],
-                [self.own(int(i)) for i in general] or None,
+                [self.numeric_rows(int(i)) for i in general] or None,
                 n_features=n,
             ),
             BoxPremises((low + high) / 2, (high - low) / 2, sign[is_box], advice_cost[is_box]),

@@ -540,15 +540,15 @@ def draw_names(ax: Axes, regions: Sequence[AdviceRegion], extent: Extent) -> Non
             continue
         name, room = plain(region.name), np.ptp(home[:, 0]) * scale[0]
         full = f"{name} => {plain(region.label)}"
-        said = full if text_width(full, _NAME_SIZE, bold=True) <= room else name
-        half = np.array([text_width(said, _NAME_SIZE, bold=True) / 2, _NAME_SIZE / 72 / 2]) + 0.04
+        shown = full if text_width(full, _NAME_SIZE, bold=True) <= room else name
+        half = np.array([text_width(shown, _NAME_SIZE, bold=True) / 2, _NAME_SIZE / 72 / 2]) + 0.04
         for place in _places(home):
             middle = np.clip(place, low + half / scale, high - half / scale)
             apart = [np.abs(middle - spot) * scale >= half + size for spot, size in taken]
             if all(gap.any() for gap in apart):
                 taken.append((middle, half))
                 text = ax.text(
-                    middle[0], middle[1], said, size=_NAME_SIZE, weight="bold", **VERBATIM
+                    middle[0], middle[1], shown, size=_NAME_SIZE, weight="bold", **VERBATIM
                 )
                 text.set(ha="center", va="center", clip_on=True, zorder=4)
                 text.set_path_effects([withStroke(linewidth=3.0, foreground=background)])
@@ -618,10 +618,10 @@ def _class_entries(
         marker = _MARKERS[list(classes).index(label)]
         sample = Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5)
         entries.append((sample, f"data: {name}"))
-    own = [region for region in regions if region.label == label]
-    if any(len(region.given) for region in own):
+    of_class = [region for region in regions if region.label == label]
+    if any(len(region.given) for region in of_class):
         entries.append((Patch(facecolor=colour, alpha=_FILL, linewidth=0), f"as given: {name}"))
-    if any(region.refined is not None and len(region.refined) for region in own):
+    if any(region.refined is not None and len(region.refined) for region in of_class):
         entries.append((Patch(**_hatching(label, classes)), f"after: {name}"))
     return entries
 
@@ -746,20 +746,20 @@ def _place(node: Node, left: float, y: float) -> tuple[PlacedNode, float]:
 
     is_leaf = isinstance(node, TreeLeaf)
     text = plain(node.text) if isinstance(node, TreeLeaf) else _question(node)
-    own = text_width(text, _SIZE, bold=is_leaf) + 2 * _PAD
+    box_width = text_width(text, _SIZE, bold=is_leaf) + 2 * _PAD
     if isinstance(node, TreeLeaf):
-        placed = PlacedNode(text, True, node.label is None, left + own / 2, y, own, ())
-        return placed, own
+        placed = PlacedNode(text, True, node.label is None, left + box_width / 2, y, box_width, ())
+        return placed, box_width
     below = y + _BOX + _DOWN
     yes, yes_width = _place(node.yes, left, below)
     no, no_width = _place(node.no, left + yes_width + _GAP, below)
     wide = yes_width + _GAP + no_width
     middle = (yes.x + no.x) / 2
     # A question wider than its answers pushes them to the middle below it, or sticks out to one side.
-    out = max(0.0, left - (middle - own / 2))
-    width = max(wide + out, middle + out + own / 2 - left)
+    out = max(0.0, left - (middle - box_width / 2))
+    width = max(wide + out, middle + out + box_width / 2 - left)
     children = (_shifted(yes, out), _shifted(no, out))
-    return PlacedNode(text, False, False, middle + out, y, own, children), width
+    return PlacedNode(text, False, False, middle + out, y, box_width, children), width
 
 
 def _question(node: TreeTest) -> str:
@@ -968,12 +968,12 @@ class RuleTreesDisplay:
         )
         width = layouts[0].width + layouts[1].width + _BETWEEN + 2 * _BORDER
         height = max(layout.height for layout in layouts) + 2 * _BORDER
-        own = ax is None
+        is_new_figure = ax is None
         axes = open_axes(ax, (width, height))
         self.ax_: Axes = axes
         self.figure_: Figure | SubFigure = figure_of(axes)
         self.layouts_: tuple[TreeLayout, TreeLayout] = layouts
-        if own:
+        if is_new_figure:
             axes.set_position((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
         axes.set_xlim(0.0, width)

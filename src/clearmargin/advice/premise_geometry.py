@@ -428,12 +428,12 @@ def _inside_boxes(inner: Sides, outer: Sides) -> BoolArray:
 def _allowed_categories(rules: RuleSet) -> dict[int, BoolArray]:
     """For each feature with sets, which codes each rule allows."""
     tables = {}
-    for feature, kinds in enumerate(rules.space.categories):
-        if kinds is None:
+    for feature, categories in enumerate(rules.space.categories):
+        if categories is None:
             continue
-        table = np.ones((len(rules), len(kinds)), dtype=np.bool_)
+        table = np.ones((len(rules), len(categories)), dtype=np.bool_)
         for i, rule in enumerate(rules):
             if feature in rule.region.sets:
-                table[i] = np.isin(np.arange(len(kinds)), list(rule.region.sets[feature]))
+                table[i] = np.isin(np.arange(len(categories)), list(rule.region.sets[feature]))
         tables[feature] = table
     return tables

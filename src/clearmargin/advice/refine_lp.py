@@ -104,11 +104,11 @@ class Movable:
     number: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        free = self.pattern & self.premises.own[:, None]
+        free = self.pattern & self.premises.numeric_rows[:, None]
         row, column = np.nonzero(free)
         object.__setattr__(self, "row", row)
         object.__setattr__(self, "column", column)
-        object.__setattr__(self, "shift", np.flatnonzero(self.premises.own))
+        object.__setattr__(self, "shift", np.flatnonzero(self.premises.numeric_rows))
         # For each entry of F its place among the free ones, -1 where it is not free.
         number = np.where(free, np.cumsum(free).reshape(free.shape) - 1, -1)
         object.__setattr__(self, "number", number)

@@ -216,7 +216,7 @@ def convexified_program(problem: AdviceProblem, movable: Movable, at: Iterate) -
     # Premises with equally many rows share one block, because making many small matrices is what takes time.
     groups: dict[int, _Entries] = {}
     for i in np.flatnonzero(shifting):
-        size = int(premises.own[premises.rule == i].sum()) + 2
+        size = int(premises.numeric_rows[premises.rule == i].sum()) + 2
         _add_cones(groups.setdefault(size, _Entries(size)), problem, movable, at, int(i))
     sizes = {name: block.size for name, block in blocks.items() if isinstance(block, Variables)}
     cones = [group.cone(sizes) for group in groups.values()]
@@ -275,35 +275,35 @@ def _add_cones(
     """Add the cones of one premise, one for each free column and side, and one for its shifts."""
     premises, n = problem.premises, problem.n_features
     every = np.flatnonzero(premises.rule == i)
-    own = every[premises.own[every]]
+    numeric_rows = every[premises.numeric_rows[every]]
     z = premises.sign[i]
-    free = movable.number[own]
+    free = movable.number[numeric_rows]
     columns = np.flatnonzero((free >= 0).any(axis=0))
     turn = free[:, columns]
     for s in (1.0, -1.0) if len(columns) else ():
-        a = at.F[np.ix_(own, columns)] + s * at.u[own][:, None]
+        a = at.F[np.ix_(numeric_rows, columns)] + s * at.u[numeric_rows][:, None]
         first = cone.new((a * a).sum(axis=0))
-        vector = first + 2 + np.arange(len(own))[:, None]
+        vector = first + 2 + np.arange(len(numeric_rows))[:, None]
         for way, unit in (("F_up", 1.0), ("F_down", -1.0)):
             cone.add_both(way, first, turn, unit * a / 2)
             cone.add(way, vector, turn, unit)
-        cone.add_both("u", first, own[:, None], s * a / 2)
+        cone.add_both("u", first, numeric_rows[:, None], s * a / 2)
         cone.add_both("u", first, every[:, None], -s * premises.D[np.ix_(every, columns)])
-        cone.add("u", vector, own[:, None], -s)
+        cone.add("u", vector, numeric_rows[:, None], -s)
         cone.add_both("p", first, columns, -s * z)
         cone.add_both("q", first, columns, s * z)
         cone.add_both("eta", first, i * n + columns, 1.0)
-    a = at.f[own] + at.u[own]
-    shift = np.searchsorted(movable.shift, own)
+    a = at.f[numeric_rows] + at.u[numeric_rows]
+    shift = np.searchsorted(movable.shift, numeric_rows)
     # t has the constant -1 besides -a'a / 4.
     start = cone.new(np.array([a @ a + 4.0]))
-    vector = start + 2 + np.arange(len(own))
+    vector = start + 2 + np.arange(len(numeric_rows))
     for way, unit in (("f_up", 1.0), ("f_down", -1.0)):
         cone.add_both(way, start, shift, unit * a / 2)
         cone.add(way, vector, shift, unit)
-    cone.add_both("u", start, own, a / 2)
+    cone.add_both("u", start, numeric_rows, a / 2)
     cone.add_both("u", start, every, -premises.d[every])
-    cone.add("u", vector, own, -1.0)
+    cone.add("u", vector, numeric_rows, -1.0)
     cone.add_both("zeta", start, np.array([i]), 1.0)
     cone.add_both("b", start, np.zeros(1, dtype=np.intp), z)
 
@@ -367,7 +367,7 @@ class ConeFrame:
         self.optional = np.zeros(self.size, dtype=np.bool_)
         for name in ("p", "q", "F_up", "F_down", "f_up", "f_down"):
             self.optional[self.at[name]] = True
-        self.optional[self.at["u"]] = ~premises.own
+        self.optional[self.at["u"]] = ~premises.numeric_rows
         self._set_places()
 
     def _set_places(self) -> None:
@@ -535,11 +535,11 @@ class ReducedCones:
         self._bounded = np.flatnonzero(bounded)
         top = self._bound_at + self._bounded.size
         self._nonnegative = top - self._zero
-        sizes, own = inside[cones] + 2, frame.movable.shift.size
+        sizes, n_numeric = inside[cones] + 2, frame.movable.shift.size
         self._first[cones] = top + np.cumsum(sizes) - sizes
         top += int(sizes.sum())
-        self._squares, self._rows = top + 3 * np.arange(own), top + 3 * own
-        self._sizes = [*sizes.tolist(), *[3] * own]
+        self._squares, self._rows = top + 3 * np.arange(n_numeric), top + 3 * n_numeric
+        self._sizes = [*sizes.tolist(), *[3] * n_numeric]
         # Where the entries of F and f are in their cones.
         order = np.argsort(pair, kind="stable")
         rank = np.empty(pair.size, dtype=np.intp)
@@ -590,11 +590,11 @@ class ReducedCones:
         # T stands in for entries that are left out.
         on = np.zeros((move.shift.size, n), dtype=np.bool_)
         on[frame.turn_own[self._turns], move.column[self._turns]] = True
-        own, column = np.nonzero(frame.turning[frame.own_rule] & ~on)
-        pairs(frame.own_rule[own] * n + column, at["T"] + own)
+        row, column = np.nonzero(frame.turning[frame.own_rule] & ~on)
+        pairs(frame.own_rule[row] * n + column, at["T"] + row)
         still = np.setdiff1d(np.arange(move.shift.size), self._shifts)
         ties.put(advice + frame.own_rule[still], at["T"] + still)
-        self._stand_ins = 2 * own.size + still.size
+        self._stand_ins = 2 * row.size + still.size
         for name in ("F_up", "F_down"):
             pairs(frame.turn_pair[self._turns], at[name] + self._turns)
         for name in ("f_up", "f_down"):
@@ -611,9 +611,9 @@ class ReducedCones:
         for name in ("f_up", "f_down"):
             places.put(self._shifted, at[name] + self._shifts)
         places.put(self._shifted, at["u"] + move.shift[self._shifts])
-        own = np.arange(move.shift.size)
-        places.put(self._squares, at["T"] + own)
-        places.put(self._squares + 1, at["T"] + own)
+        rows = np.arange(move.shift.size)
+        places.put(self._squares, at["T"] + rows)
+        places.put(self._squares + 1, at["T"] + rows)
         places.put(self._squares + 2, at["u"] + move.shift)
 
     def _put_points(self, places: _Places) -> None:
@@ -657,7 +657,7 @@ class ReducedCones:
                 -u_shift,
             ]
         )
-        t, s, own = self._turns.size, self._shifts.size, move.shift.size
+        t, s, n_numeric = self._turns.size, self._shifts.size, move.shift.size
         signed, sides = points.X * points.y[:, None], points.y[:, None]
         parts = [
             -ties,
@@ -666,7 +666,7 @@ class ReducedCones:
             np.repeat([-1.0, 1.0], 2 * t),
             both(np.ones(t)),
             np.repeat([-1.0, 1.0, 1.0], s),
-            np.repeat([-1.0, 1.0, -1.0], own),
+            np.repeat([-1.0, 1.0, -1.0], n_numeric),
             np.hstack([-signed, signed, -sides]).ravel(),
             -np.ones(m),
         ]

@@ -33,7 +33,7 @@ __all__ = ["Node", "RuleTree", "RuleTrees", "TreeLeaf", "TreeTest", "fit_tree", 
 # Of the width of the box around a premise, sampled on either side of it as well.
 _AROUND = 0.25
 # A premise may fill so little of its box that points in it are rare; this often we try again.
-_MOST_TRIES = 40
+_MAX_TRIES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _sample(premise: Premise, frame: Frame, count: int, rng: np.random.Generator
     width = _AROUND * (high - low)
     inner, outer = np.maximum(low - width, frame.lower), np.minimum(high + width, frame.upper)
     found = np.empty((0, len(low)))
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MAX_TRIES):
         tried = _uniform(low, high, frame, count, rng)
         found = np.concatenate([found, tried[premise.covers(tried)]])
         if len(found) >= third:
@@ -423,8 +423,10 @@ def fit_tree(
             bound = float(premise.d[r] / premise.D[r, j]) + 0.0  # no -0
             root = TreeTest(names[j], operator, bound, root, TreeLeaf(None))
     true = premise.covers(unseen)
-    said = _covers(root, dict(zip(names, unseen.T, strict=True)), np.arange(len(true)), len(true))
-    agreed = said == true
+    predicted = _covers(
+        root, dict(zip(names, unseen.T, strict=True)), np.arange(len(true)), len(true)
+    )
+    agreed = predicted == true
     return RuleTree(
         root,
         float(agreed.mean()),
@@ -434,7 +436,9 @@ def fit_tree(
 
 
 def _part(premise: Premise, rows: BoolArray) -> Premise:
-    return Premise(premise.D[rows], premise.d[rows], premise.own[rows], premise.strict[rows])
+    return Premise(
+        premise.D[rows], premise.d[rows], premise.numeric_rows[rows], premise.strict[rows]
+    )
 
 
 def _grow(

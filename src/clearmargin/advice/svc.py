@@ -178,10 +178,10 @@ class AdviceSVC(PlaneClassifier):
         self.advice_ = case.rules
         self.outcome_, self.refined_ = judge(case, training)
         if len(case.rules) and not training.w.any():
-            said = as_label(self.classes_[int(training.b > 0)])
+            predicted = as_label(self.classes_[int(training.b > 0)])
             warnings.warn(
-                f"the plane is constant: every case gets {said!r}. Data and advice pull in different directions, or "
-                "their costs are too small against the weights; raise lam or mu, or refine the advice",
+                f"the plane is constant: every case gets {predicted!r}. Data and advice pull in different directions, "
+                "or their costs are too small against the weights; raise lam or mu, or refine the advice",
                 ClearmarginWarning,
                 stacklevel=3,
             )

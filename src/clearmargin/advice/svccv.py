@@ -14,7 +14,7 @@ from clearmargin.advice.advice_reading import Advice
 from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.svc import AdviceSVC
-from clearmargin.advice.train import AdviceCase, plane_for, pose, read_case
+from clearmargin.advice.train import AdviceCase, frame_problem, plane_for, read_case
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
@@ -221,23 +221,23 @@ def _score_fold(
 ) -> list[float]:
     """Accuracy of all combinations on one fold; each plane starts from the one before."""
     part = case.only(train).counting()
-    posed = pose(part, settings, np.array([rule.weight for rule in case.rules]))
-    frame = posed.framed.frame
+    framed_problem = frame_problem(part, settings, np.array([rule.weight for rule in case.rules]))
+    frame = framed_problem.framed.frame
     X, y, weight = frame.scaled(case.points[test]), case.y[test], case.weight[test]
-    path = AdvicePath(posed.problem)
+    path = AdvicePath(framed_problem.problem)
     data_only: dict[float, tuple[FloatArray, float]] = {}
     scores = []
     for lam, mu, nu in grid:
         plane = path.solve(lam, mu)
         w, b = plane.w, plane.b
-        if settings.refine is not None and len(posed.problem.premises):
-            problem = scaled_costs(posed.problem, lam, mu)
+        if settings.refine is not None and len(framed_problem.problem.premises):
+            problem = scaled_costs(framed_problem.problem, lam, mu)
             if lam not in data_only:
                 data_only[lam] = data_plane(problem)
-            refined = plane_for(problem, posed.framed, settings, plane, data_only[lam], nu)
+            refined = plane_for(problem, framed_problem.framed, settings, plane, data_only[lam], nu)
             w, b = refined.plane.w, refined.plane.b
-        said = np.where(X @ w + b > 0, 1.0, -1.0)
-        scores.append(float(weight @ (said == y)) / max(float(weight.sum()), 1e-300))
+        predicted = np.where(X @ w + b > 0, 1.0, -1.0)
+        scores.append(float(weight @ (predicted == y)) / max(float(weight.sum()), 1e-300))
     path.close()
     return scores
 

@@ -44,13 +44,13 @@ __all__ = [
     "REFINERS",
     "UNCHANGED",
     "AdviceCase",
-    "Posed",
+    "FramedProblem",
     "Settings",
     "Training",
+    "frame_problem",
     "is_changed",
     "judge_plane",
     "plane_for",
-    "pose",
     "read_case",
     "train",
     "widen",
@@ -299,7 +299,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class FramedProblem:
     """Data and advice as a problem in a frame.
 
     Parameters
@@ -317,7 +317,9 @@ class Posed:
     is_box: BoolArray
 
 
-def pose(case: AdviceCase, settings: Settings, mu: FloatArray, lam: float = 1.0) -> Posed:
+def frame_problem(
+    case: AdviceCase, settings: Settings, mu: FloatArray, lam: float = 1.0
+) -> FramedProblem:
     """Put data and advice into a frame, as a problem.
 
     Parameters
@@ -333,7 +335,7 @@ def pose(case: AdviceCase, settings: Settings, mu: FloatArray, lam: float = 1.0)
 
     Returns
     -------
-    Posed
+    FramedProblem
         The problem.
     """
     frame = Frame.around(
@@ -348,7 +350,7 @@ def pose(case: AdviceCase, settings: Settings, mu: FloatArray, lam: float = 1.0)
         mu,
         compact=settings.refine is None,
     )
-    return Posed(framed, problem, is_box)
+    return FramedProblem(framed, problem, is_box)
 
 
 def train(case: AdviceCase, settings: Settings) -> Training:
@@ -369,13 +371,15 @@ def train(case: AdviceCase, settings: Settings) -> Training:
     if settings.refine is not None and case.X is None:
         raise DataError("refinement needs data to learn from; fit with X and y, or set refine=None")
     mu = settings.mu * np.array([rule.weight for rule in case.rules])
-    posed = pose(case, settings, mu, settings.lam)
-    given = _solve(posed.problem, case, posed.framed, mu)
-    if settings.refine is None or not len(posed.problem.premises):
-        return _collect(case, posed, given, None, settings)
-    data_only = data_plane(posed.problem)
-    refined = plane_for(posed.problem, posed.framed, settings, given, data_only, settings.nu)
-    return _collect(case, posed, refined.plane, refined, settings)
+    framed_problem = frame_problem(case, settings, mu, settings.lam)
+    given = _solve(framed_problem.problem, case, framed_problem.framed, mu)
+    if settings.refine is None or not len(framed_problem.problem.premises):
+        return _collect(case, framed_problem, given, None, settings)
+    data_only = data_plane(framed_problem.problem)
+    refined = plane_for(
+        framed_problem.problem, framed_problem.framed, settings, given, data_only, settings.nu
+    )
+    return _collect(case, framed_problem, refined.plane, refined, settings)
 
 
 def judge_plane(case: AdviceCase, w: FloatArray, b: float) -> Training:
@@ -404,7 +408,7 @@ def judge_plane(case: AdviceCase, w: FloatArray, b: float) -> Training:
             for rows, sign in zip(framed.rows, case.sign, strict=True)
         ]
     )
-    numeric = [int(premise.own.sum()) for premise in case.premises]
+    numeric = [int(premise.numeric_rows.sum()) for premise in case.premises]
     none = np.zeros(len(framed), dtype=np.bool_)
     return Training(
         framed,
@@ -534,21 +538,21 @@ def _pattern(problem: AdviceProblem, framed: FramedAdvice, sparse: bool) -> Bool
     if sparse:
         for i in range(len(premises)):
             rows = premises.rule == i
-            used = (premises.D[rows & premises.own] != 0).any(axis=0)
+            used = (premises.D[rows & premises.numeric_rows] != 0).any(axis=0)
             pattern[np.ix_(rows, ~used)] = False
     return pattern
 
 
 def _collect(
     case: AdviceCase,
-    posed: Posed,
+    framed_problem: FramedProblem,
     plane: AdvicePlane,
     refined: Refined | None,
     settings: Settings,
 ) -> Training:
-    framed, problem, is_box = posed.framed, posed.problem, posed.is_box
+    framed, problem, is_box = framed_problem.framed, framed_problem.problem, framed_problem.is_box
     r, n = len(framed), framed.frame.n_columns
-    numeric = [int(premise.own.sum()) for premise in framed.premises]
+    numeric = [int(premise.numeric_rows.sum()) for premise in framed.premises]
     F, f = [np.zeros((k, n)) for k in numeric], [np.zeros(k) for k in numeric]
     slack, rejected = np.zeros(r), np.zeros(r, dtype=np.bool_)
     slack[is_box] = problem.boxes.errors(plane.w, plane.b)
@@ -559,8 +563,8 @@ def _collect(
         moved = problem.premises.moved(refined.F, refined.f)
         eta, zeta = moved.errors(plane.w, plane.b, plane.u)
         for k, i in enumerate(general):
-            own = (problem.premises.rule == k) & problem.premises.own
-            F[i], f[i] = refined.F[own], refined.f[own]
+            numeric_rows = (problem.premises.rule == k) & problem.premises.numeric_rows
+            F[i], f[i] = refined.F[numeric_rows], refined.f[numeric_rows]
         rejected[general] = refined.rejected
     slack[general] = np.where(rejected[general], 0.0, eta.sum(axis=1) + zeta)
     dropped = [np.zeros(k, dtype=np.bool_) for k in numeric]
@@ -631,26 +635,26 @@ def widen(
         Which numeric rows are superfluous.
     None instead of both where there is nothing to gain.
     """
-    own = framed.own(i)
+    numeric_rows = framed.numeric_rows(i)
     D, d = framed.rows[i][0].copy(), framed.rows[i][1].copy()
-    D[own] -= F
-    d[own] -= f
-    if not own.any() or worst_margin(D, d, plane.w, plane.b, sign)[0] < 1.0 + _NOTHING:
+    D[numeric_rows] -= F
+    d[numeric_rows] -= f
+    if not numeric_rows.any() or worst_margin(D, d, plane.w, plane.b, sign)[0] < 1.0 + _NOTHING:
         return None
     u, slack = _certificate(D, d, plane, sign)
-    active = own & (u > _NOTHING)
-    if slack <= _NOTHING and (active == own).all():
+    active = numeric_rows & (u > _NOTHING)
+    if slack <= _NOTHING and (active == numeric_rows).all():
         return None
     loosened = d.copy()
     loosened[active] += slack / (active.sum() * u[active])
-    dropped = own & ~active
+    dropped = numeric_rows & ~active
     for r in np.flatnonzero(active):  # a bound beyond the domain says nothing
-        highest = -worst_margin(D[~own], d[~own], D[r], 0.0, -1.0)[0]
+        highest = -worst_margin(D[~numeric_rows], d[~numeric_rows], D[r], 0.0, -1.0)[0]
         dropped[r] = highest <= loosened[r]
     kept = ~dropped
     if worst_margin(D[kept], loosened[kept], plane.w, plane.b, sign)[0] < 1.0 - _NOTHING:
         return None
-    return f - (loosened - d)[own], dropped[own]
+    return f - (loosened - d)[numeric_rows], dropped[numeric_rows]
 
 
 def _certificate(

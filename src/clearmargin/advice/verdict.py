@@ -169,7 +169,7 @@ def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bo
     if not training.was_tried or changed or training.framed.empty[i] or training.rejected[i]:
         return False
     premise = case.premises[i]
-    pulls = premise.D[premise.own] @ (case.sign[i] * training.w)
+    pulls = premise.D[premise.numeric_rows] @ (case.sign[i] * training.w)
     return not (pulls < 0).any()
 
 
@@ -242,9 +242,9 @@ def _changes(
     premise: Premise, rows: ReadRows, frame: Frame, columns: Columns, medians: FloatArray
 ) -> Iterator[ConditionChange]:
     """Each condition that changed, before and after."""
-    D, _ = frame.scaled_rows(premise.D[premise.own], premise.d[premise.own])
+    D, _ = frame.scaled_rows(premise.D[premise.numeric_rows], premise.d[premise.numeric_rows])
     phrases = Phrases(columns.space)
-    before, after = (over_features(A, columns) for A in (premise.D[premise.own], rows.A))
+    before, after = (over_features(A, columns) for A in (premise.D[premise.numeric_rows], rows.A))
     for r in np.flatnonzero(rows.changed):
         expert = int(np.abs(D[r]).argmax())
         is_gone = not rows.A[r].any()
@@ -282,7 +282,7 @@ def _intervals(
     if not (rows.turned & rows.A.any(axis=1)).any():
         return None
     frame, before = training.framed.frame, case.premises[i]
-    used = np.flatnonzero((before.D[before.own] != 0).any(axis=0))
+    used = np.flatnonzero((before.D[before.numeric_rows] != 0).any(axis=0))
     lower, upper = tight_intervals(premise, frame, used)
     whole = possible.seen.space.integer[used]
     slack = 1e-6 * frame.unit[used]  # the solver's tolerance
@@ -362,7 +362,7 @@ def read_rows(
     ReadRows
         Rows that did not change are exactly those of the premise.
     """
-    D, d = frame.scaled_rows(premise.D[premise.own], premise.d[premise.own])
+    D, d = frame.scaled_rows(premise.D[premise.numeric_rows], premise.d[premise.numeric_rows])
     inside = (frame.scaled(X) @ (D - F).T <= d - f + 1e-9)[:, is_changed(F, f)].all(axis=1)
     rows = _read(premise, frame, F, f, _ALL_DIGITS, inwards=False)
     for digits, inwards in _ROUNDINGS:
@@ -377,7 +377,11 @@ def read_rows(
 def _read(
     premise: Premise, frame: Frame, F: FloatArray, f: FloatArray, digits: int, *, inwards: bool
 ) -> ReadRows:
-    A, b, strict = premise.D[premise.own], premise.d[premise.own], premise.strict[premise.own]
+    A, b, strict = (
+        premise.D[premise.numeric_rows],
+        premise.d[premise.numeric_rows],
+        premise.strict[premise.numeric_rows],
+    )
     A, b, strict = A.copy(), b.copy(), strict.copy()
     D, d = frame.scaled_rows(A, b)
     turned: BoolArray = np.any(np.abs(F) > UNCHANGED, axis=1)
@@ -498,11 +502,11 @@ def refined_rule(before: Rule, rows: ReadRows, columns: Columns) -> Rule:
     n_features = len(columns.space)
     if not rows.changed.any() and n_features == before.n_features:
         return before
-    said = rows.A.any(axis=1)
+    is_condition = rows.A.any(axis=1)
     region: Region
-    if said.any():
-        A = over_features(rows.A[said], columns)
-        region = Polyhedron(A, rows.b[said], rows.strict[said], before.region.sets)
+    if is_condition.any():
+        A = over_features(rows.A[is_condition], columns)
+        region = Polyhedron(A, rows.b[is_condition], rows.strict[is_condition], before.region.sets)
     else:
         region = Box.from_intervals({}, n_features, CategorySets(before.region.sets.allowed))
     return Rule(
@@ -739,7 +743,7 @@ def _repaired(
     D, d = frame.scaled_rows(rows.D, rows.d)
     n_linear = int((np.count_nonzero(premise.D, axis=1) != 1).sum())
     is_inset = rows.strict | (np.arange(len(d)) < n_linear)
-    tighter = Premise(*frame.user_rows(D, d - _INSIDE * is_inset), rows.own, rows.strict)
+    tighter = Premise(*frame.user_rows(D, d - _INSIDE * is_inset), rows.numeric_rows, rows.strict)
     again = _worst(tighter, frame, possible.seen, side)[1]
     again = None if again is None else _clipped(again, rows)
     return again if again is not None and _is_case(again, premise, possible, seen) else None

@@ -517,7 +517,7 @@ def _measure_fold(
     seen, unseen = _safe_indexing(X, train), _safe_indexing(X, test)
     if not is_fitted(model):
         model.fit(seen, labels[train])
-    said, true = np.asarray(model.predict(unseen)), labels[test]
+    predicted, true = np.asarray(model.predict(unseen)), labels[test]
     measured: dict[str, Measured] = {}
     for name, extractor in extractors.items():
         ready = clone(extractor).set_params(estimator=model)
@@ -525,19 +525,19 @@ def _measure_fold(
             start = time.process_time()
             ready.fit(seen, labels[train])
             seconds = time.process_time() - start
-            figures = _figures(ready, unseen, true, said)
+            figures = _figures(ready, unseen, true, predicted)
         except _REFUSALS as error:
             measured[name] = np.full(len(MEASURES), np.nan), f"{type(error).__name__}: {error}"
         else:
             measured[name] = np.array([*figures, seconds]), None
-    return float(np.mean(said == true)), measured
+    return float(np.mean(predicted == true)), measured
 
 
-def _figures(extractor: Any, X: Any, true: NDArray[Any], said: NDArray[Any]) -> list[float]:
+def _figures(extractor: Any, X: Any, true: NDArray[Any], predicted: NDArray[Any]) -> list[float]:
     """All measures but the time, in the order of `MEASURES`."""
     rules: RuleSet = extractor.rules_
     answers = np.asarray(extractor.predict(X))
-    right, same = np.asarray(answers == true), np.asarray(answers == said)
+    right, same = np.asarray(answers == true), np.asarray(answers == predicted)
     which = extractor.which(X)
     covered = which >= 0
     bounds = np.array([count_bounds(rule) for rule in rules], dtype=np.float64)

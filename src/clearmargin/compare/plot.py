@@ -174,9 +174,9 @@ class ExtractorsDisplay:
         from matplotlib.lines import Line2D
 
         kinds = sorted({_asks_model(figures) for figures in self.comparison.extractors})
-        said = {False: "rules decide all", True: "the model decides where no rule does"}
+        meaning = {False: "rules decide all", True: "the model decides where no rule does"}
         handles: list[Any] = [
-            Line2D([], [], **_dot(is_hollow=kind), label=said[kind]) for kind in kinds
+            Line2D([], [], **_dot(is_hollow=kind), label=meaning[kind]) for kind in kinds
         ]
         model = {"color": ink(), "lw": 0.9, "ls": _DASHES, "alpha": 0.7}
         handles.append(Line2D([], [], **model, label="accuracy of the model"))
@@ -231,8 +231,8 @@ def _say_failed(ax: Axes, row: int) -> None:
     place = ax.get_yaxis_transform()
     # On a ground of its own, since lines run through the row.
     ground = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1.5}
-    said = ax.text(0.5, row, "no figure", transform=place, size=SMALL, ha="center", va="center")
-    said.set_bbox(ground)
+    text = ax.text(0.5, row, "no figure", transform=place, size=SMALL, ha="center", va="center")
+    text.set_bbox(ground)
 
 
 def _new_axes(names: list[list[str]]) -> list[Axes]:

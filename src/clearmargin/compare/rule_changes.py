@@ -122,12 +122,10 @@ class RuleComparison:
             f"{name} {'missing' if value is None else f'= {_shown(value)}'}"
             for name, value in self.witness.items()
         )
-        said = [
+        predicted = [
             "no rule applies" if label is None else format_label(label) for label in self.labels
         ]
-        return (
-            f"They differ, for example, on {case or 'every case'}: {said[0]} before, {said[1]} now."
-        )
+        return f"They differ, for example, on {case or 'every case'}: {predicted[0]} before, {predicted[1]} now."
 
     def to_dict(self) -> dict[str, Any]:
         """The difference as plain data for JSON."""

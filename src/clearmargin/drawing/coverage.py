@@ -183,7 +183,7 @@ class CoverageDisplay:
         heights = _spread(ends, 2.7 * _SIZE / height * np.ptp(ax.get_ylim()))
         for (label, curve), end, at in zip(self.curves.items(), ends, heights, strict=True):
             count = "1 rule" if len(curve) == 1 else f"{len(curve)} rules"
-            said = f"{share_text(end)}, {count}" if len(curve) else "no rules"
+            summary = f"{share_text(end)}, {count}" if len(curve) else "no rules"
             name = fit_line(plain(label), _WIDEST_LABEL, _SIZE, bold=True)
             joint = right * 1.03
             ax.plot(
@@ -194,7 +194,7 @@ class CoverageDisplay:
                 ls=":",
                 clip_on=False,
             )
-            text = ax.text(joint * 1.01, at, f"{name}\n{said}", size=_SIZE, color=colours[label])
+            text = ax.text(joint * 1.01, at, f"{name}\n{summary}", size=_SIZE, color=colours[label])
             text.set(va="center", **VERBATIM)
 
 
@@ -261,7 +261,7 @@ def _data_curves(estimator: Any, rules: RuleSet, X: Any, y: Any) -> dict[Label, 
     which = estimator.which(X)
     # What the model says, not what is said where no rule fires.
     model = getattr(estimator, "estimator_", estimator)
-    said = np.array([_place(rules, c) for c in read_classes(model.predict(X), len(which))])
+    predicted = np.array([_place(rules, c) for c in read_classes(model.predict(X), len(which))])
     true = np.array([_place(rules, label) for label in read_classes(y, len(which))])
     curves = {}
     for k, label in enumerate(rules.classes):
@@ -269,7 +269,7 @@ def _data_curves(estimator: Any, rules: RuleSet, X: Any, y: Any) -> dict[Label, 
         # Rules of two classes never meet: the first rule of all is the first of its class.
         order = np.full(len(rules) + 1, -1)
         order[mine] = np.arange(len(mine))
-        curves[label] = _shares(order[which], (true == k) & (said == k), len(mine))
+        curves[label] = _shares(order[which], (true == k) & (predicted == k), len(mine))
     return curves
 
 

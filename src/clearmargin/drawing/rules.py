@@ -247,8 +247,8 @@ class RulesDisplay:
             elif interval is not None:
                 text = self._text(rule, j)
                 strokes.add_interval(self.ax_, place, column, y, interval, text, colour)
-            elif said := missing_text(rule, j):
-                strokes.add_text(self.ax_, place, y, said)
+            elif condition := missing_text(rule, j):
+                strokes.add_text(self.ax_, place, y, condition)
 
 
 def plot_rules(
@@ -477,7 +477,7 @@ OVERHANG = 0.1
 _MARGIN, _GAP = 0.12, 0.2
 _ROW = 0.44
 _NARROWEST, _WIDEST_HEAD = 1.0, 1.7
-_WIDEST_KINDS, _MOST_LINES = 2.4, 3
+_WIDEST_KINDS, _MAX_LINES = 2.4, 3
 _LINEAR = 2.6
 _WIDEST_LABEL, _WIDEST_NAME = 1.8, 1.4
 
@@ -671,7 +671,7 @@ def _arrange(names: Sequence[str]) -> tuple[Kinds, float]:
         places.append((at, line))
         widest = max(widest, at + width)
         at += width + 0.14
-    if line < _MOST_LINES and widest <= _WIDEST_KINDS:
+    if line < _MAX_LINES and widest <= _WIDEST_KINDS:
         return Kinds(tuple(places), line + 1), widest
     step = min(SQUARE + 0.05, _WIDEST_KINDS / len(names))
     strip = tuple((k * step, 0) for k in range(len(names)))
@@ -792,17 +792,17 @@ def interval_text(interval: Interval, digits: int | None) -> str:
     >>> interval_text(Interval(3, 5), 3), interval_text(Interval(3, math.inf, "neither"), 3)
     ('[3, 5)', '> 3')
     """
-    said = interval if digits is None else round_inwards(interval, digits)
-    low, high = format_number(said.low), format_number(said.high)
-    if said.low == said.high:
+    shown = interval if digits is None else round_inwards(interval, digits)
+    low, high = format_number(shown.low), format_number(shown.high)
+    if shown.low == shown.high:
         return f"= {low}"
-    if math.isinf(said.low):
-        return f"{'≤' if said.high_closed else '<'} {high}"
-    if math.isinf(said.high):
-        return f"{'≥' if said.low_closed else '>'} {low}"
-    if said.closed == "both":
+    if math.isinf(shown.low):
+        return f"{'≤' if shown.high_closed else '<'} {high}"
+    if math.isinf(shown.high):
+        return f"{'≥' if shown.low_closed else '>'} {low}"
+    if shown.closed == "both":
         return f"{low} to {high}"
-    return f"{'[' if said.low_closed else '('}{low}, {high}{']' if said.high_closed else ')'}"
+    return f"{'[' if shown.low_closed else '('}{low}, {high}{']' if shown.high_closed else ')'}"
 
 
 def linear_texts(rules: RuleSet, rule: Rule) -> list[str]:

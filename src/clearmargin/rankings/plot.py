@@ -246,8 +246,8 @@ class LeverageDisplay:
 
     def _say_nothing_found(self) -> None:
         least = short_number(self.min_leverage)
-        said = f"no property to show\nwith a leverage of {least} or more"
-        text = self.ax_.text(0.5, 0.5, said, transform=self.ax_.transAxes, size=_SIZE)
+        message = f"no property to show\nwith a leverage of {least} or more"
+        text = self.ax_.text(0.5, 0.5, message, transform=self.ax_.transAxes, size=_SIZE)
         text.set(ha="center", va="center", bbox={"fc": _paper(), "ec": "none"})
 
     def _draw_key(self) -> None:
@@ -369,7 +369,7 @@ _HEIGHT, _NARROW, _WIDE, _UPRIGHT, _LONGEST = 2.1, 3.3, 9.0, 0.17, 1.2
 _INNER = 0.89
 
 
-_MOST_COLUMNS, _MOST_LINES = 3, 3
+_MAX_COLUMNS, _MAX_LINES = 3, 3
 
 
 # The widest figure of several columns, and the narrowest that holds the key, in inches.
@@ -524,7 +524,7 @@ class RankHistogramsDisplay:
 
     def _columns(self) -> int:
         fitting = int(_WIDEST_FIGURE / self._width())
-        return max(1, min(len(self.attributes), fitting, _MOST_COLUMNS))
+        return max(1, min(len(self.attributes), fitting, _MAX_COLUMNS))
 
     def _new_axes(self) -> list[Axes]:
         import matplotlib.pyplot as plt
@@ -577,9 +577,9 @@ class RankHistogramsDisplay:
         ends = zip((TOP_COLOUR, BOTTOM_COLOUR), end_names(self.n_top, self.n_bottom), strict=True)
         handles: list[Any] = [Patch(fc=c, ec=ink(), lw=0.5, label=name) for c, name in ends]
         if self.table["found"].any():
-            said = f"leverage of {short_number(self.min_leverage)} or more"
+            meaning = f"leverage of {short_number(self.min_leverage)} or more"
             star: dict[str, Any] = {"marker": (6, 2, 0), "ms": 6, "ls": "none"}
-            handles.append(Line2D([], [], color=ink(), label=said, **star))
+            handles.append(Line2D([], [], color=ink(), label=meaning, **star))
         if own:
             outside: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
             key = self.figure_.legend(handles=handles, fontsize=SMALL, **outside)
@@ -628,7 +628,7 @@ def _name_values(ax: Axes, names: list[str], width: float) -> None:
     fits = all(text_width(word) <= slot for word in words)
     wrapped = [wrap(name, slot) for name in names] if fits else []
     every = 1
-    if fits and max(map(len, wrapped)) <= _MOST_LINES:
+    if fits and max(map(len, wrapped)) <= _MAX_LINES:
         texts, rotation = ["\n".join(lines) for lines in wrapped], 0
     else:
         every = max(1, int(np.ceil(_UPRIGHT * len(names) / width - 0.01)))
@@ -748,8 +748,8 @@ class RankRocDisplay:
         # Only a perfect ranking has an area of 1.000.
         shown = self.auc if self.auc == 1 else min(self.auc, 0.999)
         # The ranking was trained on these rows; on others the area is less.
-        said = f"ranking, AUC = {shown:.3f} on its training rows"
-        axes.plot(self.fpr, self.tpr, color=ink(), lw=1.3, label=said)
+        meaning = f"ranking, AUC = {shown:.3f} on its training rows"
+        axes.plot(self.fpr, self.tpr, color=ink(), lw=1.3, label=meaning)
         thick: dict[str, Any] = {"lw": 5, "solid_capstyle": "butt", "clip_on": False, "zorder": 3}
         marked: dict[str, Any] = {"ms": 8, "mec": ink(), "mew": 0.8}
         for part, colour, mark, name, end in (
