@@ -20,9 +20,12 @@ class Statement:
     def __init__(self, problem: AdviceProblem, movable: Movable):
         premises, n = problem.premises, problem.n_features
         r, k = len(premises), len(premises.d)
-        self.own = np.flatnonzero(premises.numeric_rows)
+        self.numeric_rows = np.flatnonzero(premises.numeric_rows)
         self.w, self.b, self.u = cp.Variable((1, n)), cp.Variable(), cp.Variable((k, 1))
-        self.F, self.f = cp.Variable((self.own.size, n)), cp.Variable((self.own.size, 1))
+        self.F, self.f = (
+            cp.Variable((self.numeric_rows.size, n)),
+            cp.Variable((self.numeric_rows.size, 1)),
+        )
         self.eta, self.zeta = cp.Variable((r, n)), cp.Variable((r, 1))
         xi = cp.Variable(len(problem.y), nonneg=True)
         self.constraints = [
@@ -30,9 +33,9 @@ class Statement:
             self.eta >= 0,
             self.zeta >= 0,
             cp.multiply(problem.y, problem.X @ self.w[0] + self.b) + xi >= 1,
-            cp.sum(cp.multiply(premises.D[self.own], self.F), axis=1) == 0,
+            cp.sum(cp.multiply(premises.D[self.numeric_rows], self.F), axis=1) == 0,
         ]
-        dear = movable.nu * premises.cost[premises.rule[self.own]]
+        dear = movable.nu * premises.cost[premises.rule[self.numeric_rows]]
         self.objective = (
             cp.sum(cp.abs(self.w))
             + problem.cost @ xi
@@ -51,18 +54,18 @@ class Statement:
 def by_matrices(problem: AdviceProblem, movable: Movable, at: Iterate) -> float:
     """State the products of all premises and features at once."""
     s, premises = Statement(problem, movable), problem.premises
-    own, ones = s.own, np.ones((1, problem.n_features))
+    numeric, ones = s.numeric_rows, np.ones((1, problem.n_features))
     sums, z = premises.members.toarray(), premises.sign[:, None]
     pull = sums @ cp.multiply(premises.D, s.u @ ones) + z @ s.w
-    v, V = s.u[own], s.u[own] @ ones
-    u0 = at.u[own][:, None]
+    v, V = s.u[numeric], s.u[numeric] @ ones
+    u0 = at.u[numeric][:, None]
     for way in (1.0, -1.0):
-        a = at.F[own] + way * u0
+        a = at.F[numeric] + way * u0
         products = cp.square(s.F - way * V) / 4 - cp.multiply(a / 2, s.F + way * V) + a * a / 4
-        s.constraints.append(way * pull - s.eta + sums[:, own] @ products <= 0)
-    a = at.f[own][:, None] + u0
+        s.constraints.append(way * pull - s.eta + sums[:, numeric] @ products <= 0)
+    a = at.f[numeric][:, None] + u0
     products = cp.square(s.f - v) / 4 - cp.multiply(a / 2, s.f + v) + a * a / 4
-    price = sums @ cp.multiply(premises.d[:, None], s.u) + sums[:, own] @ products
+    price = sums @ cp.multiply(premises.d[:, None], s.u) + sums[:, numeric] @ products
     s.constraints.append(price - z * s.b + 1 - s.zeta <= 0)
     return s.solve()
 
@@ -72,8 +75,8 @@ def by_components(problem: AdviceProblem, movable: Movable, at: Iterate) -> floa
     s, premises = Statement(problem, movable), problem.premises
     for i, z in enumerate(premises.sign):
         every = np.flatnonzero(premises.rule == i)
-        mine = np.flatnonzero(premises.rule[s.own] == i)
-        rows = s.own[mine]
+        mine = np.flatnonzero(premises.rule[s.numeric_rows] == i)
+        rows = s.numeric_rows[mine]
         u, v = s.u[every, 0], s.u[rows, 0]
         for j in range(problem.n_features):
             for way in (1.0, -1.0):

@@ -58,17 +58,20 @@ def variant(problem, kind):
     """Turn random advice into advice that overlaps, that is wrong, or that says the same twice."""
     P = problem.premises
     parts = [P.rule == i for i in range(len(P))]
-    rows, own = [(P.D[part], P.d[part]) for part in parts], [P.own[part] for part in parts]
+    rows, numeric_rows = (
+        [(P.D[part], P.d[part]) for part in parts],
+        [P.numeric_rows[part] for part in parts],
+    )
     sign, cost = P.sign, P.cost
     if kind == 1:  # the first premise also for the other class
-        rows, own = [*rows, rows[0]], [*own, own[0]]
+        rows, numeric_rows = [*rows, rows[0]], [*numeric_rows, numeric_rows[0]]
         sign, cost = np.r_[sign, -sign[0]], np.r_[cost, cost[0]]
     elif kind == 2:
         sign = -sign
     elif kind == 3:  # each premise and a larger one
-        rows, own = rows + [(D, d + 0.3) for D, d in rows], own * 2
+        rows, numeric_rows = rows + [(D, d + 0.3) for D, d in rows], numeric_rows * 2
         sign, cost = np.tile(sign, 2), np.tile(cost, 2)
-    return replace(problem, premises=Premises.stack(rows, sign, cost, own))
+    return replace(problem, premises=Premises.stack(rows, sign, cost, numeric_rows))
 
 
 @cache
@@ -143,8 +146,8 @@ def test_only_what_may_move_moves_and_rows_turn_without_growing(seed, method, ad
     problem, pattern, _, refined, _ = run(advice, seed, method)
     premises, F, f = problem.premises, refined.F, refined.f
     assert (F[~pattern] == 0).all()
-    assert (F[~premises.own] == 0).all()
-    assert (f[~premises.own] == 0).all()
+    assert (F[~premises.numeric_rows] == 0).all()
+    assert (f[~premises.numeric_rows] == 0).all()
     assert np.abs((F * premises.D).sum(axis=1)).max() <= 1e-6 * (1 + np.abs(F).max())
     if method == "translate":
         assert (F == 0).all()
