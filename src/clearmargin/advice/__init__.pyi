@@ -34,7 +34,7 @@ from .rule_tree import (
 from .svc import (
     AdviceSVC as AdviceSVC,
 )
-from .svccv import (
+from .svc import (
     AdviceSVCCV as AdviceSVCCV,
 )
 

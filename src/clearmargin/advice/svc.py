@@ -1,24 +1,44 @@
-"""A support vector machine that respects an expert's rules, and refines them where the data say otherwise."""
+"""A support vector machine that respects an expert's rules, and refines them where the data say otherwise.
+
+`AdviceSVC` learns with given costs; `AdviceSVCCV` chooses them by cross-validation.
+"""
 
 from __future__ import annotations
 
 import warnings
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from clearmargin.advice.advice_check import warn_about
 from clearmargin.advice.advice_reading import Advice
+from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import REFINERS, AdviceCase, Training, read_case, train
+from clearmargin.advice.train import (
+    REFINERS,
+    AdviceCase,
+    Training,
+    frame_problem,
+    plane_for,
+    read_case,
+    train,
+)
 from clearmargin.advice.verdict import judge
-from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
+from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
+from clearmargin.rules.value import FloatArray
+from clearmargin.tables.splitting import Folds, Splitting
+from clearmargin.tables.table import read_frame
 from clearmargin.tables.validation import check_choice, check_positive, check_whole
 
-__all__ = ["AdviceSVC"]
+__all__ = ["AdviceSVC", "AdviceSVCCV"]
 
 
 class AdviceSVC(PlaneClassifier):
@@ -212,3 +232,234 @@ class AdviceSVC(PlaneClassifier):
     outcome_: AdviceOutcome
     advice_: RuleSet
     refined_: RuleSet
+
+
+Costs = tuple[float, float, float]
+
+# Features are scaled to [-1, 1], where half decades are as fine as cross-validation can tell apart.
+_LAMS = tuple(10.0 ** np.arange(-2.0, 2.01, 0.5))
+_MUS = tuple(10.0 ** np.arange(-2.0, 2.01, 1.0))
+# Refinement is slower than estimation by a factor of a hundred, and less sensitive to how much advice counts.
+_REFINING = {"lams": tuple(10.0 ** np.arange(-2.0, 2.01, 1.0)), "mus": (0.1, 1.0, 10.0)}
+_NUS = (0.1, 1.0)
+
+
+class AdviceSVCCV(PlaneClassifier):
+    r"""Linear support vector machine with advice that chooses `lam`, `mu` and `nu` by cross-validation.
+
+    Parameters
+    ----------
+    advice : RuleSet, str, path or None
+        As for `AdviceSVC`.
+    lams, mus, nus : array-like of float, optional
+        Values of `lam`, `mu` and (with `refine`) `nu` to try; by default logarithmic grids, coarser with `refine`.
+    refine, scale, bounds, groups, sparse, published
+        As for `AdviceSVC`.
+    cv : int, splitter or iterable, default 5
+        Folds by which the costs are chosen; an int means stratified folds, at most as many as the rarer class has
+        points. For groups and times, see `fit`.
+    n_jobs : int, optional
+        Number of folds to work on at the same time.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
+
+    Attributes
+    ----------
+    lam_, mu_, nu_ : float
+        The values chosen: those with the highest mean accuracy; of equal ones those that give most weight to the advice
+        and least to single points.
+    folds_ : Folds
+        Training and test rows of the search, how they were made, and how many rows occur in both parts of a fold.
+    cv_results_ : dict of ndarrays
+        Scores by which the values were chosen. They are no estimate for other rows: the highest of many is too high.
+        For each combination: `lam`, `mu`, `nu`, `mean_test_score`, `std_test_score`, `rank_test_score` and
+        `split<k>_test_score`.
+    model_ : AdviceSVC
+        The model fitted to all data with the values chosen.
+    coef_, intercept_, hyperplane_, objective_, advice_, refined_, outcome_, classes_, n_features_in_, feature_names_in_
+        As for `AdviceSVC`.
+
+    See Also
+    --------
+    AdviceBlendSVC : For few points, where cross-validation cannot tell how much to trust the advice.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_pima
+    >>> X, y = load_pima(return_X_y=True)
+    >>> advice = "glucose >= 140 => tested_positive\nglucose <= 110 => tested_negative"
+    >>> model = AdviceSVCCV(advice, lams=[0.1, 1.0], mus=[0.1, 1.0, 10.0]).fit(X[:60], y[:60])
+    >>> len(model.cv_results_["mean_test_score"]), model.score(X, y) > 0.7
+    (6, True)
+    """
+
+    def __init__(
+        self,
+        advice: Advice | None = None,
+        *,
+        lams: Any = None,
+        mus: Any = None,
+        nus: Any = None,
+        refine: str | None = None,
+        scale: str | None = "range",
+        bounds: str | None = "data",
+        groups: Any = None,
+        sparse: bool = False,
+        published: bool = False,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        progress: Progress = "auto",
+    ):
+        self.advice = advice
+        self.lams = lams
+        self.mus = mus
+        self.nus = nus
+        self.refine = refine
+        self.scale = scale
+        self.bounds = bounds
+        self.groups = groups
+        self.sparse = sparse
+        self.published = published
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
+    ) -> Self:
+        """Choose the costs and find the plane.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The points.
+        y : array-like of shape (m,)
+            Labels of two classes.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the points, in fits and scores.
+        groups : array-like of shape (m,), optional
+            Rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            Numbers, dates or ISO texts; folds are tested on rows later than those they were trained on.
+
+        Returns
+        -------
+        AdviceSVCCV
+            The fitted classifier.
+        """
+        if X is None:
+            raise DataError("cross-validation needs data; AdviceSVC learns from advice alone")
+        grid = self._grid()
+        self._model(grid[0])._check_parameters()
+        X = read_frame(X)
+        case = read_case(self, X, y, sample_weight)
+        self.folds_ = self._folds(case, groups, times)
+        scores = self._score_folds(case, grid, list(self.folds_.pairs))
+        self.cv_results_ = _results(grid, scores)
+        # The grid is in the order of preference, so that the first of the best is the one to take.
+        self.lam_, self.mu_, self.nu_ = grid[int(np.argmax(scores.mean(axis=1)))]
+        self.model_ = self._model((self.lam_, self.mu_, self.nu_)).fit(X, y, sample_weight)
+        self._set_plane(
+            self.model_.coef_[0], float(self.model_.intercept_[0]), self.model_.classes_
+        )
+        self.objective_ = self.model_.objective_
+        self.advice_, self.refined_ = self.model_.advice_, self.model_.refined_
+        self.outcome_ = self.model_.outcome_
+        return self
+
+    def _model(self, costs: Costs) -> AdviceSVC:
+        lam, mu, nu = costs
+        return AdviceSVC(
+            self.advice,
+            lam=lam,
+            mu=mu,
+            nu=nu,
+            refine=self.refine,
+            scale=self.scale,
+            bounds=self.bounds,
+            groups=self.groups,
+            sparse=self.sparse,
+            published=self.published,
+        )
+
+    def _grid(self) -> list[Costs]:
+        """All combinations: most weight for the advice first, then the smallest for points, then the firmest rules."""
+        refines = self.refine is not None and self.advice is not None
+        lams = _values("lams", self.lams, _REFINING["lams"] if refines else _LAMS)
+        mus = _values("mus", self.mus, _REFINING["mus"] if refines else _MUS)
+        if self.advice is None:
+            mus = [1.0]
+        nus = _values("nus", self.nus, _NUS) if refines else [1.0]
+        return [(lam, mu, nu) for mu, lam, nu in product(mus[::-1], lams, nus[::-1])]
+
+    def _folds(self, case: AdviceCase, groups: Any, times: Any) -> Folds:
+        signs = case.y > 0
+        rarer = int(min(signs.sum(), (~signs).sum()))
+        is_number = isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool)
+        if is_number and times is None and rarer < 2:
+            raise DataError(
+                f"cross-validation needs at least 2 points of each class, and the rarer class has {rarer}; "
+                "use AdviceSVC or AdviceBlendSVC"
+            )
+        return Splitting(self.cv, groups, times).folds(case.points, signs)
+
+    def _score_folds(self, case: AdviceCase, grid: list[Costs], splits: list[Any]) -> FloatArray:
+        settings = self._model(grid[0])
+        jobs = (delayed(_score_fold)(case, grid, settings, *split) for split in splits)
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        scores = collect(parallel(jobs), "cross-validation", len(splits), show=self.progress)
+        return np.array(scores).T
+
+    outcome_: AdviceOutcome
+    advice_: RuleSet
+    refined_: RuleSet
+
+
+def _values(name: str, given: Any, default: tuple[float, ...]) -> list[float]:
+    if given is None:
+        return list(default)
+    values = np.unique(np.asarray(given, dtype=np.float64).ravel())
+    if not len(values) or not (np.isfinite(values).all() and values[0] > 0):
+        raise InvalidValueError(f"{name} must be positive numbers, not {given!r}")
+    return [float(value) for value in values]
+
+
+def _score_fold(
+    case: AdviceCase, grid: list[Costs], settings: AdviceSVC, train: Any, test: Any
+) -> list[float]:
+    """Accuracy of all combinations on one fold; each plane starts from the one before."""
+    part = case.only(train).counting()
+    framed_problem = frame_problem(part, settings, np.array([rule.weight for rule in case.rules]))
+    frame = framed_problem.framed.frame
+    X, y, weight = frame.scaled(case.points[test]), case.y[test], case.weight[test]
+    path = AdvicePath(framed_problem.problem)
+    data_only: dict[float, tuple[FloatArray, float]] = {}
+    scores = []
+    for lam, mu, nu in grid:
+        plane = path.solve(lam, mu)
+        w, b = plane.w, plane.b
+        if settings.refine is not None and len(framed_problem.problem.premises):
+            problem = scaled_costs(framed_problem.problem, lam, mu)
+            if lam not in data_only:
+                data_only[lam] = data_plane(problem)
+            refined = plane_for(problem, framed_problem.framed, settings, plane, data_only[lam], nu)
+            w, b = refined.plane.w, refined.plane.b
+        predicted = np.where(X @ w + b > 0, 1.0, -1.0)
+        scores.append(float(weight @ (predicted == y)) / max(float(weight.sum()), 1e-300))
+    path.close()
+    return scores
+
+
+def _results(grid: list[Costs], scores: FloatArray) -> dict[str, NDArray[Any]]:
+    mean = scores.mean(axis=1)
+    lam, mu, nu = np.array(grid).T
+    results: dict[str, NDArray[Any]] = {
+        "lam": lam,
+        "mu": mu,
+        "nu": nu,
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+    }
+    return results | {f"split{k}_test_score": column for k, column in enumerate(scores.T)}
