@@ -120,7 +120,7 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         super().__init__(self._render())
 
     def in_file(self, file: str) -> RuleSyntaxError:
-        """The same error, with the name of the file."""
+        """Return the same error, with the name of the file."""
         return RuleSyntaxError(
             self.problem,
             line=self.line,

@@ -155,7 +155,7 @@ def check_advice(
 
 
 def _relations(domain: Domain | None, space: FeatureSpace) -> Polyhedron | None:
-    """The relations of a domain between features that rules speak of."""
+    """Return the relations of a domain between features that rules speak of."""
     if domain is None or domain.relations is None:
         return None
     relations = domain.relations
@@ -183,7 +183,7 @@ def _read(rules: Advice, table: Table | None, labels: Labels | None) -> tuple[Ru
 
 
 def _numeric_names(advice: RuleSet, table: Table) -> list[str]:
-    """The columns as `read_advice` knows them, to which a feature with categories is a number of 0/1 columns."""
+    """Return the columns as `read_advice` knows them, to which a feature with categories is a number of 0/1 columns."""
     space = advice.space
     categories = {
         name: categories
@@ -443,7 +443,7 @@ class Finder:
     # Premises
 
     def _conflict(self, i: int) -> str | None:
-        """Why no point satisfies a premise; None if there is one."""
+        """Return why no point satisfies a premise; None if there is one."""
         rows = flat(self.rules[i].region)
         if not self.geometry.is_box[i] and (conflict := conflict_rows(rows)):
             conditions = [f"'{self._row(rows, r)}'" for r in conflict]
@@ -483,7 +483,7 @@ class Finder:
                 )
 
     def _beyond(self, i: int) -> str | None:
-        """Why no point within the ranges satisfies a premise; None if there may be one."""
+        """Return why no point within the ranges satisfies a premise; None if there may be one."""
         rule, space = self.rules[i], self.rules.space
         if self.evidence is None:
             lower, upper = space.lower, space.upper
@@ -564,19 +564,19 @@ class Finder:
                     yield i, j, settled
 
     def _settled(self, i: int, j: int, relation: Relation) -> Relation:
-        """How two premises lie to each other once the rows that they share and the declared ranges are known."""
+        """Return how two premises lie to each other once the rows that they share and the declared ranges are known."""
         if self._shared_rows(i, j):
             return "overlap"
         shared = intersection(self.rules[i].region, self.rules[j].region)
         return relation if self._is_possible(shared) else "apart"
 
     def _is_possible(self, region: Region) -> bool:
-        """Whether any case within the declared ranges lies in a region."""
+        """Check whether any case within the declared ranges lies in a region."""
         return self._holds_a_case(self._domain, region)
 
     @staticmethod
     def _holds_a_case(domain: Domain, region: Region) -> bool:
-        """Whether a region holds a possible case; whole numbers of linear premises are not looked at."""
+        """Check whether a region holds a possible case; whole numbers of linear premises are not looked at."""
         if isinstance(region, Box):
             # A value that is missing satisfies no relation, and violates none.
             return bool(region.missing) or domain.is_possible(region)
@@ -589,7 +589,7 @@ class Finder:
         )
 
     def _shared_rows(self, i: int, j: int) -> int | None:
-        """How many rows two rules share; None where there are no rows to count."""
+        """Return how many rows two rules share; None where there are no rows to count."""
         if self.coverage is None or not (self.usable[i] and self.usable[j]):
             return None
         return sum(count for _, count in self.coverage.shared(i, j))
@@ -814,7 +814,7 @@ class Evidence:
         return cls(points, labels, classes, problems, categories, lower, upper)
 
     def usable(self, rules: RuleSet) -> BoolArray:
-        """Which rules speak of nothing but features that the rows have."""
+        """Return which rules speak of nothing but features that the rows have."""
         return np.array(
             [not self.problems.keys() & set(rule.region.bounded) for rule in rules], dtype=np.bool_
         )
@@ -856,13 +856,13 @@ class Coverage:
         self._of_class = np.packbits(of_class, axis=1)
 
     def shared(self, i: int, j: int) -> tuple[tuple[Label | None, int], ...]:
-        """How many rows of each class two rules cover together; without labels, one count with None."""
+        """Return how many rows of each class two rules cover together; without labels, one count with None."""
         both = self._rules[i] & self._rules[j]
         counts = np.bitwise_count(both & self._of_class).sum(axis=1, dtype=np.intp)
         return tuple(zip(self._classes, counts.tolist(), strict=True))
 
     def is_within(self, i: int, others: NDArray[np.intp]) -> BoolArray:
-        """Whether some other rules cover every row that a rule covers."""
+        """Check whether some other rules cover every row that a rule covers."""
         missed: BoolArray = (self._rules[i] & ~self._rules[others]).any(axis=1)
         return ~missed
 
@@ -917,7 +917,7 @@ def read_evidence(
 
 
 def _numbers(name: str, table: Table) -> FloatArray:
-    """The values of a feature that measures something."""
+    """Return the values of a feature that measures something."""
     if name not in table.names:
         return _no_number(name, table)
     column = table.column(name)
@@ -980,7 +980,7 @@ def _codes(columns: dict[str, FloatArray], categories: tuple[str, ...]) -> Float
 
 
 def case_evidence(case: AdviceCase) -> Evidence | None:
-    """The rows of a case that is being learned from; None where there is advice alone.
+    """Return the rows of a case that is being learned from; None where there is advice alone.
 
     Parameters
     ----------

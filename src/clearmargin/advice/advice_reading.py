@@ -95,7 +95,7 @@ def read_advice(
 
 
 def _is_text(advice: str) -> bool:
-    """Whether a text is rules rather than the name of a file with rules."""
+    """Check whether a text is rules rather than the name of a file with rules."""
     line = advice.strip()
     return "=>" in line or "\n" in line or is_sentence(Source(line), 0, len(line))
 

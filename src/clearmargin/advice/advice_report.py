@@ -307,7 +307,7 @@ def _stats_dict(stats: RuleStats) -> dict[str, Any]:
 
 
 def _rule_table(rules: RuleSet) -> list[str]:
-    """The rules as lines of a table; none where there is no data to show beside them."""
+    """Return the rules as lines of a table; none where there is no data to show beside them."""
     if all(rule.stats is None for rule in rules):
         return []
     phrases = Phrases(rules.space)

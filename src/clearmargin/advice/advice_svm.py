@@ -179,7 +179,7 @@ class Premises:
         )
 
     def moved(self, F: FloatArray, f: FloatArray) -> Premises:
-        """The premises with D - F and d - f instead of D and d."""
+        """Return the premises with D - F and d - f instead of D and d."""
         return replace(self, D=self.D - F, d=self.d - f)
 
     def totals(self, rows: FloatArray) -> FloatArray:
@@ -193,7 +193,7 @@ class Premises:
         return sparse.csr_array((np.ones(k), (self.rule, np.arange(k))), shape=(len(self), k))
 
     def spread(self, D: FloatArray) -> sparse.csc_array[np.float64]:
-        """The (r n) x k matrix that turns u into D_i'u^i for each premise i, one below the other."""
+        """Return the (r n) x k matrix that turns u into D_i'u^i for each premise i, one below the other."""
         k, n = D.shape
         at = self.rule[:, None] * n + np.arange(n)
         columns = np.broadcast_to(np.arange(k)[:, None], (k, n))
@@ -201,7 +201,7 @@ class Premises:
         return sparse.csc_array(entries, shape=(len(self) * n, k))
 
     def errors(self, w: FloatArray, b: float, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The least eta (r x n) and zeta (r) with which w, b and u satisfy the constraints."""
+        """Return the least eta (r x n) and zeta (r) with which w, b and u satisfy the constraints."""
         pull = self.totals(u[:, None] * self.D) + self.sign[:, None] * w
         zeta = np.maximum(0.0, 1.0 + self.totals(self.d * u) - self.sign * b)
         return np.abs(pull), zeta
@@ -234,7 +234,7 @@ class BoxPremises:
         return len(self.sign)
 
     def errors(self, w: FloatArray, b: float) -> FloatArray:
-        """The least zeta of each box."""
+        """Return the least zeta of each box."""
         inner = linear_scores(self.center, w) + b
         worst = self.sign * inner - linear_scores(self.half, np.abs(w))
         return np.asarray(np.maximum(0.0, 1.0 - worst))
@@ -671,7 +671,7 @@ class AdvicePath:
 
 
 def scaled_costs(problem: AdviceProblem, lam: float, mu: float) -> AdviceProblem:
-    """The problem with the costs of points and of advice multiplied by factors."""
+    """Return the problem with the costs of points and of advice multiplied by factors."""
     return replace(
         problem,
         cost=lam * problem.cost,

@@ -273,7 +273,7 @@ class AdviceBlendSVC(PlaneClassifier):
 
 
 def _stratified(y: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The fold of each point; each class is spread as evenly as it goes, however rare it is."""
+    """Return the fold of each point; each class is spread as evenly as it goes, however rare it is."""
     fold = np.empty(len(y), dtype=np.intp)
     for sign in (-1.0, 1.0):
         places = rng.permutation(np.flatnonzero(y == sign))
@@ -282,13 +282,13 @@ def _stratified(y: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[
 
 
 def _is_mostly_wrong(vote: FloatArray, Z: FloatArray, y: FloatArray, weight: FloatArray) -> bool:
-    """Whether the advice is wrong on so many cases more than it is right on that chance is no excuse."""
+    """Check whether the advice is wrong on so many cases more than it is right on that chance is no excuse."""
     lead = weight @ -np.sign(y * (Z @ vote[:-1] + vote[-1]))
     return bool(lead > _EXCUSE)
 
 
 def _kinds(votes: Votes | None) -> tuple[NDArray[np.str_], FloatArray]:
-    """What each plane is, and its cost of a loss; planes of the vote have none."""
+    """Return what each plane is, and its cost of a loss; planes of the vote have none."""
     lams = np.array(_LAMS)
     if votes is None:
         return np.full(len(lams), "data"), lams
@@ -298,7 +298,7 @@ def _kinds(votes: Votes | None) -> tuple[NDArray[np.str_], FloatArray]:
 
 
 def _prior(kinds: NDArray[np.str_], votes: Votes | None, cases: float) -> FloatArray:
-    """The weight of each plane before any error was counted; `cases` in units of what the advice is worth."""
+    """Return the weight of each plane before any error was counted; `cases` in units of what the advice is worth."""
     if votes is None:
         return np.full(len(kinds), 1.0 / len(kinds))
     advice = 1.0 / (1.0 + cases**2)
@@ -307,7 +307,7 @@ def _prior(kinds: NDArray[np.str_], votes: Votes | None, cases: float) -> FloatA
 
 
 def _planes(Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | None) -> FloatArray:
-    """All planes, in the order of `_kinds`."""
+    """Return all planes, in the order of `_kinds`."""
     counts = weight > 0
     Z, y, weight = Z[counts], y[counts], weight[counts]
     if len(np.unique(y)) < 2:
@@ -372,7 +372,7 @@ class Values:
         return float(np.sqrt(self.weight @ (self.x - self.mean) ** 2 / self.total))
 
     def draw(self, uniform: FloatArray) -> FloatArray:
-        """The values at some shares of the whole weight."""
+        """Return the values at some shares of the whole weight."""
         place = np.searchsorted(np.cumsum(self.weight), uniform * self.total, side="right")
         return self.x[np.minimum(place, len(self.x) - 1)]
 
@@ -448,7 +448,7 @@ class Standard:
 
 
 def _named_bounds(case: AdviceCase) -> list[list[float]]:
-    """For each column the bounds that rules name and declare."""
+    """Return for each column the bounds that rules name and declare."""
     bounds: list[list[float]] = [[] for _ in case.columns.names]
     for premise in case.premises:
         for row, limit in zip(

@@ -99,7 +99,7 @@ class FittedAdvice:
         )
 
     def name_of(self, k: int) -> str:
-        """What a rule is called; without a name by its number, counted from 1."""
+        """Return what a rule is called; without a name by its number, counted from 1."""
         return self.outcome[k].before.name or f"rule {k + 1}"
 
     def find(self, rule: object) -> int:
@@ -138,7 +138,7 @@ class FittedAdvice:
         return self.names.index(name)
 
     def typical(self) -> FloatArray | None:
-        """A typical row: medians, and of each category the most frequent one; None where no table was given."""
+        """Return a typical row: medians, and of each category the most frequent one; None where no table was given."""
         if self.points is None or not len(self.points):
             return None
         row: FloatArray = np.median(self.points, axis=0)

@@ -121,16 +121,16 @@ class Frame:
         return outer, d + outer @ self.center
 
     def user_plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """A plane of scaled points in the user's units."""
+        """Return a plane of scaled points in the user's units."""
         outer = w / self.unit
         return outer, float(Fraction(b) - exact_dot(outer, self.center))
 
     def scaled_plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """A plane in the user's units for scaled points."""
+        """Return a plane in the user's units for scaled points."""
         return w * self.unit, float(Fraction(b) + exact_dot(w, self.center))
 
     def domain_rows(self) -> tuple[FloatArray, FloatArray]:
-        """The domain as rows over the columns, in the user's units; none where there are no bounds."""
+        """Return the domain as rows over the columns, in the user's units; none where there are no bounds."""
         eye = np.eye(self.n_columns)
         low, high = np.isfinite(self.lower), np.isfinite(self.upper)
         rows, limits = [-eye[low], eye[high]], [-self.lower[low], self.upper[high]]
@@ -150,7 +150,7 @@ def _standard(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def declared_ranges(columns: Columns) -> tuple[FloatArray, FloatArray]:
-    """The range of each column as the advice declares it, infinite where it does not.
+    """Return the range of each column as the advice declares it, infinite where it does not.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class FramedAdvice:
         return len(self.premises)
 
     def numeric_rows(self, i: int) -> BoolArray:
-        """Which rows of a premise may be refined."""
+        """Return which rows of a premise may be refined."""
         mine = self.premises[i].numeric_rows
         rest = len(self.rows[i][1]) - len(mine)
         return np.concatenate([mine, np.zeros(rest, dtype=np.bool_)])
@@ -309,7 +309,7 @@ class FramedAdvice:
         )
 
     def _box(self, i: int) -> tuple[FloatArray, FloatArray] | None:
-        """The bounds of a premise that is a box within [-1, 1], else None."""
+        """Return the bounds of a premise that is a box within [-1, 1], else None."""
         D, d = self.rows[i]
         if (np.count_nonzero(D, axis=1) != 1).any():
             return None

@@ -212,7 +212,7 @@ class RuleOutcome:
         return f"{words} (with ranges and whole numbers as in the data{beyond})"
 
     def _failure(self) -> str:
-        """Where the class is not given: covered cases first, then the worst possible one."""
+        """Return where the class is not given: covered cases first, then the worst possible one."""
         label = format_label(self.after.label)
         counted = ""
         if self.standing == "contradicted":
@@ -345,13 +345,13 @@ class AdviceOutcome(Sequence[RuleOutcome]):
 
 
 def _lowest(score: float) -> str:
-    """A lowest score in three digits, never more than is true, up to what solvers leave."""
+    """Return a lowest score in three digits, never more than is true, up to what solvers leave."""
     short = float(f"{score:.3g}")
     return f"{round_down(score, 3) if short > score + _ON_THE_PLANE else short:.3g}"
 
 
 def _value(value: float | str) -> str:
-    """A number or a category, as the rule language writes it."""
+    """Return a number or a category, as the rule language writes it."""
     return quote(value) if isinstance(value, str) else format_number(value)
 
 

@@ -325,7 +325,7 @@ def _chosen(advice: FittedAdvice, rules: Any) -> list[int]:
 
 
 def _fixed(advice: FittedAdvice, pair: list[int]) -> FloatArray:
-    """Where all other columns stand; zero for the two that are drawn."""
+    """Return where all other columns stand; zero for the two that are drawn."""
     if len(advice.names) == 2:
         return np.zeros(2)
     typical = advice.typical()
@@ -338,7 +338,7 @@ def _fixed(advice: FittedAdvice, pair: list[int]) -> FloatArray:
 
 
 def _extent(estimator: Any, advice: FittedAdvice, pair: list[int]) -> Extent:
-    """The range of data and bounds with a little space; without data, more of it."""
+    """Return the range of data and bounds with a little space; without data, more of it."""
     ends: list[float] = []
     feature_of = {column: j for j, column in advice.columns.numbers.items()}
     space = estimator.advice_.space
@@ -389,7 +389,7 @@ def _region(
 
 
 def _polygon(premise: Premise, pair: list[int], fixed: FloatArray, extent: Extent) -> FloatArray:
-    """The part of the frame that satisfies a premise."""
+    """Return the part of the frame that satisfies a premise."""
     polygon = _frame(extent)
     for row, limit in zip(premise.D, premise.d, strict=True):
         polygon = clip(polygon, -row[pair], float(limit - row @ fixed))
@@ -397,7 +397,7 @@ def _polygon(premise: Premise, pair: list[int], fixed: FloatArray, extent: Exten
 
 
 def _level(normal: FloatArray, offset: float, extent: Extent) -> FloatArray:
-    """The line normal.p + offset = 0 within the frame."""
+    """Return the line normal.p + offset = 0 within the frame."""
     if not normal.any():
         return np.empty((0, 2, 2))
     return boundary_segments([clip(_frame(extent), normal, offset)], extent)
@@ -556,7 +556,7 @@ def draw_names(ax: Axes, regions: Sequence[AdviceRegion], extent: Extent) -> Non
 
 
 def _places(polygon: FloatArray) -> list[FloatArray]:
-    """The middle of a polygon, and places on the way from there to its corners."""
+    """Return the middle of a polygon, and places on the way from there to its corners."""
     middle = polygon.mean(axis=0)
     return [middle, *(middle + share * (corner - middle) for share in _WAYS for corner in polygon)]
 
@@ -763,7 +763,7 @@ def _place(node: Node, left: float, y: float) -> tuple[PlacedNode, float]:
 
 
 def _question(node: TreeTest) -> str:
-    """A question that fits into a box; it is the name of the feature that is cut, if anything."""
+    """Return a question that fits into a box; it is the name of the feature that is cut, if anything."""
     text = plain(node.text)
     rest = node.text[len(node.feature) :]
     room = _WIDEST_BOX - text_width(rest, _SIZE)

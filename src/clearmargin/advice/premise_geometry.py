@@ -225,7 +225,7 @@ def conflict_rows(premise: Polyhedron) -> list[int]:
 
 
 def intersection(a: Region, b: Region) -> Region:
-    """The points in both regions; plain bounds become the narrower ones.
+    """Return the points in both regions; plain bounds become the narrower ones.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def intersection(a: Region, b: Region) -> Region:
 
 
 def _parts(region: Region) -> tuple[Box, Polyhedron]:
-    """The plain bounds of a region as a box, and its other rows."""
+    """Return the plain bounds of a region as a box, and its other rows."""
     if isinstance(region, Box):
         n = region.n_features
         return region, Polyhedron(np.zeros((0, n)), np.zeros(0))
@@ -261,7 +261,7 @@ def _parts(region: Region) -> tuple[Box, Polyhedron]:
 
 
 def flat(region: Region) -> Polyhedron:
-    """A region as rows."""
+    """Return a region as rows."""
     return Polyhedron.from_box(region) if isinstance(region, Box) else region
 
 
@@ -389,7 +389,7 @@ class PremiseGeometry:
 
 
 def _bounds(boxes: list[Box], n_features: int | None = None) -> Sides:
-    """The sides of boxes, one row a box: lower, upper, and whether they belong to it."""
+    """Return the sides of boxes, one row a box: lower, upper, and whether they belong to it."""
     n = boxes[0].n_features if n_features is None else n_features
     lower = np.array([box.lower for box in boxes]).reshape(len(boxes), n)
     upper = np.array([box.upper for box in boxes]).reshape(len(boxes), n)
@@ -418,7 +418,7 @@ def _rows(sides: Sides, chosen: list[int] | NDArray[np.intp]) -> Sides:
 
 
 def _inside_boxes(inner: Sides, outer: Sides) -> BoolArray:
-    """Whether boxes are inside others, row by row; none of them is empty."""
+    """Check whether boxes are inside others, row by row; none of them is empty."""
     above = (inner[0] > outer[0]) | ((inner[0] == outer[0]) & (outer[2] | ~inner[2]))
     below = (inner[1] < outer[1]) | ((inner[1] == outer[1]) & (outer[3] | ~inner[3]))
     inside: BoolArray = (above & below).all(axis=1)
@@ -426,7 +426,7 @@ def _inside_boxes(inner: Sides, outer: Sides) -> BoolArray:
 
 
 def _allowed_categories(rules: RuleSet) -> dict[int, BoolArray]:
-    """For each feature with sets, which codes each rule allows."""
+    """Return for each feature with sets, which codes each rule allows."""
     tables = {}
     for feature, categories in enumerate(rules.space.categories):
         if categories is None:

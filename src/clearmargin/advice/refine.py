@@ -274,7 +274,7 @@ def _run(
 def _voided(
     problem: AdviceProblem, found: Iterate, before: Iterate, anchors: FloatArray | None
 ) -> BoolArray:
-    """Which premises have no point any more; only those that changed and have no anchor are asked."""
+    """Return which premises have no point any more; only those that changed and have no anchor are asked."""
     premises = problem.premises
     changed = (found.F != before.F).any(axis=1) | (found.f != before.f)
     if anchors is not None:

@@ -114,7 +114,7 @@ class Movable:
         object.__setattr__(self, "number", number)
 
     def price(self, F: FloatArray, f: FloatArray) -> float:
-        """What a change costs in the objective."""
+        """Return what a change costs in the objective."""
         cost = self._row_cost()
         return float(cost @ (np.abs(F).sum(axis=1) + np.abs(f)))
 
@@ -188,7 +188,7 @@ class Iterate:
         return cls(w, b, u, F, f, value)
 
     def distance(self, other: Iterate) -> float:
-        """How far the change of the rows moved between two points, in the 1-norm."""
+        """Return how far the change of the rows moved between two points, in the 1-norm."""
         return float(np.abs(self.F - other.F).sum() + np.abs(self.f - other.f).sum())
 
 
@@ -249,7 +249,7 @@ class JointProgram:
             self._model.close()
 
     def _changes(self, at: Iterate, u_radius: float, row_radius: float) -> dict[str, Any]:
-        """What linearises the program around a point and keeps it within the radii of it."""
+        """Return what linearises the program around a point and keeps it within the radii of it."""
         premises, move = self._problem.premises, self._movable
         pull: dict[str, Any] = {}
         price: dict[str, Any] = {}
@@ -292,7 +292,7 @@ def _split_bounds(name: str, value: FloatArray, radius: float) -> dict[str, Any]
 
 
 def _pull_matrix(premises: Premises, D: FloatArray) -> sparse.csc_array[np.float64]:
-    """What `Premises.spread` gives, with every entry stored, so that all steps have the same places."""
+    """Return what `Premises.spread` gives, with every entry stored, so that all steps have the same places."""
     k, n = D.shape
     rows = (premises.rule[:, None] * n + np.arange(n)).astype(np.int32).ravel()
     first = np.arange(0, k * n + 1, max(n, 1), dtype=np.int32)
@@ -300,7 +300,7 @@ def _pull_matrix(premises: Premises, D: FloatArray) -> sparse.csc_array[np.float
 
 
 def _prices(premises: Premises, d: FloatArray) -> sparse.csc_array[np.float64]:
-    """The matrix that turns u into -d^i'u^i for each premise."""
+    """Return the matrix that turns u into -d^i'u^i for each premise."""
     return _columns(-d, premises.rule, len(premises))
 
 
@@ -343,7 +343,7 @@ def _program(problem: AdviceProblem, movable: Movable) -> Program:
 
 
 def _turn_matrix(movable: Movable, u: FloatArray) -> sparse.csc_array[np.float64]:
-    """The matrix that turns the free entries of F into F_i'u for each premise, one below the other."""
+    """Return the matrix that turns the free entries of F into F_i'u for each premise, one below the other."""
     premises = movable.premises
     n = premises.D.shape[1]
     at = premises.rule[movable.row] * n + movable.column
@@ -351,13 +351,13 @@ def _turn_matrix(movable: Movable, u: FloatArray) -> sparse.csc_array[np.float64
 
 
 def _shift_matrix(movable: Movable, u: FloatArray) -> sparse.csc_array[np.float64]:
-    """The matrix that turns the free entries of f into f^i'u for each premise."""
+    """Return the matrix that turns the free entries of f into f^i'u for each premise."""
     premises = movable.premises
     return _columns(u[movable.shift], premises.rule[movable.shift], len(premises))
 
 
 def limits_of_change(movable: Movable) -> list[Linear]:
-    """The rows that keep a change from being a mere factor, and from losing the anchors."""
+    """Return the rows that keep a change from being a mere factor, and from losing the anchors."""
     limits = []
     if movable.row.size and movable.turn_only:
         rows, number = np.unique(movable.row, return_inverse=True)
@@ -383,7 +383,7 @@ def limits_of_change(movable: Movable) -> list[Linear]:
 
 
 def _columns(value: FloatArray, row: NDArray[np.intp], rows: int) -> sparse.csc_array[np.float64]:
-    """A matrix with one entry in each column."""
+    """Return a matrix with one entry in each column."""
     places = row.astype(np.int32), np.arange(row.size + 1, dtype=np.int32)
     return sparse.csc_array((value, *places), shape=(rows, row.size))
 
@@ -462,16 +462,16 @@ class PointWindow:
         return len(self.kept) == len(self._problem.y)
 
     def part(self) -> AdviceProblem:
-        """The problem with the points of the window alone."""
+        """Return the problem with the points of the window alone."""
         return self.points(self.kept)
 
     def points(self, chosen: IntArray) -> AdviceProblem:
-        """The problem with some of the points."""
+        """Return the problem with some of the points."""
         whole = self._problem
         return replace(whole, X=whole.X[chosen], y=whole.y[chosen], cost=whole.cost[chosen])
 
     def gap(self, w: FloatArray, b: float, rest: float) -> float:
-        """What the losses of the points outside exceed the number that stands for them by."""
+        """Return what the losses of the points outside exceed the number that stands for them by."""
         short = 1.0 - self._margins(w, b)[self._outside]
         return float(self._problem.cost[self._outside] @ np.maximum(0.0, short)) - rest
 
@@ -681,7 +681,7 @@ def read_weights(solution: Solution) -> tuple[FloatArray, float]:
 
 
 def thinned(problem: AdviceProblem) -> AdviceProblem:
-    """A random quarter of the points, at four times their costs."""
+    """Return a random quarter of the points, at four times their costs."""
     m = len(problem.y)
     chosen = np.sort(np.random.default_rng(0).permutation(m)[: m // _SHARE])
     cost = problem.cost[chosen] * (m / max(1, chosen.size))

@@ -164,7 +164,7 @@ class ConvexProgram:
         return _read(self._problem, self._movable, values), found.objective
 
     def _begin(self, at: Iterate) -> ReducedCones:
-        """The program of the last step, if it has everything that is not zero now and not too many points."""
+        """Return the program of the last step, if it has everything that is not zero now and not too many points."""
         frame, reduced = self._frame, self._reduced
         used = frame.guess(at)
         if reduced is None:
@@ -406,7 +406,7 @@ class ConeFrame:
         return np.asarray(wanted)
 
     def opposites(self, x: FloatArray) -> BoolArray:
-        """Which unknowns are zero because the other part of the same number clearly is not."""
+        """Return which unknowns are zero because the other part of the same number clearly is not."""
         found = np.zeros(self.size, dtype=np.bool_)
         for one, other in (("p", "q"), ("F_up", "F_down"), ("f_up", "f_down")):
             for this, that in ((one, other), (other, one)):
@@ -481,7 +481,7 @@ class ReducedCones:
         return ConePoint(x, found.z, found.objective, found.is_sure)
 
     def reduced_costs(self, at: Iterate, found: ConePoint) -> FloatArray:
-        """What each unknown of the frame would add to the objective, per unit, if it came in."""
+        """Return what each unknown of the frame would add to the objective, per unit, if it came in."""
         frame, move, z = self.frame, self.frame.movable, found.z
         pull = self._values * z[self._all_rows]
         total: FloatArray = self.cost + np.bincount(self._all_columns, pull, self.cost.size)
@@ -629,7 +629,7 @@ class ReducedCones:
             places.put(rest, np.full(rest.size, at["rest"].start))
 
     def _numbers(self, at: Iterate) -> tuple[FloatArray, FloatArray]:
-        """The entries of K and the right-hand sides around a point."""
+        """Return the entries of K and the right-hand sides around a point."""
         frame, move = self.frame, self.frame.movable
         premises, points = frame.premises, self._points
         n, r, m = frame.n, frame.r, len(points.y)

@@ -192,7 +192,7 @@ def _sample(premise: Premise, frame: Frame, count: int, rng: np.random.Generator
 
 
 def _box_around(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]:
-    """The smallest box in the domain that holds the premise; the domain, where it misses that."""
+    """Return the smallest box in the domain that holds the premise; the domain, where it misses that."""
     used = np.flatnonzero((premise.D != 0).any(axis=0))
     low, high = frame.lower.copy(), frame.upper.copy()
     tight = tight_intervals(premise, frame, used)

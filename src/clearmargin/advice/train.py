@@ -103,13 +103,13 @@ class AdviceCase:
     sign: FloatArray
 
     def only(self, rows: Any) -> AdviceCase:
-        """The same advice with some of the points."""
+        """Return the same advice with some of the points."""
         if self.X is None:
             return self
         return replace(self, X=self.points[rows], y=self.y[rows], weight=self.weight[rows])
 
     def counting(self) -> AdviceCase:
-        """The same case without points of no weight."""
+        """Return the same case without points of no weight."""
         return self if self.weight.all() else self.only(self.weight > 0)
 
     @property
@@ -520,7 +520,7 @@ def _can_hold(
 
 
 def _user_plane(frame: Frame, plane: AdvicePlane) -> tuple[FloatArray, float]:
-    """The plane in the user's units, rounded once where it is known exactly."""
+    """Return the plane in the user's units, rounded once where it is known exactly."""
     if plane.exact is None:
         return frame.user_plane(plane.w, plane.b)
     units, centers = frame.unit.tolist(), frame.center.tolist()
@@ -530,7 +530,7 @@ def _user_plane(frame: Frame, plane: AdvicePlane) -> tuple[FloatArray, float]:
 
 
 def _pattern(problem: AdviceProblem, framed: FramedAdvice, sparse: bool) -> BoolArray:
-    """Which entries of the left-hand sides may change: never those of categories."""
+    """Return which entries of the left-hand sides may change: never those of categories."""
     premises = problem.premises
     pattern = np.ones(premises.D.shape, dtype=np.bool_)
     for group in framed.frame.groups:
@@ -600,7 +600,7 @@ UNCHANGED = 1e-5
 
 
 def is_changed(F: FloatArray, f: FloatArray) -> BoolArray:
-    """Which rows changed by more than solvers leave behind."""
+    """Return which rows changed by more than solvers leave behind."""
     turned: BoolArray = np.any(np.abs(F) > UNCHANGED, axis=1)
     return np.asarray(turned | (np.abs(f) > UNCHANGED))
 

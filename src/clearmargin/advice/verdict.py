@@ -160,7 +160,7 @@ def _to_values(rows: ReadRows, possible: Possible) -> ReadRows:
 
 
 def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bool:
-    """Whether refinement left a rule as it was because no bound of it has to do with its lowest score.
+    """Check whether refinement left a rule as it was because no bound of it has to do with its lowest score.
 
     The multiplier of a row is what the lowest score gains when the row moves. It is zero for a row that the plane does
     not pull at: its features have no weight, or one that speaks for the class. Changes enter the program in products
@@ -201,7 +201,7 @@ def _verdict(
 
 
 def _stats(case: AdviceCase, premise: Premise, i: int, predicted: FloatArray) -> RuleStats | None:
-    """How a premise does on the training points: covered, right, and given its class by the model."""
+    """Return how a premise does on the training points: covered, right, and given its class by the model."""
     if not len(case.points):
         return None
     covered = premise.covers(case.points)
@@ -228,7 +228,7 @@ def _with(rule: Rule, stats: RuleStats | None, *, proved: bool = False) -> Rule:
 def _count_near(
     case: AdviceCase, witness: FloatArray | None, seen: BoolArray, frame: Frame
 ) -> int | None:
-    """How many training points are like the worst case in all columns that premise or model look at."""
+    """Return how many training points are like the worst case in all columns that premise or model look at."""
     if witness is None or not len(case.points):
         return None
     width = frame.upper - frame.lower
@@ -241,7 +241,7 @@ def _count_near(
 def _changes(
     premise: Premise, rows: ReadRows, frame: Frame, columns: Columns, medians: FloatArray
 ) -> Iterator[ConditionChange]:
-    """Each condition that changed, before and after."""
+    """Yield each condition that changed, before and after."""
     D, _ = frame.scaled_rows(premise.D[premise.numeric_rows], premise.d[premise.numeric_rows])
     phrases = Phrases(columns.space)
     before, after = (over_features(A, columns) for A in (premise.D[premise.numeric_rows], rows.A))
@@ -262,7 +262,7 @@ def _condition(phrases: Phrases, row: FloatArray, limit: float, strict: bool) ->
 
 
 def _bound(row: FloatArray, limit: float, expert: int, medians: FloatArray) -> float:
-    """The bound on one variable, the others at their medians."""
+    """Return the bound on one variable, the others at their medians."""
     if row[expert] == 0:
         return float("nan")
     others = np.arange(len(row)) != expert
@@ -278,7 +278,7 @@ def _intervals(
     possible: Possible,
     after: Rule,
 ) -> Rule | None:
-    """The tightest intervals on the features of the rule, where some condition was turned."""
+    """Return the tightest intervals on the features of the rule, where some condition was turned."""
     if not (rows.turned & rows.A.any(axis=1)).any():
         return None
     frame, before = training.framed.frame, case.premises[i]
@@ -424,7 +424,7 @@ def _short_row(
 
 
 def extended_space(columns: Columns, touched: BoolArray) -> FeatureSpace:
-    """The features of the advice, and after them the columns that refinement brought in.
+    """Return the features of the advice, and after them the columns that refinement brought in.
 
     Parameters
     ----------
@@ -566,7 +566,7 @@ class _Side:
         return float(self.sign * (x @ self.w + self.b))
 
     def is_wrong(self, x: FloatArray) -> bool:
-        """Whether a case gets another class, exactly."""
+        """Check whether a case gets another class, exactly."""
         found = exact_sign(self.w, x, self.b) * self.sign
         return found < 0 or (found == 0 and self.sign > 0)
 
@@ -642,7 +642,7 @@ def _middle(domain: Domain) -> FloatArray:
 def _short_witness(
     x: FloatArray, region: Box | Premise, possible: Possible, side: _Side, seen: bool
 ) -> FloatArray:
-    """A case with values of few digits, as long as it is possible, in the premise, and as wrong as before."""
+    """Return a case with values of few digits, as long as it is possible, in the premise, and as wrong as before."""
     was_wrong, score = side.is_wrong(x), side.score(x)
     for digits in _FEW_DIGITS:
         short = np.array([_shortened(value, digits) for value in x.tolist()])
@@ -667,7 +667,7 @@ def _is_case(x: FloatArray, region: Box | Premise, possible: Possible, seen: boo
 
 
 def _assess_rows(premise: Premise, frame: Frame, possible: Possible, side: _Side) -> Assessment:
-    """The same for a premise with linear conditions."""
+    """Return the same for a premise with linear conditions."""
     rows = _around(premise, possible.seen, seen=True)
     seen = not is_void(*frame.scaled_rows(rows.D, rows.d))
     if not seen:
@@ -692,7 +692,7 @@ def _assess_rows(premise: Premise, frame: Frame, possible: Possible, side: _Side
 
 
 def _around(premise: Premise, domain: Domain, *, seen: bool) -> Premise:
-    """A premise with the rows of a domain, its plain bounds moved to values that columns can have."""
+    """Return a premise with the rows of a domain, its plain bounds moved to values that columns can have."""
     plain = np.count_nonzero(premise.D, axis=1) == 1
     bounds = Polyhedron(premise.D[plain], premise.d[plain], premise.strict[plain]).to_box()
     box = Polyhedron.from_box(domain.tighten(bounds, seen=seen))
@@ -711,7 +711,7 @@ def _around(premise: Premise, domain: Domain, *, seen: bool) -> Premise:
 def _worst(
     rows: Premise, frame: Frame, domain: Domain, side: _Side
 ) -> tuple[float, FloatArray | None]:
-    """The lowest score over rows: by a linear program and, where that leaves the whole numbers, with them."""
+    """Return the lowest score over rows: by a linear program and, where that leaves the whole numbers, with them."""
     margin, z = worst_margin(
         *frame.scaled_rows(rows.D, rows.d), *frame.scaled_plane(side.w, side.b), side.sign
     )
@@ -735,7 +735,7 @@ def _repaired(
     side: _Side,
     seen: bool,
 ) -> FloatArray | None:
-    """The case that a solver found as one that lies in the premise exactly; None where there is none near it."""
+    """Return the case that a solver found as one that lies in the premise exactly; None where there is none near it."""
     x = _clipped(x, rows)
     if _is_case(x, premise, possible, seen):
         return x
@@ -750,7 +750,7 @@ def _repaired(
 
 
 def _clipped(x: FloatArray, rows: Premise) -> FloatArray:
-    """A point that satisfies the plain bounds among rows exactly, where a solver does so nearly."""
+    """Return a point that satisfies the plain bounds among rows exactly, where a solver does so nearly."""
     inside = x.copy()
     for row, limit in zip(rows.D, rows.d, strict=True):
         used = np.flatnonzero(row)
@@ -761,7 +761,7 @@ def _clipped(x: FloatArray, rows: Premise) -> FloatArray:
 
 
 def _holds(rows: Premise, side: _Side) -> bool:
-    """Whether no point of the rows is on the other side; the plane itself belongs to the negative class."""
+    """Check whether no point of the rows is on the other side; the plane itself belongs to the negative class."""
     D, d, w = rows.D, rows.d, side.w
     if not w.any():
         return (side.b > 0) == (side.sign > 0)
@@ -782,7 +782,7 @@ def _holds(rows: Premise, side: _Side) -> bool:
 def tight_intervals(
     premise: Premise, frame: Frame, columns: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
-    """The tightest bounds on some columns around a premise within the domain, in the user's units.
+    """Return the tightest bounds on some columns around a premise within the domain, in the user's units.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def command_flags() -> dict[str, tuple[str, list[Flag]]]:
-    """All commands, each with its summary and its options, read from the parsers themselves."""
+    """Return all commands, each with its summary and its options, read from the parsers themselves."""
     from clearmargin.cli.main import COMMANDS, command_parser
 
     found = {}

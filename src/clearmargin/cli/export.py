@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were typed, all of which the format must have."""
+    """Return the options that were typed, all of which the format must have."""
     from clearmargin.export.formats import format_options
 
     given = {name: getattr(arguments, name) for name in _OPTIONS}

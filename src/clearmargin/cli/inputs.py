@@ -45,7 +45,7 @@ def options_of_training(arguments: argparse.Namespace) -> list[str]:
 
 
 def folds(arguments: argparse.Namespace) -> int | None:
-    """How many folds the user wants for figures on unseen rows; None for no figure."""
+    """Return how many folds the user wants for figures on unseen rows; None for no figure."""
     from clearmargin.recipes import unseen
 
     number: int = unseen.FOLDS if arguments.cv is None else arguments.cv
@@ -53,12 +53,12 @@ def folds(arguments: argparse.Namespace) -> int | None:
 
 
 def show_progress(console: Console) -> Progress:
-    """Whether bars are shown: on a terminal, unless the user wants quiet."""
+    """Check whether bars are shown: on a terminal, unless the user wants quiet."""
     return False if console.quiet else "auto"
 
 
 def read_options(arguments: argparse.Namespace) -> ReadOptions:
-    """How the user wants the table to be read."""
+    """Return how the user wants the table to be read."""
     from clearmargin.tables.files import ReadOptions
 
     return ReadOptions(
@@ -130,7 +130,7 @@ def train(task: Task, arguments: argparse.Namespace, console: Console) -> Traine
 
 
 def plane_options(arguments: argparse.Namespace) -> PlaneOptions:
-    """How the user wants the default machine to be trained."""
+    """Return how the user wants the default machine to be trained."""
     from clearmargin.recipes.training import PlaneOptions
 
     return PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
@@ -154,7 +154,7 @@ def prepare(arguments: argparse.Namespace, console: Console) -> Trained:
 
 
 def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
-    """Which rules the user wants."""
+    """Return which rules the user wants."""
     from clearmargin.recipes.found_rules import ExtractOptions
 
     return ExtractOptions(
@@ -167,7 +167,7 @@ def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
 
 
 def advice_options(arguments: argparse.Namespace) -> AdviceOptions:
-    """How the user wants a machine to be trained with rules."""
+    """Return how the user wants a machine to be trained with rules."""
     from clearmargin.recipes.advised import AdviceOptions
 
     names = ("refine", "published", "lam", "mu", "change_cost", "tune")

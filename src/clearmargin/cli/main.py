@@ -198,7 +198,7 @@ def _report(error: Exception, options: Sequence[str], *, debug: bool) -> int:
 
 
 def _words(error: Exception, options: Sequence[str]) -> str:
-    """An error in words for this place; of the operating system: the file, then what is wrong with it."""
+    """Return an error in words for this place; of the operating system: the file, then what is wrong with it."""
     if isinstance(error, MemoryError):
         return "the data do not fit into memory; try fewer rows"
     if isinstance(error, UnicodeEncodeError):

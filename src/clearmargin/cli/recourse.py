@@ -122,7 +122,7 @@ def read_goal(text: str | None) -> tuple[str | None, int | None]:
 
 
 def _pair(text: str, names: list[str]) -> tuple[str, str | None]:
-    """A name and what stands behind its =, which a name may have, too."""
+    """Return a name and what stands behind its =, which a name may have, too."""
     if text in names or "=" not in text:
         return text, None
     name, _, rest = text.rpartition("=")
@@ -140,7 +140,7 @@ def _number(text: str, option: str, whole: str) -> float:
 
 
 def _value(text: str) -> Any:
-    """A category, or a number where it can be read as one."""
+    """Return a category, or a number where it can be read as one."""
     try:
         return float(text)
     except ValueError:

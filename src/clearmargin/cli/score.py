@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _written(card: Scorecard, ending: str) -> str:
-    """The card in the form that the ending of a file asks for."""
+    """Return the card in the form that the ending of a file asks for."""
     if ending == ".md":
         return card.to_markdown() + "\n"
     if ending == ".html":

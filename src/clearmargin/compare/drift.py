@@ -68,7 +68,7 @@ class Figure:
         return "same" if not ahead else "up" if ahead > 0 else "down"
 
     def to_dict(self) -> dict[str, Any]:
-        """The figure as plain data for JSON."""
+        """Return the figure as plain data for JSON."""
         before = self.before
         return {
             "count": self.count,
@@ -106,7 +106,7 @@ class RuleDrift:
     verdict: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The rule and its figures as plain data for JSON."""
+        """Return the rule and its figures as plain data for JSON."""
         return {
             "rule": self.text,
             "coverage": self.coverage.to_dict(),
@@ -157,7 +157,7 @@ class DriftReport:
         return tuple(k for k, rule in enumerate(self.rules) if rule.verdict not in quiet)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain data for JSON."""
+        """Return all figures as plain data for JSON."""
         return {
             "rows": self.rows,
             "uncovered": self.uncovered,

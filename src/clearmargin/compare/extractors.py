@@ -109,19 +109,19 @@ class ExtractorFigures:
     errors: tuple[str | None, ...]
 
     def values(self, measure: str) -> FloatArray:
-        """A measure on the folds on which it exists."""
+        """Return a measure on the folds on which it exists."""
         if measure not in MEASURES:
             raise InvalidValueError(f"no measure {measure!r}; there are {', '.join(MEASURES)}")
         column = self.folds[:, list(MEASURES).index(measure)]
         return np.asarray(column[~np.isnan(column)])
 
     def mean(self, measure: str) -> float:
-        """The mean of a measure over the folds; NaN where it exists on none."""
+        """Return the mean of a measure over the folds; NaN where it exists on none."""
         values = self.values(measure)
         return float(values.mean()) if len(values) else float("nan")
 
     def error(self, measure: str) -> float:
-        """The standard error of the mean; NaN where there are fewer than two folds."""
+        """Return the standard error of the mean; NaN where there are fewer than two folds."""
         values = self.values(measure)
         if len(values) < 2:
             return float("nan")
@@ -241,7 +241,7 @@ class ExtractorComparison:
         )
 
     def _cells(self) -> list[list[str]]:
-        """The table that people read: a header, and a line for each extractor."""
+        """Return the table that people read: a header, and a line for each extractor."""
         head = ["extractor"]
         head += [_TITLES.get(m, m) + (" %" if m in _SHARES else "") for m in _SHOWN]
         lines = [head]
@@ -272,7 +272,7 @@ class ExtractorComparison:
 
 
 def _number(mean: float, error: float, *, share: bool) -> str:
-    """A mean with its standard error; shares in percent."""
+    """Return a mean with its standard error; shares in percent."""
     if np.isnan(mean):
         return "-"
     mean, error = (100.0 * mean, 100.0 * error) if share else (mean, error)
@@ -437,7 +437,7 @@ def _seed(random_state: Any) -> int:
 
 
 def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
-    """The extractors to compare."""
+    """Return the extractors to compare."""
     if extractors is None:
         own = _fitting(fitted, X)
         for extractor in own.values():
@@ -467,12 +467,12 @@ def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
 
 
 def _without_model(extractor: Any) -> Any:
-    """The same extractor without the model it was given, in whose place the trained one of each fold comes."""
+    """Return the same extractor without the model it was given, in whose place the trained one of each fold comes."""
     return type(extractor)(**{**extractor.get_params(deep=False), "estimator": None})
 
 
 def _fitting(fitted: Any, X: Any) -> dict[str, Any]:
-    """All extractors that can read a model."""
+    """Return all extractors that can read a model."""
     chosen: dict[str, Any] = {}
     if _can_read(read_machine, fitted, X):
         chosen |= {
@@ -502,7 +502,7 @@ def _can_read(reader: Any, fitted: Any, X: Any) -> bool:
 
 
 def _seeded(extractor: Any, seed: int) -> Any:
-    """A copy of an extractor, for any model, that gives the same each time."""
+    """Return a copy of an extractor, for any model, that gives the same each time."""
     copy = clone(_without_model(extractor))
     if copy.get_params(deep=False).get("random_state", 0) is None:
         copy.set_params(random_state=seed)
@@ -534,7 +534,7 @@ def _measure_fold(
 
 
 def _figures(extractor: Any, X: Any, true: NDArray[Any], predicted: NDArray[Any]) -> list[float]:
-    """All measures but the time, in the order of `MEASURES`."""
+    """Return all measures but the time, in the order of `MEASURES`."""
     rules: RuleSet = extractor.rules_
     answers = np.asarray(extractor.predict(X))
     right, same = np.asarray(answers == true), np.asarray(answers == predicted)
@@ -560,7 +560,7 @@ def _mean(values: NDArray[Any]) -> float:
 
 
 def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
-    """Whether rules of more than one class cover a row."""
+    """Check whether rules of more than one class cover a row."""
     covers = _covers(rules, extractor, X).astype(np.intp)
     member = np.array([[rule.label == label for label in rules.classes] for rule in rules])
     by_class = covers @ member.reshape(len(rules), len(rules.classes)).astype(np.intp)
@@ -568,5 +568,5 @@ def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
 
 
 def _covers(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:
-    """Which rules cover which rows, as the extractor reads them: categories as their codes."""
+    """Return which rules cover which rows, as the extractor reads them: categories as their codes."""
     return extractor.covers(X) if isinstance(extractor, RuleBasedClassifier) else rules.covers(X)

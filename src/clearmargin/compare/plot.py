@@ -173,10 +173,10 @@ class ExtractorsDisplay:
     def _draw_key(self, own: bool) -> None:
         from matplotlib.lines import Line2D
 
-        kinds = sorted({_asks_model(figures) for figures in self.comparison.extractors})
+        asks_model = sorted({_asks_model(figures) for figures in self.comparison.extractors})
         meaning = {False: "rules decide all", True: "the model decides where no rule does"}
         handles: list[Any] = [
-            Line2D([], [], **_dot(is_hollow=kind), label=meaning[kind]) for kind in kinds
+            Line2D([], [], **_dot(is_hollow=kind), label=meaning[kind]) for kind in asks_model
         ]
         model = {"color": ink(), "lw": 0.9, "ls": _DASHES, "alpha": 0.7}
         handles.append(Line2D([], [], **model, label="accuracy of the model"))

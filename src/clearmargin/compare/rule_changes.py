@@ -128,7 +128,7 @@ class RuleComparison:
         return f"They differ, for example, on {case or 'every case'}: {predicted[0]} before, {predicted[1]} now."
 
     def to_dict(self) -> dict[str, Any]:
-        """The difference as plain data for JSON."""
+        """Return the difference as plain data for JSON."""
         before, after = _texts(self.old), _texts(self.new)
         return {
             "old_rules": len(self.old),
@@ -283,7 +283,7 @@ def _range(name: str, space: FeatureSpace | None) -> tuple[float, float, bool]:
 
 
 def _pieces(cuts: list[float], is_whole: bool, known: tuple[float, float, bool]) -> list[float]:
-    """A value in each piece that can hold a case: cuts themselves, and the open intervals between them."""
+    """Return a value in each piece that can hold a case: cuts themselves, and the open intervals between them."""
     low, high, declared_whole = known
     whole = is_whole or declared_whole
     values = []
@@ -298,7 +298,7 @@ def _pieces(cuts: list[float], is_whole: bool, known: tuple[float, float, bool])
 
 
 def _value_between(left: float, right: float, low: float, high: float, whole: bool) -> float | None:
-    """A value strictly between two cuts and within the range, the plainest one; None if there is none."""
+    """Return a value strictly between two cuts and within the range, the plainest one; None if there is none."""
     first = left if left >= low else np.nextafter(low, -math.inf)
     last = right if right <= high else np.nextafter(high, math.inf)
     if math.isinf(first) and math.isinf(last):
@@ -322,7 +322,7 @@ def _masks(rules: RuleSet, axes: Sequence[_Axis]) -> list[Mask | None]:
 def _mask(
     rule: Rule, space: FeatureSpace, places: dict[str, int], axes: Sequence[_Axis]
 ) -> Mask | None:
-    """For each feature the pieces in which the rule applies; None for a rule with linear conditions."""
+    """Return for each feature the pieces in which the rule applies; None for a rule with linear conditions."""
     box = rule.region
     if not isinstance(box, Box):
         return None
@@ -342,7 +342,7 @@ def _mask(
 
 
 def _applies(box: Box, space: FeatureSpace, j: int, value: Any) -> bool:
-    """Whether the condition on one feature holds for a value; None is a missing one."""
+    """Check whether the condition on one feature holds for a value; None is a missing one."""
     if value is None:
         free = not box.has_bounds(j) and j not in box.sets and j not in box.known
         return j in box.missing or free
@@ -440,7 +440,7 @@ def _change(
 
 
 def _condition(rules: RuleSet, k: int, name: str) -> str | None:
-    """The condition of a rule on one feature, in the rule language."""
+    """Return the condition of a rule on one feature, in the rule language."""
     if name not in rules.space.names:
         return None
     j = rules.space.index(name)
@@ -511,7 +511,7 @@ def _first(side: _Side, cell: Mask) -> Label | None:
 
 
 def _witness(cell: Mask, axes: Sequence[_Axis]) -> dict[str, Any]:
-    """A case in a cell, by the features that matter; a value is missing only where it must be."""
+    """Return a case in a cell, by the features that matter; a value is missing only where it must be."""
     case = {}
     for axis, bits in zip(axes, cell, strict=True):
         if bits == axis.every:

@@ -91,7 +91,7 @@ def open_axes(ax: Any, size: tuple[float, float] | None = None, **options: Any) 
 
 
 def figure_of(ax: Axes) -> Figure | SubFigure:
-    """The figure in which axes stand."""
+    """Return the figure in which axes stand."""
     figure = ax.get_figure()
     assert figure is not None
     return figure
@@ -115,7 +115,7 @@ def class_colours(classes: Sequence[Label]) -> Mapping[Label, str]:
 
 
 def ink() -> Any:
-    """The colour of text in the style that is set: dark on light, or light on dark."""
+    """Return the colour of text in the style that is set: dark on light, or light on dark."""
     import matplotlib as mpl
 
     return mpl.rcParams["text.color"]
@@ -134,7 +134,7 @@ _POINTS_PER_INCH = 72.0
 
 
 def title_of(space: FeatureSpace, feature: int) -> str:
-    """The name of a feature, with its unit if it has one.
+    """Return the name of a feature, with its unit if it has one.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def title_of(space: FeatureSpace, feature: int) -> str:
 
 
 def short_number(x: float) -> str:
-    """A number with three digits, for the end of a scale.
+    """Return a number with three digits, for the end of a scale.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def short_number(x: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share in percent; only all is 100 %.
+    """Return a share in percent; only all is 100 %.
 
     Examples
     --------
@@ -334,7 +334,7 @@ def class_polygons(
 
 
 def boundary_segments(polygons: Sequence[FloatArray], extent: Extent) -> FloatArray:
-    """The sides of polygons inside the frame, where one class ends.
+    """Return the sides of polygons inside the frame, where one class ends.
 
     Parameters
     ----------
@@ -365,6 +365,6 @@ def boundary_segments(polygons: Sequence[FloatArray], extent: Extent) -> FloatAr
 
 
 def _shared(coordinates: FloatArray) -> set[float]:
-    """The coordinate that both ends of a side have, if they have the same."""
+    """Return the coordinate that both ends of a side have, if they have the same."""
     first, second = coordinates.tolist()
     return {first} if first == second else set()

@@ -278,7 +278,7 @@ def _place(rules: RuleSet, label: Any) -> int:
 
 
 def _first(covered: BoolArray) -> IntArray:
-    """The first column that is true in each row, -1 where none is."""
+    """Return the first column that is true in each row, -1 where none is."""
     padded = np.column_stack([covered, np.ones(len(covered), dtype=np.bool_)])
     first = np.argmax(padded, axis=1)
     return np.where(first == covered.shape[1], -1, first)

@@ -18,7 +18,7 @@ _MADE_UP_MARGIN = 0.25
 
 
 def fitted_rules(estimator: Any) -> RuleSet:
-    """The rules of a fitted estimator; an error says what else was given."""
+    """Return the rules of a fitted estimator; an error says what else was given."""
     from sklearn.utils.validation import check_is_fitted
 
     if isinstance(estimator, RuleSet) or not hasattr(estimator, "fit"):
@@ -43,7 +43,7 @@ def check_rules(rules: object) -> RuleSet:
 
 
 def read_classes(y: Any, rows: int) -> list[Any]:
-    """The class of each row, as plain values."""
+    """Return the class of each row, as plain values."""
     values = np.asarray(y, dtype=object)
     if values.shape != (rows,):
         raise DataError(f"y has shape {values.shape}; one class for each of {rows} rows is needed")
@@ -53,7 +53,7 @@ def read_classes(y: Any, rows: int) -> list[Any]:
 def drawn_range(
     rules: RuleSet, feature: int, values: FloatArray | None = None
 ) -> tuple[float, float]:
-    """The finite range over which to draw a feature: where it lives, and all bounds of rules and values given.
+    """Return the finite range over which to draw a feature: where it lives, and all bounds of rules and values given.
 
     Parameters
     ----------

@@ -395,7 +395,7 @@ def draw_rectangles(ax: Axes, rules: RuleSet, rectangles: FloatArray) -> None:
 
 
 def _filling(label: Label, classes: Sequence[Label], colour: str) -> dict[str, Any]:
-    """How the rectangles of a class are filled."""
+    """Return how the rectangles of a class are filled."""
     style: dict[str, Any] = {"facecolor": colour, "alpha": _RULE_FILL, "linewidth": 0}
     hatch = _HATCHES[list(classes).index(label) % len(_HATCHES)]
     if hatch:
@@ -426,7 +426,7 @@ def draw_faces(ax: Axes, rules: RuleSet, pair: Sequence[int], rectangles: FloatA
 
 
 def _face(region: Any, j: int, is_lower: bool) -> bool | None:
-    """Whether a face belongs to the rule; None where there is none."""
+    """Check whether a face belongs to the rule; None where there is none."""
     assert isinstance(region, Box)
     bound = region.lower[j] if is_lower else region.upper[j]
     closed = region.lower_closed[j] if is_lower else region.upper_closed[j]
@@ -535,7 +535,7 @@ def draw_key(
 
 
 def _columns_that_fit(texts: Sequence[str], width: float) -> int:
-    """How many entries of the key stand side by side: columns are as wide as their widest entry."""
+    """Return how many entries of the key stand side by side: columns are as wide as their widest entry."""
     widths = [text_width(text, _KEY_SIZE) + _KEY_SAMPLE for text in texts]
     for columns in range(len(texts), 1, -1):
         rows = -(-len(texts) // columns)

@@ -150,7 +150,7 @@ class RulesDisplay:
         for name, count in (("max_rules", max_rules), ("digits", digits)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise InvalidValueError(f"{name} must be a whole number from 1, not {count!r}")
-        shown = _fullest(check_rules(rules), max_rules)
+        shown = _with_largest_coverage(check_rules(rules), max_rules)
         return cls(rules=rules, shown=shown, digits=digits).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -279,7 +279,7 @@ def plot_rules(
     return draw(source, max_rules=max_rules, digits=digits, ax=ax)
 
 
-def _fullest(rules: RuleSet, max_rules: int) -> list[int]:
+def _with_largest_coverage(rules: RuleSet, max_rules: int) -> list[int]:
     """Positions of the rules that cover most rows, in their order; the first ones where nothing is known."""
     covered = [0 if rule.stats is None else rule.stats.covered for rule in rules]
     order = sorted(range(len(rules)), key=lambda k: -covered[k])
@@ -731,7 +731,7 @@ def columns_of(rules: RuleSet) -> list[Column]:
 
 
 def shown_interval(rule: Rule, feature: int, *, integer: bool) -> Interval | None:
-    """The interval of a feature in a rule, from whole number to whole number where it counts things.
+    """Return the interval of a feature in a rule, from whole number to whole number where it counts things.
 
     Parameters
     ----------
@@ -771,7 +771,7 @@ def missing_text(rule: Rule, feature: int) -> str:
 
 
 def _whole(interval: Interval) -> Interval | None:
-    """The same whole numbers with closed ends; None if there are none or floats cannot tell them apart."""
+    """Return the same whole numbers with closed ends; None if there are none or floats cannot tell them apart."""
     low, high = interval.low, interval.high
     if any(math.isfinite(x) and abs(x) >= _LAST_SURE_WHOLE for x in (low, high)):
         return None
@@ -806,14 +806,14 @@ def interval_text(interval: Interval, digits: int | None) -> str:
 
 
 def linear_texts(rules: RuleSet, rule: Rule) -> list[str]:
-    """The linear conditions of a rule in the rule language; none where it has plain bounds alone."""
+    """Return the linear conditions of a rule in the rule language; none where it has plain bounds alone."""
     if isinstance(rule.region, Box):
         return []
     return list(Phrases(rules.space).rows(rule.region))
 
 
 def stats_text(stats: RuleStats | None) -> str:
-    """How many rows a rule covers and how often it is right.
+    """Return how many rows a rule covers and how often it is right.
 
     Examples
     --------

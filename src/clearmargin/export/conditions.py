@@ -43,7 +43,7 @@ _LARGEST_INTEGER = 2**63 - 1
 
 
 def as_class(rules: RuleSet, default: Label | None) -> Label | None:
-    """The class that is said where no rule fires, as the rules spell it; None for no answer.
+    """Return the class that is said where no rule fires, as the rules spell it; None for no answer.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def as_class(rules: RuleSet, default: Label | None) -> Label | None:
 
 
 def common_kind(labels: Sequence[Label]) -> Kind:
-    """The type that keeps all labels as they are; text if there is no other.
+    """Return the type that keeps all labels as they are; text if there is no other.
 
     Labels that differ only in their type, such as 1 and "1", read the same as text, and that is an error.
 
@@ -92,7 +92,7 @@ def common_kind(labels: Sequence[Label]) -> Kind:
 
 
 def label_text(label: Label) -> str:
-    """A label as bare text.
+    """Return a label as bare text.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _is_plain(label: Label, kind: type) -> bool:
 
 
 def _is_exact(label: Label) -> bool:
-    """Whether a float holds the label exactly."""
+    """Check whether a float holds the label exactly."""
     if _is_plain(label, float):
         return True
     return _is_plain(label, int) and abs(int(label)) <= 2**53
@@ -196,7 +196,7 @@ def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -
 
 
 def used_features(rules: RuleSet) -> list[int]:
-    """The features that any rule has a condition on, in the order of their space.
+    """Return the features that any rule has a condition on, in the order of their space.
 
     Examples
     --------

@@ -145,7 +145,7 @@ def write_export(
 
 
 def format_options(to: str) -> tuple[str, ...]:
-    """The options of a format.
+    """Return the options of a format.
 
     Examples
     --------

@@ -127,13 +127,13 @@ def _data_dictionary(
     root: ET.Element, space: FeatureSpace, target: str, data_type: str, scores: list[str]
 ) -> None:
     dictionary = ET.SubElement(root, "DataDictionary", {"numberOfFields": str(len(space) + 1)})
-    for name, kinds in zip(space.names, space.categories, strict=True):
-        if kinds is None:
+    for name, categories in zip(space.names, space.categories, strict=True):
+        if categories is None:
             field = _data_field(dictionary, name, "continuous", "double")
             ET.SubElement(field, "Value", {"value": "NaN", "property": "missing"})
         else:
             field = _data_field(dictionary, name, "categorical", "string")
-            for value in kinds:
+            for value in categories:
                 ET.SubElement(field, "Value", {"value": value})
     field = _data_field(dictionary, target, "categorical", data_type)
     for score in scores:

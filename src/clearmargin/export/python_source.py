@@ -98,7 +98,7 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
         '    """Give the class of a row, a mapping from the name of each feature to its value."""',
     ]
     used = used_features(rules)
-    is_named = [kinds is not None for kinds in space.categories]
+    is_named = [categories is not None for categories in space.categories]
     for j in used:
         reader = "_kind" if is_named[j] else "_number"
         fill = "" if space.fill[j] is None else f", {space.fill[j]!a}"
@@ -116,7 +116,7 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
 
 
 def _literal(label: Label | None) -> str:
-    """A class as Python reads it, in ASCII so that no encoding can change it."""
+    """Return a class as Python reads it, in ASCII so that no encoding can change it."""
     if label is None or isinstance(label, bool):
         return repr(label)
     return ascii(label_text(label)) if isinstance(label, str) else label_text(label)
@@ -130,9 +130,9 @@ def _condition(part: Condition, variables: list[str], is_named: list[bool]) -> s
     if isinstance(part, Between):
         return _between(part, variable)
     if isinstance(part, Member):
-        kinds = [ascii(kind) for kind in part.kinds]
-        listed = f"in ({', '.join(kinds)})"
-        return f"{variable} == {kinds[0]}" if len(kinds) == 1 else f"{variable} {listed}"
+        categories = [ascii(kind) for kind in part.kinds]
+        listed = f"in ({', '.join(categories)})"
+        return f"{variable} == {categories[0]}" if len(categories) == 1 else f"{variable} {listed}"
     if is_named[part.feature]:
         return f"{variable} is {'' if part.is_missing else 'not '}None"
     # NaN is the one number that differs from itself.
@@ -151,7 +151,7 @@ def _between(part: Between, variable: str) -> str:
 
 
 def _variables(names: tuple[str, ...], taken: set[str]) -> list[str]:
-    """A variable for each feature, called after it where Python allows that."""
+    """Return a variable for each feature, called after it where Python allows that."""
     barred = {*taken, "row", "_number", "_kind", "_is_missing", *dir(builtins)}
     # Python takes letters such as 'ﬁ' and 'fi' for the same, so only ASCII names are kept.
     kept = [

@@ -63,7 +63,7 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
 
 
 def _shared(one: list[str], other: list[str]) -> int:
-    """How many first conditions are the same."""
+    """Return how many first conditions are the same."""
     count = 0
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1
@@ -168,7 +168,7 @@ def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tupl
 
 
 def _fill_note(rules: RuleSet, escape: Callable[[str], str]) -> str | None:
-    """What missing values count as, as a line below the table."""
+    """Return what missing values count as, as a line below the table."""
     said = [
         escape(f"{quote(name)} {quote(value) if isinstance(value, str) else format_number(value)}")
         for name, value in filled_features(rules)

@@ -92,7 +92,7 @@ def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = F
 
 
 def sheet_names(classes: list[str]) -> list[str]:
-    """A name for each sheet that Excel accepts: at most 31 letters, some not allowed, all different in any case.
+    """Return a name for each sheet that Excel accepts: at most 31 letters, some not allowed, all different in any case.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def sheet_names(classes: list[str]) -> list[str]:
 
 
 def _cut(text: str, tail: str) -> str:
-    """The text with a tail, in at most as many UTF-16 units as a sheet name has."""
+    """Return the text with a tail, in at most as many UTF-16 units as a sheet name has."""
     while len(f"{text}{tail}".encode("utf-16-le")) > 2 * _LONGEST_SHEET_NAME:
         text = text[:-1]
     return re.sub("'$", "_", text) + tail
@@ -135,7 +135,7 @@ def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | 
 
 
 def _fill_table(rules: RuleSet) -> list[list[Cell | None]] | None:
-    """What missing values count as, feature by feature; None where all of them stay missing."""
+    """Return what missing values count as, feature by feature; None where all of them stay missing."""
     filled = [
         (name, value)
         for name, value in zip(rules.space.names, rules.space.fill, strict=True)
@@ -150,7 +150,7 @@ def _fill_table(rules: RuleSet) -> list[list[Cell | None]] | None:
 
 
 def _titles(rules: RuleSet, j: int) -> tuple[str, ...]:
-    """The columns that a feature may have: its bounds or its categories, then whether it is missing."""
+    """Return the columns that a feature may have: its bounds or its categories, then whether it is missing."""
     name = quote(rules.space.names[j])
     ends = ("low", "high") if rules.space.categories[j] is None else ("in",)
     return tuple(f"{name} {end}" for end in (*ends, "missing"))
@@ -170,8 +170,8 @@ def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tup
                 if bound is not None:
                     yield title, bound
         elif isinstance(part, Member):
-            kinds = ", ".join(quote(kind) for kind in part.kinds)
-            yield _titles(rules, part.feature)[0], ("text", kinds)
+            categories = ", ".join(quote(kind) for kind in part.kinds)
+            yield _titles(rules, part.feature)[0], ("text", categories)
         elif isinstance(part, Missing):
             yield _titles(rules, part.feature)[-1], ("text", "yes" if part.is_missing else "no")
     if any(isinstance(part, Weighted) for part in parts):
@@ -181,7 +181,7 @@ def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tup
 
 
 def _facts(rule: Rule | None) -> Iterator[tuple[str, Cell | None]]:
-    """What is known about a rule; without one, the titles alone."""
+    """Yield what is known about a rule; without one, the titles alone."""
     stats = None if rule is None else rule.stats
     for count in ("rows", "covered", "correct", "agreed"):
         yield count, _number("number", getattr(stats, count, None))

@@ -98,7 +98,7 @@ def to_sql(
 
 
 def _case(rules: RuleSet, dialect: Dialect, default: Label | None) -> list[str]:
-    """The expression, line by line; a line may hold a literal with line breaks, which must stay as they are."""
+    """Return the expression, line by line; a line may hold a literal with line breaks, which must stay as they are."""
     space = rules.space
     kind = common_kind(rules.classes)
     spelled = {label: _answer(label, kind, dialect) for label in rules.classes}
@@ -128,7 +128,7 @@ class _Columns:
         self._names = [dialect.identifier(name) for name in space.names]
 
     def tests(self, part: Condition) -> list[str]:
-        """The tests that are all true exactly where a condition holds."""
+        """Return the tests that are all true exactly where a condition holds."""
         if isinstance(part, Missing):
             return [self._missing(part)]
         if isinstance(part, Weighted):
@@ -181,8 +181,12 @@ class _Columns:
         fill = self._space.fill[part.feature]
         if fill is not None:
             value = f"COALESCE({value}, {self._dialect.literal(str(fill))})"
-        kinds = [self._dialect.literal(kind) for kind in part.kinds]
-        return f"{value} = {kinds[0]}" if len(kinds) == 1 else f"{value} IN ({', '.join(kinds)})"
+        categories = [self._dialect.literal(kind) for kind in part.kinds]
+        return (
+            f"{value} = {categories[0]}"
+            if len(categories) == 1
+            else f"{value} IN ({', '.join(categories)})"
+        )
 
 
 def _answer(label: Label, kind: Kind, dialect: Dialect) -> str:
@@ -224,7 +228,7 @@ def _view(
 
 
 def _parts(name: str | Sequence[str] | None, option: str, what: str) -> tuple[str, ...]:
-    """A name, qualified or not, as its parts."""
+    """Return a name, qualified or not, as its parts."""
     parts = (name,) if name is None or isinstance(name, str) else tuple(name)
     if not parts or not all(isinstance(part, str) and part for part in parts):
         raise InvalidValueError(f"{option}={name!r}, but a view needs {what}")
@@ -235,9 +239,11 @@ def _parts(name: str | Sequence[str] | None, option: str, what: str) -> tuple[st
 
 def _check_blanks(space: FeatureSpace) -> None:
     """Standard SQL pads texts with blanks before it compares them."""
-    for feature, kinds in zip(space.names, space.categories, strict=True):
-        if kinds is not None and len({kind.rstrip(" ") for kind in kinds}) < len(kinds):
+    for feature, categories in zip(space.names, space.categories, strict=True):
+        if categories is not None and len({kind.rstrip(" ") for kind in categories}) < len(
+            categories
+        ):
             raise InvalidValueError(
                 f"categories of {feature!r} differ only in blanks at their end, which standard SQL may not "
-                f"tell apart: {kinds}; rename one, or name the dialect of your database"
+                f"tell apart: {categories}; rename one, or name the dialect of your database"
             )

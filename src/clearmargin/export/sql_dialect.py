@@ -80,7 +80,7 @@ def _with_exponent(text: str) -> str:
 
 
 def _is_clear(text: str, x: float) -> bool:
-    """Whether every number within the error of SQLite around the text rounds to x."""
+    """Check whether every number within the error of SQLite around the text rounds to x."""
     written, around = Fraction(text), abs(Fraction(x)) * _ERROR
     below, above = math.nextafter(x, -math.inf), math.nextafter(x, math.inf)
     low, high = (Fraction(x) + Fraction(below)) / 2, (Fraction(x) + Fraction(above)) / 2
@@ -88,7 +88,7 @@ def _is_clear(text: str, x: float) -> bool:
 
 
 def _as_product(x: float) -> str:
-    """A whole number below 2**53 times or divided by powers of two; each step is exact."""
+    """Return a whole number below 2**53 times or divided by powers of two; each step is exact."""
     top, bottom = abs(x).as_integer_ratio()
     size = top.bit_length()
     shift = max(0, size - 53)  # the bits below are zero
@@ -180,7 +180,7 @@ class Dialect:
     """What is wrong with a name in this database; empty if nothing is."""
 
     def filled(self, column: str, value: str) -> str:
-        """A column of numbers, with this value where there is none."""
+        """Return a column of numbers, with this value where there is none."""
         if self.no_number == "{} IS NULL":
             return f"COALESCE({self.measured.format(column)}, {value})"
         missing, measured = self.no_number.format(column), self.measured.format(column)
@@ -284,7 +284,7 @@ DIALECTS = {
 
 
 def find_dialect(name: object) -> Dialect:
-    """The dialect of that name; an unknown one is an error that suggests the nearest.
+    """Return the dialect of that name; an unknown one is an error that suggests the nearest.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Pieces:
 
     @classmethod
     def join(cls, parts: Sequence[Pieces]) -> Pieces:
-        """All pieces of some lots."""
+        """Return all pieces of some lots."""
         return cls(
             np.concatenate([part.coefs for part in parts]),
             np.concatenate([part.error for part in parts]),
@@ -81,7 +81,7 @@ class Pieces:
         )
 
     def halved(self) -> Pieces:
-        """Both halves of each."""
+        """Return both halves of each."""
         both = _halving(self.coefs.shape[1] - 1)
         left, right = self.coefs @ both[0], self.coefs @ both[1]
         middle = 0.5 * (self.start + self.end)

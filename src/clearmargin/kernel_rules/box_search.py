@@ -127,7 +127,7 @@ class _Nodes:
         return _Nodes(*(part[rows] for part in self.parts()))
 
     def lowest(self) -> float:
-        """The lowest bound, of sides of boxes as of the boxes they are sides of."""
+        """Return the lowest bound, of sides of boxes as of the boxes they are sides of."""
         restored = np.where(self.bound < 0.0, self.bound * np.exp(self.factor), self.bound)
         return float(restored.min(initial=np.inf))
 

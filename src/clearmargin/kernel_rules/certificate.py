@@ -150,7 +150,7 @@ def certify(
 
 
 def _possible(domain: Domain | None, order: _Order, whole: BoolArray) -> Domain:
-    """The cases that can exist, as the model counts features: whole numbers, groups and relations."""
+    """Return the cases that can exist, as the model counts features: whole numbers, groups and relations."""
     names = FeatureSpace([str(j) for j in range(len(whole))], integer=whole)
     if domain is None:
         return Domain(names)
@@ -165,7 +165,7 @@ def _possible(domain: Domain | None, order: _Order, whole: BoolArray) -> Domain:
 
 
 def _halves(box: Box, cases: Domain) -> list[Box] | None:
-    """A box cut across the widest column that relations or groups speak of; None where none can be cut.
+    """Return a box cut across the widest column that relations or groups speak of; None where none can be cut.
 
     Parts without any possible case are left out, and the others drawn in.
     """
@@ -234,7 +234,7 @@ def _decide_box(
 def _with_one_category(
     machine: KernelMachine, encoded: FloatArray, row: FloatArray, box: Box
 ) -> FloatArray:
-    """A row with the allowed category whose column is largest, for each categorical feature."""
+    """Return a row with the allowed category whose column is largest, for each categorical feature."""
     best: dict[int, tuple[float, int]] = {}
     for column, (j, code) in enumerate(machine.encoding.sources):
         if code is not None and _allows(box, j, code):
@@ -246,7 +246,7 @@ def _with_one_category(
 
 
 def _encoded(machine: KernelMachine, row: FloatArray, like: FloatArray) -> FloatArray:
-    """The encoded columns of a row; those that the machine does not look at stay as they are."""
+    """Return the encoded columns of a row; those that the machine does not look at stay as they are."""
     encoded = like.copy()
     for column, (j, code) in enumerate(machine.encoding.sources):
         if code is not None:
@@ -259,7 +259,7 @@ def _encoded(machine: KernelMachine, row: FloatArray, like: FloatArray) -> Float
 def _whole_witness(
     machine: KernelMachine, k: int, row: FloatArray, box: Box, whole: BoolArray
 ) -> FloatArray | None:
-    """A row with whole numbers beside a witness that is one as well; None where there is none."""
+    """Return a row with whole numbers beside a witness that is one as well; None where there is none."""
     broken = np.flatnonzero(whole & (row != np.floor(row)))[:_MAX_BROKEN]
     like = np.zeros(len(machine.encoding.sources))
     for ends in itertools.product((np.rint, np.floor, np.ceil), repeat=len(broken)):
@@ -272,7 +272,7 @@ def _whole_witness(
 
 
 def _parts(box: Box, row: FloatArray, whole: BoolArray, cases: Domain) -> list[Box]:
-    """A box without the strip between two whole numbers in which a row lies."""
+    """Return a box without the strip between two whole numbers in which a row lies."""
     j = int(np.flatnonzero(whole & (row != np.floor(row)))[0])
     below, above = box.upper.copy(), box.lower.copy()
     below[j], above[j] = np.floor(row[j]), np.ceil(row[j])
@@ -347,7 +347,7 @@ class _Order:
         return cls(feature, codes)
 
     def to_model(self, box: Box, space: FeatureSpace | None) -> Box:
-        """The box as the model counts, with the ends of the space where it has none of its own."""
+        """Return the box as the model counts, with the ends of the space where it has none of its own."""
         if box.missing:
             raise InvalidValueError(
                 f"the region asks for cases in which feature {box.missing[0]} is missing, and a kernel machine has no "
@@ -376,7 +376,7 @@ class _Order:
         return Box(lower, upper, lower_closed, upper_closed, sets)
 
     def from_model(self, row: FloatArray) -> FloatArray:
-        """A row as the user counts."""
+        """Return a row as the user counts."""
         given = np.empty_like(row)
         for j, (feature, codes) in enumerate(zip(self.feature, self.codes, strict=True)):
             back = {own: code for code, own in (codes or {}).items()}
@@ -442,7 +442,7 @@ def _before(x: FloatArray) -> FloatArray:
 def _category_columns(
     machine: KernelMachine, box: Box
 ) -> tuple[list[tuple[FloatArray, FloatArray]], bool]:
-    """The ends of all 0/1 columns: for each combination of allowed categories, or for the hull of all."""
+    """Return the ends of all 0/1 columns: for each combination of allowed categories, or for the hull of all."""
     encoding = machine.encoding
     groups: dict[int, list[int]] = {}
     for source in encoding.sources:
@@ -477,7 +477,7 @@ def _allows(box: Box, feature: int, code: int) -> bool:
 def _in_user_units(
     machine: KernelMachine, witness: FloatArray, lower: FloatArray, upper: FloatArray, box: Box
 ) -> tuple[FloatArray, FloatArray]:
-    """A witness as an encoded row within its box, and as a row of the user's features."""
+    """Return a witness as an encoded row within its box, and as a row of the user's features."""
     # An end that does not belong to the box is left for the next number inside.
     first = np.where(box.lower_closed, box.lower, np.nextafter(box.lower, np.inf))
     last = np.where(box.upper_closed, box.upper, np.nextafter(box.upper, -np.inf))

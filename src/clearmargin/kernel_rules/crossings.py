@@ -174,7 +174,7 @@ def _changes(
     lower: FloatArray,
     upper: FloatArray,
 ) -> Iterator[SignChanges]:
-    """The changes of sign, lot by lot; the owner is (anchor * a + position among the axes) * q + function."""
+    """Yield the changes of sign, lot by lot; the owner is (anchor * a + position among the axes) * q + function."""
     if not (len(Z) and len(axes) and function.n_functions):
         return
     yield from KERNELS[function.kind].sign_changes(function, Z, axes, lower, upper)

@@ -225,7 +225,7 @@ def _class_of(machine: KernelMachine, point: FloatArray) -> int:
 def _limits(
     machine: KernelMachine, point: FloatArray, space: FeatureSpace | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Where the box ends at the latest; columns of categories stay as they are."""
+    """Return where the box ends at the latest; columns of categories stay as they are."""
     sources = machine.encoding.sources
     vectors = machine.support_points(point)
     lower, upper = vectors.min(axis=0), vectors.max(axis=0)
@@ -252,7 +252,7 @@ def _readable(
     lower: FloatArray,
     upper: FloatArray,
 ) -> Box:
-    """The box in the user's features and in few digits, which only takes from it."""
+    """Return the box in the user's features and in few digits, which only takes from it."""
     columns = machine.encoding.columns
     used: BoolArray = np.zeros(len(columns), dtype=np.bool_)
     used[machine.source] = True
@@ -340,7 +340,7 @@ class _Prover:
         self.budget = budget
 
     def prove(self, lower: FloatArray, upper: FloatArray, k: int) -> FloatArray | None:
-        """The proved part of a box around its deepest point, as its two ends; None where it holds no point."""
+        """Return the proved part of a box around its deepest point, as its two ends; None where it holds no point."""
         task = self.task
         low, high = np.maximum(lower, task.lower), np.minimum(upper, task.upper)
         held = Box(low, high).contains(task.points)

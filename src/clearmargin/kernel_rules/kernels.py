@@ -324,7 +324,7 @@ class _Inner:
     def model(
         self, parts: tuple[FloatArray, ...], noise: FloatArray, rate_noise: FloatArray
     ) -> Expansion:
-        """The expansion; where it errs more than the range of the kernel is wide, the middle of the range."""
+        """Return the expansion; where it errs more than the range of the kernel is wide, the middle of the range."""
         reach = self.reach
         constant, first, second, third, error, rate, rate_error, low, high = parts
         rate_error += SAFETY * rate_noise
@@ -352,7 +352,7 @@ class _Inner:
 
 
 def _expand_power(y: FloatArray, r: FloatArray, degree: int) -> tuple[FloatArray, ...]:
-    """The model of (y + u)^degree, its error, that of the derivative, and the range."""
+    """Return the model of (y + u)^degree, its error, that of the derivative, and the range."""
     constant, first, second, third, error, rate, rate_error = np.zeros((7, *y.shape))
     for k in range(degree + 1):
         term = comb(degree, k) * y ** (degree - k)
@@ -423,7 +423,7 @@ def _taylor(
 
 
 def _bernstein(taylor: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The polar form at j arguments `high` and p - j arguments `low`; each argument shortens the row by one."""
+    """Return the polar form at j arguments `high` and p - j arguments `low`; each argument shortens the row by one."""
     p = taylor.shape[-1] - 1
     found = np.empty_like(taylor)
     for j in range(p + 1):
@@ -520,7 +520,7 @@ class SigmoidKernel:
 
 
 def _expand_tanh(y: FloatArray, r: FloatArray) -> tuple[FloatArray, ...]:
-    """The model of tanh(y + u), its error, that of the derivative, and the range."""
+    """Return the model of tanh(y + u), its error, that of the derivative, and the range."""
     low, t, high = np.tanh(y - r), np.tanh(y), np.tanh(y + r)
     steep = 1.0 - t * t
     # Squares of tanh between the ends; 0 where it changes sign.
@@ -767,7 +767,7 @@ def _sinh_cubic(r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _exponential_rate(r: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The middle of exp(u) - slope u on [-r, r], and how far it goes from there; the difference is convex."""
+    """Return the middle of exp(u) - slope u on [-r, r], and how far it goes from there; the difference is convex."""
     most = np.maximum(np.exp(r) - slope * r, np.exp(-r) + slope * r)
     # c2 >= 1/2, so the lowest place log(slope) >= 0; if beyond r, lower still is lower.
     least = slope * (1.0 - np.log(slope))
@@ -912,7 +912,7 @@ def _basis(taylor: int, kept: int) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _dropped(taylor: int, kept: int) -> FloatArray:
-    """How far u^k is from the row of the basis for it."""
+    """Return how far u^k is from the row of the basis for it."""
     return np.array([_chebyshev(k)[kept + 1 :].sum() for k in range(taylor + 1)])
 
 

@@ -71,7 +71,7 @@ class SupportVectorRules(BoxExtractor):
     estimator_ : classifier
         The model.
     rules_ : RuleSet
-        The rules, the surest first; the first one that covers a case decides.
+        The rules, those with the highest confidence first; the first one that covers a case decides.
     space_ : FeatureSpace
         The features.
     classes_ : ndarray

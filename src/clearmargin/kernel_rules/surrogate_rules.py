@@ -85,7 +85,7 @@ class SurrogateRules(BoxExtractor):
     learner_ : DecisionTreeClassifier
         The tree, where there is one.
     rules_ : RuleSet
-        The rules, the surest first.
+        The rules, those with the highest confidence first.
     space_ : FeatureSpace
         The features.
     classes_ : ndarray
@@ -165,7 +165,7 @@ class SurrogateRules(BoxExtractor):
             )
 
     def _read_rows(self, task: ExtractionTask, X: Any) -> tuple[FloatArray, IntArray, FloatArray]:
-        """The rows to learn from, their classes and what they weigh."""
+        """Return the rows to learn from, their classes and what they weigh."""
         if self.method == "svs":
             support = read_support(task, X, trained_here=self._trained_here)
             predicted = task.ask(support.points)
@@ -445,7 +445,7 @@ def _join_siblings(left: IntArray, right: IntArray, weights: FloatArray, most: i
 
 
 def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
-    """The cuts of the nodes, each at the shortest number between the two points next to it."""
+    """Return the cuts of the nodes, each at the shortest number between the two points next to it."""
     cuts = inner.threshold.copy()
     order = np.sort(points, axis=0)
     for node in np.flatnonzero(inner.feature >= 0).tolist():

@@ -375,7 +375,7 @@ def _parse_missing(cursor: Cursor) -> Missing:
 
 
 def _parse_match(cursor: Cursor) -> Sum:
-    """The side after '=', where a category may be called true or false, or have an empty name."""
+    """Return the side after '=', where a category may be called true or false, or have an empty name."""
     token = cursor.token
     if token.kind in {"true", "false"}:
         cursor.take()

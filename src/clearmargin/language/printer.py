@@ -274,7 +274,7 @@ def _says_its_space(rules: RuleSet) -> bool:
 
 
 def _mentioned(region: Region) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The features in the order in which they are written, each with its categories."""
+    """Yield the features in the order in which they are written, each with its categories."""
     sets = dict(region.sets.allowed)
     if isinstance(region, Box):
         yield from ((j, sets.get(j, ())) for j in region.bounded)

@@ -227,7 +227,7 @@ def _short(interval: Interval, digits: int, value: float | None) -> Interval:
 
 
 def _whole_numbers(interval: Interval) -> Interval | None:
-    """The whole numbers of an interval, from the first to the last; None if there are none."""
+    """Return the whole numbers of an interval, from the first to the last; None if there are none."""
     low, high = interval.low, interval.high
     if any(abs(bound) > _LAST_SURE_WHOLE for bound in (low, high) if math.isfinite(bound)):
         return None
@@ -240,7 +240,7 @@ def _whole_numbers(interval: Interval) -> Interval | None:
 
 
 def _at_an_end(whole: Interval, first: float, last: float) -> Interval:
-    """A count that is at most 0 is 0: the one number of the range that is left.
+    """Return a count that is at most 0 is 0: the one number of the range that is left.
 
     The rule language keeps what the rule says, ``count <= 0``, for it must read back as the same rule.
     """

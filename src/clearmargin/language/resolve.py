@@ -244,7 +244,7 @@ class Vocabulary:
         return index, [self._code(member, codes, feature.text) for member in members]
 
     def _named_category(self, condition: Bound | Chain) -> tuple[Name, Name] | None:
-        """The feature and the category of ``feature = category``, if that is what was written."""
+        """Return the feature and the category of ``feature = category``, if that is what was written."""
         if isinstance(condition, Bound):
             feature = condition.feature
             if not condition.is_equality or self._codes[self.feature(feature)] is None:
@@ -254,7 +254,7 @@ class Vocabulary:
         return None if match is None or self._codes[self.feature(match[0])] is None else match
 
     def _spelled_number(self, condition: Bound) -> Name:
-        """The number after '=' as it is spelled: a category may be called like that."""
+        """Return the number after '=' as it is spelled: a category may be called like that."""
         spelling = (
             self.source.text[condition.feature.end : condition.end].lstrip().lstrip("=").lstrip()
         )
@@ -272,7 +272,7 @@ class Vocabulary:
         return code
 
     def label(self, node: LabelNode) -> Label:
-        """The class that is said; with ``not``, the other one of two."""
+        """Return the class that is said; with ``not``, the other one of two."""
         label = self._labels.get(node.value)
         if label is None:
             raise _unknown_class(self.source, node, self.classes)
@@ -370,7 +370,7 @@ def _declared_space(source: Source, tree: Tree) -> FeatureSpace:
 
 
 def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
-    """What a missing value counts as: a category of a feature that has some, and else a number."""
+    """Return what a missing value counts as: a category of a feature that has some, and else a number."""
     fill = node.fill
     if fill is None:
         return None
@@ -734,7 +734,7 @@ def _make_box(
 
 
 def _both(a: Limits, b: Limits) -> Limits:
-    """What both allow; of two equal bounds the open one is the narrower."""
+    """Return what both allow; of two equal bounds the open one is the narrower."""
     low, low_is_open = max((a.low, a.low_is_open), (b.low, b.low_is_open))
     high, high_is_closed = min((a.high, not a.high_is_open), (b.high, not b.high_is_open))
     return Limits(a.feature, low, high, low_is_open, not high_is_closed, b.written)

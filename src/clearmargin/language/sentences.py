@@ -186,7 +186,7 @@ class _Reader:
     def _find_feature(
         self,
     ) -> tuple[str, int, tuple[str, ...] | None, str | None] | None:
-        """The feature of a condition with *is*, in the spelling of the language."""
+        """Return the feature of a condition with *is*, in the spelling of the language."""
         place = self.at
         for name, (categories, unit) in self.known.features.items():
             printed = plain(name)
@@ -310,7 +310,7 @@ class _Reader:
             )
 
     def _longest(self, names: Iterable[str]) -> str | None:
-        """The longest of the names that stands here as it is printed, and ends here."""
+        """Return the longest of the names that stands here as it is printed, and ends here."""
         fitting = [
             name
             for name in names

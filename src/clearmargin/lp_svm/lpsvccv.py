@@ -293,7 +293,7 @@ class LPSVCCV(PlaneClassifier):
         return svm.fit(points, labels.classes[labels.codes], sample_weight=task.weight)
 
     def _scales(self, points: Any, groups: IntArray) -> FloatArray:
-        """What to divide columns by: powers of two, so that no value and no weight is rounded."""
+        """Return what to divide columns by: powers of two, so that no value and no weight is rounded."""
         scales = np.ones(points.shape[1])
         if self.scale:
             spread = _standard_deviations(points)
@@ -313,7 +313,7 @@ class LPSVCCV(PlaneClassifier):
             )
 
     def _features(self, n: int) -> IntArray:
-        """The feature of each column, as numbers."""
+        """Return the feature of each column, as numbers."""
         if self.feature_groups is None:
             return np.arange(n)
         given = np.asarray(self.feature_groups)
@@ -324,7 +324,7 @@ class LPSVCCV(PlaneClassifier):
         return np.unique(given, return_inverse=True)[1].astype(np.intp)
 
     def _grid(self, path: LPSVMPath, data: LPSVMData) -> FloatArray:
-        """The values to try; the first default one gives a constant plane."""
+        """Return the values to try; the first default one gives a constant plane."""
         if self.nus is not None:
             nus = np.unique(np.asarray(self.nus, dtype=np.float64).ravel())
             if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
@@ -338,7 +338,7 @@ class LPSVCCV(PlaneClassifier):
         return np.concatenate([[_CONSTANT_SHARE / end], grid])
 
     def _data(self, points: Any, labels: TwoClasses, weight: FloatArray) -> LPSVMData:
-        """The program with nu = 1 / penalty; points of weight zero are left out."""
+        """Return the program with nu = 1 / penalty; points of weight zero are left out."""
         present = weight > 0
         here = TwoClasses(labels.classes[labels.codes[present]])
         cost = point_costs(here, weight[present], self.class_weight, points[present])

@@ -193,7 +193,7 @@ def dual_bound(data: LPSVMData, u: FloatArray) -> float:
 
 
 def priced_bound(data: LPSVMData, u: FloatArray) -> tuple[float, FloatArray]:
-    """The dual bound, and the slope |X'alpha|_j / lambda of each feature that it was made from."""
+    """Return the dual bound, and the slope |X'alpha|_j / lambda of each feature that it was made from."""
     u = np.clip(u, 0.0, data.cost)
     if data.fit_intercept:
         u = balanced(u, data.y)

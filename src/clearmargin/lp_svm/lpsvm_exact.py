@@ -99,12 +99,12 @@ class Centred:
         return linear_scores(X, w) + float(moved), band
 
     def plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
-        """A plane of the centred points for the points as they are, rounded once."""
+        """Return a plane of the centred points for the points as they are, rounded once."""
         return w, b if self.shift is None else float(Fraction(b) - exact_dot(self.shift, w))
 
 
 def _reach(X: Any) -> FloatArray:
-    """The largest magnitude in each column."""
+    """Return the largest magnitude in each column."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0)))
     return np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
@@ -201,7 +201,7 @@ def _program(centred: Centred) -> ExactProgram:
 
 
 def _columns(data: LPSVMData) -> sparse.csc_array[np.float64]:
-    """The matrix of the dual: a column for each point, with a 1 for the intercept."""
+    """Return the matrix of the dual: a column for each point, with a 1 for the intercept."""
     X: Any = data.X
     m, n = X.shape
     size = n + int(data.fit_intercept)
@@ -217,7 +217,7 @@ def _columns(data: LPSVMData) -> sparse.csc_array[np.float64]:
 
 
 def _rounded(vertex: ExactVertex) -> dict[int, float]:
-    """The plane as floats: minus the multipliers of the rows."""
+    """Return the plane as floats: minus the multipliers of the rows."""
     return {
         r: 0.0 - value for r, value in zip(vertex.rows, vertex.y.to_floats().tolist(), strict=True)
     }
@@ -256,13 +256,13 @@ def _solution(
 
 
 def _dot(values: Rationals, signs: FloatArray) -> Fraction:
-    """The least that a combination with signs can be."""
+    """Return the least that a combination with signs can be."""
     total = sum(int(n) * int(s) for n, s in zip(values.numerators, signs.tolist(), strict=True))
     return Fraction(total - len(values) * values.error, values.denominator)
 
 
 def _exact_objective(centred: Centred, w: FloatArray, b: float) -> Fraction:
-    """The objective at a plane of floats, without rounding."""
+    """Return the objective at a plane of floats, without rounding."""
     data = centred.exact
     scores, band = centred.scores(w, b)
     margin = data.y * scores
@@ -281,7 +281,7 @@ def _exact_objective(centred: Centred, w: FloatArray, b: float) -> Fraction:
 
 
 def _are_violated(data: LPSVMData, rows: Index, w: FloatArray, b: float) -> Any:
-    """Which points have a margin below 1, in whole numbers."""
+    """Return which points have a margin below 1, in whole numbers."""
     used = np.flatnonzero(w)
     entries, exponent = scaled_integers(_block(data, rows, used))
     weights, weight_exponent = scaled_integers(w[used])
@@ -332,7 +332,7 @@ def certified(centred: Centred, solution: LPSVMSolution) -> LPSVMSolution:
 
 
 def _exact_bound(centred: Centred, u: FloatArray) -> Fraction:
-    """The dual bound of `lpsvm` from multipliers within their bounds, rounded down."""
+    """Return the dual bound of `lpsvm` from multipliers within their bounds, rounded down."""
     data, rest = centred.data, Fraction(0)
     if data.fit_intercept:
         # Take what is too much off the heavier class, largest multipliers first; the last of them need not be a float.
@@ -370,7 +370,7 @@ def _round_down(value: Fraction) -> float:
 
 
 def _relative(part: Fraction, whole: Fraction) -> float:
-    """A ratio, rounded up; 0 of 0 is 0."""
+    """Return a ratio, rounded up; 0 of 0 is 0."""
     if part <= 0 or whole <= 0:
         return 0.0
     ratio = part / whole

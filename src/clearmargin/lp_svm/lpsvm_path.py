@@ -19,7 +19,7 @@ _LEAST_PENALTY = 1e-2
 
 
 def zero_penalty(data: LPSVMData) -> float:
-    """A penalty from which on all weights are zero.
+    """Return a penalty from which on all weights are zero.
 
     With w = 0 the multipliers of the lighter class are at their costs, and any multipliers of the other one that
     balance them and keep X'alpha within the penalty prove that w = 0 is optimal. Equal shares are one choice,

@@ -97,7 +97,7 @@ class Master:
         return w, b, alpha
 
     def basis(self) -> Basis | None:
-        """Where the last solution was, if its number of points on the margin is that of its unknowns."""
+        """Return where the last solution was, if its number of points on the margin is that of its unknowns."""
         columns, rows = self._session.basic()
         points = [index[columns[name]] for name, index in self._points.items()]
         features = [np.delete(index, rows[name]) for name, index in self._features.items()]
@@ -151,13 +151,13 @@ class Master:
         return Linear(name, terms, *self._limits(features))
 
     def _block(self, points: Index, features: Index) -> Any:
-        """The part of X' that belongs to some points and features."""
+        """Return the part of X' that belongs to some points and features."""
         X = self.data.X
         rows = X if len(points) == X.shape[0] else X[points]
         return rows.T if len(features) == X.shape[1] else rows[:, features].T
 
     def _limits(self, features: Index) -> tuple[FloatArray, FloatArray]:
-        """What the fixed multipliers leave of the rows' range."""
+        """Return what the fixed multipliers leave of the rows' range."""
         taken = self._taken[features]
         return -self.data.penalty - taken, self.data.penalty - taken
 
@@ -255,7 +255,7 @@ def _levels(data: LPSVMData) -> Iterator[tuple[LPSVMData, bool]]:
 
 
 def _stratified_order(y: FloatArray) -> Index:
-    """A random order in which every beginning has both classes in proportion, and the first of each at once.
+    """Return a random order in which every beginning has both classes in proportion, and the first of each at once.
 
     The seed is fixed: samples only decide where the search starts, not where it ends.
     """
@@ -276,14 +276,14 @@ def _sample(data: LPSVMData, rows: Index) -> LPSVMData:
 
 
 def steepest_features(data: LPSVMData) -> Index:
-    """The features along which the losses fall fastest from w = 0, where the search starts."""
+    """Return the features along which the losses fall fastest from w = 0, where the search starts."""
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
     slope = np.abs(weighted_sums(data.X, data.y * u))
     return np.sort(np.argsort(-slope, kind="stable")[:_FIRST_FEATURES])
 
 
 def _sampling_error(data: LPSVMData, solution: LPSVMSolution) -> float:
-    """How far margins may move when the sample grows: twice the standard error of a plane of k weights."""
+    """Return how far margins may move when the sample grows: twice the standard error of a plane of k weights."""
     spread = float(np.std(linear_scores(data.X, solution.w)))
     k = np.count_nonzero(solution.w) + 1
     return max(_NARROWEST, 2.0 * spread * float(np.sqrt(k / len(data))))
@@ -313,7 +313,7 @@ def _sift(
 
 
 def _judge(data: LPSVMData, guess: Plane | None, width: float) -> tuple[Index, FloatArray]:
-    """The window of points near the margin, and the multipliers of all others."""
+    """Return the window of points near the margin, and the multipliers of all others."""
     if guess is not None:
         w, b = guess
         margin = data.y * (linear_scores(data.X, w) + b)

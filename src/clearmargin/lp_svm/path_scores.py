@@ -253,7 +253,7 @@ def features_within(planes: sparse.csr_array, cap: float, groups: IntArray) -> I
 
 
 def _by_weight(planes: sparse.csr_array, k: int, groups: IntArray) -> list[int]:
-    """The features of a plane, that with the largest weights first."""
+    """Return the features of a plane, that with the largest weights first."""
     entries = slice(planes.indptr[k], planes.indptr[k + 1])
     owners = groups[planes.indices[entries]]
     used, places = np.unique(owners, return_inverse=True)
@@ -364,7 +364,7 @@ def leads(planes: FloatArray, others: FloatArray) -> BoolArray:
 def results(
     nus: FloatArray, scores: FloatArray, n_features: NDArray[np.intp]
 ) -> dict[str, NDArray[Any]]:
-    """The table of all values tried, in the manner of scikit-learn's searches."""
+    """Return the table of all values tried, in the manner of scikit-learn's searches."""
     if np.isnan(scores).any():
         place, fold = np.argwhere(np.isnan(scores))[0]
         raise InvalidValueError(

@@ -341,7 +341,7 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 
 
 def _indicators(step: Any, flow: Flow, name: str) -> Iterator[list[int | None]]:
-    """For each encoded column the 0/1 sources of its categories; None for "missing", which no point has."""
+    """Yield for each encoded column the 0/1 sources of its categories; None for "missing", which no point has."""
     grouped = getattr(step, "infrequent_categories_", None) or [None] * flow.affine.n_out
     for origin, categories, rare in zip(flow.origin, step.categories_, grouped, strict=True):
         if origin is None:

@@ -11,7 +11,7 @@ __all__ = ["is_fitted"]
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Whether an estimator can be used as it is.
+    """Check whether an estimator can be used as it is.
 
     Examples
     --------

@@ -294,7 +294,7 @@ class CentredMap:
     def score(
         self, coef: FloatArray, intercept: float, sizes: FloatArray | None = None
     ) -> ScoreError:
-        """The score coef.z + intercept.
+        """Return the score coef.z + intercept.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class CentredMap:
         return ScoreError(row.matrix.toarray()[0], self.centre, float(row.middle[0]), slope, base)
 
     def _is_untouched(self) -> bool:
-        """Whether the columns are different sources as they are."""
+        """Check whether the columns are different sources as they are."""
         alone = np.diff(self.matrix.indptr) <= 1
         return bool(
             alone.all()
@@ -342,7 +342,7 @@ class CentredMap:
         )
 
     def padded(self, n_in: int) -> CentredMap:
-        """The same over more sources, which are not used."""
+        """Return the same over more sources, which are not used."""
         if n_in == self.n_in:
             return self
         wide = [
@@ -492,7 +492,7 @@ class Flow:
         return Flow(chosen_map, origin, self.sources, self.centred.take(chosen))
 
     def source_of(self, k: int) -> tuple[int, float, float] | None:
-        """The one source of a column with its factor and the number added; None if it has several or none."""
+        """Return the one source of a column with its factor and the number added; None if it has several or none."""
         matrix = self.affine.matrix
         first, last = matrix.indptr[k : k + 2].tolist()
         if last - first != 1:

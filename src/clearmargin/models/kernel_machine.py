@@ -211,7 +211,7 @@ def _dense(matrix: Any) -> FloatArray:
 
 
 def _pairs(weights: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
-    """The weights of each support vector in the machine of each pair of classes, out of libsvm's rows.
+    """Return the weights of each support vector in the machine of each pair of classes, out of libsvm's rows.
 
     Row r of a support vector of class k is its weight against class r for r < k, and against class r + 1 else.
     """
@@ -347,7 +347,7 @@ class KernelMachine:
         return self.function.take([p for p, _ in chosen], [sign for _, sign in chosen])
 
     def support_points(self, filled: FloatArray) -> FloatArray:
-        """The support vectors as encoded rows; `filled` gives the columns that the machine does not look at."""
+        """Return the support vectors as encoded rows; `filled` gives the columns that the machine does not look at."""
         return self.from_machine(self.function.vectors, filled)
 
 

@@ -93,7 +93,7 @@ def _decide(domain: Domain, box: Box, region: Sequence[HalfSpace]) -> Proof | No
 
 
 def _domain(model: Planes) -> Domain:
-    """The cases that can exist: over encoded columns, with the ranges that were declared."""
+    """Return the cases that can exist: over encoded columns, with the ranges that were declared."""
     declared = np.array(
         [[name in names for name in model.space.names] for names in _declared(model.facts)],
         dtype=np.bool_,
@@ -102,7 +102,7 @@ def _domain(model: Planes) -> Domain:
 
 
 def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:
-    """The features whose lower end was declared, and those whose upper end was."""
+    """Return the features whose lower end was declared, and those whose upper end was."""
     try:
         ends = json.loads((facts or {}).get(DECLARED_RANGES, "{}"))
         return set(ends["lower"]), set(ends["upper"])
@@ -111,7 +111,7 @@ def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:
 
 
 def _encoded(region: Box, encoding: Encoding) -> Box:
-    """The same box over encoded columns: a category that is not allowed has a column that is 0."""
+    """Return the same box over encoded columns: a category that is not allowed has a column that is 0."""
     feature = [source.feature for source in encoding.sources]
     lower, upper = region.lower[feature].copy(), region.upper[feature].copy()
     for column, (j, code) in enumerate(encoding.sources):

@@ -100,7 +100,7 @@ def _with_table(model: Any, X: Any) -> PlaneModel:
 
 
 def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
-    """The advice of a model before and after, if it was trained with any."""
+    """Return the advice of a model before and after, if it was trained with any."""
     return (model.advice_, model.refined_) if hasattr(model, "refined_") else None
 
 

@@ -69,7 +69,7 @@ class ScoreError(Value):
         return _SAFETY * (self.base + float((self.slope[counts] * reach[counts]).sum()))
 
     def score(self, point: FloatArray) -> float:
-        """The score at a point, rounded once; features without weight are not looked at."""
+        """Return the score at a point, rounded once; features without weight are not looked at."""
         active = np.flatnonzero(self.coef)
         coef = self.coef[active]
         return exact_score(
@@ -79,13 +79,13 @@ class ScoreError(Value):
         )
 
     def negative(self) -> ScoreError:
-        """The same of the score with the other sign."""
+        """Return the same of the score with the other sign."""
         return ScoreError(
             -self.coef, self.centre, -self.constant, self.slope, self.base, self.is_direct
         )
 
     def minus(self, other: ScoreError) -> ScoreError:
-        """The same of the lead of this score over another one, each computed by itself."""
+        """Return the same of the lead of this score over another one, each computed by itself."""
         n = max(len(self.coef), len(other.coef))
         ours = self.padded(n)
         # Where only the other score has a centre, it is taken; a model mostly has one for all scores.
@@ -101,7 +101,7 @@ class ScoreError(Value):
         )
 
     def padded(self, n: int) -> ScoreError:
-        """The same over more features, which have no weight."""
+        """Return the same over more features, which have no weight."""
         if n == len(self.coef):
             return self
         more = (0, n - len(self.coef))
@@ -115,7 +115,7 @@ class ScoreError(Value):
         )
 
     def recentred(self, centre: FloatArray) -> ScoreError:
-        """The same around another centre."""
+        """Return the same around another centre."""
         moved = centre - self.centre
         if not moved.any():
             return self
@@ -130,7 +130,7 @@ class ScoreError(Value):
         return ScoreError(self.coef, centre, constant, self.slope, base)
 
     def take(self, kept: list[int]) -> ScoreError:
-        """The same over some of the features; the others have no weight."""
+        """Return the same over some of the features; the others have no weight."""
         full = self.padded(max(len(self.coef), max(kept, default=-1) + 1))
         return ScoreError(
             full.coef[kept],
@@ -170,7 +170,7 @@ class PipelinePlane(Hyperplane):
 
 
 def direct_error(plane: Hyperplane, unit: float = DOUBLE) -> ScoreError:
-    """The error of a plane that is added up as it stands, in any order.
+    """Return the error of a plane that is added up as it stands, in any order.
 
     Parameters
     ----------
@@ -249,12 +249,12 @@ class Guard:
         return score - bound if math.isfinite(bound) else None
 
     def corner(self, box: Box) -> FloatArray:
-        """The corner of a box that is nearest to the plane."""
+        """Return the corner of a box that is nearest to the plane."""
         rising = self.halfspace.sign * self.error.coef > 0
         return np.asarray(np.where(rising, box.lower, box.upper))
 
     def _touches_rightly(self, box: Box) -> bool:
-        """Whether a corner on the plane, or at the bound, belongs to the class or not to the box."""
+        """Check whether a corner on the plane, or at the bound, belongs to the class or not to the box."""
         if self.halfspace.sign < 0 or not self.error.is_direct:
             return True
         rising = self.error.coef > 0
@@ -278,7 +278,7 @@ class Guard:
 
 
 def _needs_no_rounding(error: ScoreError, point: FloatArray) -> bool:
-    """Whether the score at a point comes out exactly in whatever order it is added up.
+    """Check whether the score at a point comes out exactly in whatever order it is added up.
 
     It does when all terms are multiples of one power of two and their sum has no more than 53 binary digits above it.
     Rounding never turns the order of two sums round, so that no other point of the box, computed in the same order,
@@ -297,7 +297,7 @@ def _needs_no_rounding(error: ScoreError, point: FloatArray) -> bool:
 
 
 def _lowest_digit(x: float) -> int:
-    """The exponent of the last binary digit of a number other than zero."""
+    """Return the exponent of the last binary digit of a number other than zero."""
     digits, exponent = math.frexp(x)
     whole = int(math.ldexp(digits, 53))
     return exponent - 53 + (whole & -whole).bit_length() - 1

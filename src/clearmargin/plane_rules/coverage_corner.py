@@ -101,7 +101,7 @@ def coverage_corner(
 
 
 def prices(side: Side, region: Region, Z: FloatArray) -> tuple[FloatArray, float, FloatArray]:
-    """What each point needs of each feature, the slack, and what the region's far faces would cost."""
+    """Return what each point needs of each feature, the slack, and what the region's far faces would cost."""
     P = (Z - region.near) * side.a
     return P, side.slack(region.near), side.a * (region.far - region.near)
 
@@ -112,7 +112,7 @@ def covered(P: FloatArray, budget: FloatArray) -> BoolArray:
 
 
 def quantile_budget(P: FloatArray, slack: float) -> FloatArray:
-    """The separable reading of eq. 17: minimise sum_ji (P_ji - b_i)_+ with sum b = slack.
+    """Return the separable reading of eq. 17: minimise sum_ji (P_ji - b_i)_+ with sum b = slack.
 
     A unit of budget costs the same everywhere, so at the optimum every feature cuts off the same number of points.
     """
@@ -190,7 +190,7 @@ def exchange_pairs(P: FloatArray, budget: FloatArray) -> FloatArray:
 
 
 def _best_share(first: FloatArray, second: FloatArray, total: float) -> tuple[float, int]:
-    """Where most of the open intervals (first_j, total - second_j) overlap, and how many do."""
+    """Return where most of the open intervals (first_j, total - second_j) overlap, and how many do."""
     ends = total - second
     proper = first < ends
     if not proper.any():
@@ -334,7 +334,7 @@ def _worth(P: FloatArray, budget: FloatArray, ends: FloatArray, criterion: str) 
 
 
 def _order_of_product(factors: list[float]) -> float:
-    """A number that grows with a product of positive factors, however small that is.
+    """Return a number that grows with a product of positive factors, however small that is.
 
     The exponent of the product plus its digits. A logarithm would do as well, but its last digits, which break ties,
     depend on the processor.
@@ -349,7 +349,7 @@ def _order_of_product(factors: list[float]) -> float:
 def _budget(
     P: FloatArray, slack: float, ends: FloatArray, free: BoolArray, criterion: str
 ) -> FloatArray | None:
-    """What each feature spends when some are free; None when that is too dear."""
+    """Return what each feature spends when some are free; None when that is too dear."""
     left = slack - float(ends[free].sum())
     if left <= 0:
         return None

@@ -161,7 +161,7 @@ def _rows(
     features: np.ndarray[tuple[int], np.dtype[np.intp]],
     Y: FloatArray,
 ) -> Linear:
-    """The rows x_i + y_j >= Y_ji for some points, one feature each."""
+    """Return the rows x_i + y_j >= Y_ji for some points, one feature each."""
     ones, rows = np.ones(len(points)), np.arange(len(points))
     x = sparse.csr_array((ones, (rows, features)), shape=(len(points), Y.shape[1]))
     y = sparse.csr_array((ones, (rows, points)), shape=(len(points), len(Y)))

@@ -303,7 +303,7 @@ class Explainer:
         upper: FloatArray,
         case: FloatArray,
     ) -> tuple[str, Rule]:
-        """The rule of an explanation, and what kind it really is."""
+        """Return the rule of an explanation, and what kind it really is."""
         if kind == "rule" and which >= 0:
             return kind, self.rules[which]
         kind = "on_demand" if kind == "rule" else kind
@@ -321,23 +321,23 @@ class Explainer:
             box = sound
             short = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
             box = short if is_inside_all(short, guards, limits) else box
-        said = to_user_box(box, self.surface)
-        assert said is not None  # the case itself is in the box
+        user_box = to_user_box(box, self.surface)
+        assert user_box is not None  # the case itself is in the box
         return kind, Rule(
-            said,
+            user_box,
             self.surface.classes[code],
             origin="extracted",
             proof="proved" if proof else "observed",
         )
 
     def _columns_for(self, case: FloatArray) -> FeatureSpace:
-        """The columns, but a case may be a broken number where only whole ones were seen."""
+        """Return the columns, but a case may be a broken number where only whole ones were seen."""
         columns = self.columns
         whole = columns.integer & np.equal(case, np.floor(case))
         return FeatureSpace(columns.names, columns.lower, columns.upper, whole)
 
     def margin(self, case: FloatArray, code: int) -> float:
-        """The score of a case for two classes, the lead of its class for more."""
+        """Return the score of a case for two classes, the lead of its class for more."""
         if len(self.surface.classes) == 2:
             return float(self.surface.hyperplane.decision(case[None])[0])
         return min(
@@ -348,7 +348,7 @@ class Explainer:
     def parts(
         self, cases: FloatArray, codes: IntArray, lower: FloatArray, upper: FloatArray
     ) -> dict[str, Any]:
-        """What speaks for boxes around cases, each from 0 to 1."""
+        """Return what speaks for boxes around cases, each from 0 to 1."""
         coverage, purity = self._on_data(codes, lower, upper)
         return {
             "coverage": coverage,
@@ -480,7 +480,7 @@ def on_demand_box(side: Side, domain: Region, z: FloatArray, boxes: list[Region]
 
 
 def _beside(side: Side, region: Region, box: Region, z: FloatArray) -> Region:
-    """The part of a region beyond one face of a box that the case is beyond."""
+    """Return the part of a region beyond one face of a box that the case is beyond."""
     beyond_far = (z > box.far) | (~box.far_closed & np.equal(z, box.far))
     beyond_near = (z < box.near) | (~box.near_closed & np.equal(z, box.near))
     near, near_closed = region.near.copy(), region.near_closed.copy()

@@ -101,9 +101,11 @@ def explore_volume(extractor: RuleExtractor, label: Label, max_rules: int = 100)
     boxes = [box for box in smaller if box is not None]
     prove(boxes, guards, anywhere, disjoint=True)
     curve, total = volume_curve(halfspace, domain, [[box] for box in boxes])
-    said = [to_user_box(box, surface) for box in boxes]
+    user_boxes = [to_user_box(box, surface) for box in boxes]
     rules = [
-        Rule(box, label, origin="extracted", proof="proved") for box in said if box is not None
+        Rule(box, label, origin="extracted", proof="proved")
+        for box in user_boxes
+        if box is not None
     ]
     return Exploration(RuleSet(rules, extractor.space_, surface.classes), curve, total)
 

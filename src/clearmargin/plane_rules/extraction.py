@@ -209,7 +209,7 @@ class Extraction:
     Parameters
     ----------
     rules : RuleSet
-        The rules of all classes, the fullest of each class first.
+        The rules of all classes, those with the largest coverage first, class by class.
     boxes : tuple of Box
         Their boxes over the encoded columns.
     trace : dict from class to Trace
@@ -281,19 +281,19 @@ def extract_rules(
     found = [
         _boxes(surface, k, columns, limits, data, options) for k in range(len(surface.classes))
     ]
-    wanted = [data.are_right(k) for k in range(len(surface.classes))]
+    to_cover = [data.are_right(k) for k in range(len(surface.classes))]
     found = share_whole_numbers(
         found,
         surface.guards(),
         columns,
         limits,
         data.points,
-        wanted,
+        to_cover,
         disjoint=options.disjoint,
     )
     if domain is not None:
         found = grow_boxes(
-            found, surface.guards(), domain, data.points, wanted, disjoint=options.disjoint
+            found, surface.guards(), domain, data.points, to_cover, disjoint=options.disjoint
         )
     rules, boxes, trace = _rules(surface, found, data)
     return Extraction(
@@ -314,7 +314,7 @@ def _boxes(
     data: LabelledPoints,
     options: ExtractionOptions,
 ) -> ClassBoxes:
-    """The boxes of a class, and the rows in them."""
+    """Return the boxes of a class, and the rows in them."""
     halfspaces, guards = surface.regions()[k], surface.guards()[k]
     held = np.ones(len(data.points), dtype=np.bool_)
     reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
@@ -324,8 +324,8 @@ def _boxes(
     for guard in guards:
         rows = np.flatnonzero(held)
         held[rows] = guard.holds(data.points[rows], domain)
-    wanted = data.are_right(k)
-    return boxes_of_class(halfspaces, columns, limits, data.points, held, wanted, options, guards)
+    to_cover = data.are_right(k)
+    return boxes_of_class(halfspaces, columns, limits, data.points, held, to_cover, options, guards)
 
 
 def _rules(
@@ -385,7 +385,7 @@ def boxes_of_class(
     limits: Box,
     X: FloatArray,
     held: BoolArray,
-    wanted: BoolArray,
+    to_cover: BoolArray,
     options: ExtractionOptions,
     guards: Sequence[Guard] | None = None,
 ) -> ClassBoxes:
@@ -406,7 +406,7 @@ def boxes_of_class(
         All points, in the domain.
     held : ndarray of bool of shape (m,)
         Which points are in all half-spaces. By its proof a box holds no others.
-    wanted : ndarray of bool of shape (m,)
+    to_cover : ndarray of bool of shape (m,)
         Which points are to be covered; those of them that are held can be.
     options : ExtractionOptions
         How.
@@ -416,11 +416,11 @@ def boxes_of_class(
     Returns
     -------
     ClassBoxes
-        Boxes ordered by the number of wanted points they cover, the fullest first.
+        Boxes ordered by the number of wanted points they cover, those with the largest coverage first.
     """
     start = time.perf_counter()
     domain = Box(columns.lower, columns.upper)
-    own = np.flatnonzero(held & wanted)
+    own = np.flatnonzero(held & to_cover)
     step = max(1, -(-len(own) // _MOST_POINTS))
     some = X[canonical_order(X, own, -(-len(own) // step))]
     # With short rules there is a second search, for what they cost.
@@ -443,7 +443,7 @@ def boxes_of_class(
     simple, members = _proved(simple, members, guards, limits, columns, some)
     prove(simple, guards, limits, disjoint=options.disjoint)
     inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(held))
-    sizes = [int(np.count_nonzero(wanted[group])) for group in inside]
+    sizes = [int(np.count_nonzero(to_cover[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
     order.sort(key=lambda k: -sizes[k])
     return ClassBoxes(
@@ -451,7 +451,7 @@ def boxes_of_class(
         tuple(inside[k] for k in order),
         tuple(tuple(kept[j][0] for j in members[k]) for k in order),
         # Points on the plane, or within rounding of it, are to be covered as well, although no proof can.
-        int(np.count_nonzero(wanted)),
+        int(np.count_nonzero(to_cover)),
         problems,
         found,
         _covered_without_limit(halfspaces, domain, some, scaled, step),
@@ -485,7 +485,7 @@ def _covered_without_limit(
     options: ExtractionOptions,
     step: int,
 ) -> int | None:
-    """How many points rules of any length would cover: what a limit on their length costs."""
+    """Return how many points rules of any length would cover: what a limit on their length costs."""
     if options.max_conditions is None:
         return None
     with part(0.5, counts=False):
@@ -596,7 +596,7 @@ def share_whole_numbers(
     columns: FeatureSpace,
     limits: Box,
     X: FloatArray,
-    wanted: Sequence[BoolArray],
+    to_cover: Sequence[BoolArray],
     *,
     disjoint: bool,
 ) -> list[ClassBoxes]:
@@ -614,7 +614,7 @@ def share_whole_numbers(
         Where features are declared to live.
     X : ndarray of shape (m, n)
         All points.
-    wanted : sequence of ndarray of bool of shape (m,)
+    to_cover : sequence of ndarray of bool of shape (m,)
         For each class the points by which its boxes are ordered.
     disjoint : bool
         Whether no two boxes of a class may meet.
@@ -635,7 +635,7 @@ def share_whole_numbers(
     if not any(one.is_changed for one in boxes):
         return list(found)
     return [
-        _counted(result, [one for one in boxes if one.owner == k], X, wanted[k])
+        _counted(result, [one for one in boxes if one.owner == k], X, to_cover[k])
         for k, result in enumerate(found)
     ]
 
@@ -685,7 +685,7 @@ def _leave_one(below: Box, above: Box, j: int) -> bool:
 
 
 def _with_bound(box: Box, j: int, *, lower: float | None = None, upper: float | None = None) -> Box:
-    """A box with another closed bound of one feature."""
+    """Return a box with another closed bound of one feature."""
     lows, highs = box.lower.copy(), box.upper.copy()
     lows_closed, highs_closed = box.lower_closed.copy(), box.upper_closed.copy()
     if lower is not None:
@@ -716,7 +716,7 @@ def _take(
 
 
 def _counted(
-    result: ClassBoxes, boxes: Sequence[_Owned], X: FloatArray, wanted: BoolArray
+    result: ClassBoxes, boxes: Sequence[_Owned], X: FloatArray, to_cover: BoolArray
 ) -> ClassBoxes:
     """Count the rows of boxes that grew, and put the box with most wanted rows first again."""
     grown = [k for k, one in enumerate(boxes) if one.is_changed]
@@ -724,7 +724,7 @@ def _counted(
     members = Boxes.of([boxes[k].box for k in grown], X.shape[1]).members(X)
     for k, inside in zip(grown, members, strict=True):
         rows[k] = inside
-    sizes = [int(np.count_nonzero(wanted[inside])) for inside in rows]
+    sizes = [int(np.count_nonzero(to_cover[inside])) for inside in rows]
     order = sorted(range(len(boxes)), key=lambda k: -sizes[k])
     return replace(
         result,

@@ -98,7 +98,7 @@ class RuleExtractor(ModelRules):
     estimator_ : classifier
         The model.
     rules_ : RuleSet
-        The rules of all classes, the fullest of each class first.
+        The rules of all classes, those with the largest coverage first, class by class.
     hyperplane_ : Hyperplane
         The plane over the encoded columns, for two classes; positive for `classes_[1]`.
     surface_ : Surface

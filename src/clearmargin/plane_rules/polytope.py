@@ -58,7 +58,7 @@ def extract_polytope_boxes(
     problems = counted = 0
     free = ~np.any([halfspace.hyperplane.coef != 0 for halfspace in halfspaces], axis=0)
     while agenda and (max_rules is None or counted < max_rules):
-        # The fullest region first: with a limit, the first boxes should cover most.
+        # The region with the most points first: with a limit, the first boxes should cover most.
         agenda.sort(key=lambda item: len(item[1]))
         region, points, depth = agenda.pop()
         box = peeled_box(halfspaces, region, X[points])
@@ -90,7 +90,7 @@ def _widened(box: Box, region: Box, free: BoolArray) -> Box:
 def _leftover(
     region: Box, box: Box, X: FloatArray, points: IntArray, depth: int
 ) -> list[tuple[Box, IntArray, int]]:
-    """The parts of a region around a box that hold points, disjoint from it and from each other."""
+    """Return the parts of a region around a box that hold points, disjoint from it and from each other."""
     parts = []
     rest, inner = points, region
     for j in range(box.n_features):
@@ -167,7 +167,7 @@ def peeled_box(halfspaces: Sequence[HalfSpace], region: Box, X: FloatArray) -> B
 
 
 def _excess(V: FloatArray, g: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """How far a box is beyond each plane; negative where it is clear of it. Sums near zero are made exact."""
+    """Return how far a box is beyond each plane; negative where it is clear of it. Sums near zero are made exact."""
     corners = np.where(V > 0, upper, lower)
     terms = V * corners
     excess = np.asarray(terms.sum(axis=1) - g)
@@ -193,7 +193,7 @@ def _peel(V: FloatArray, g: FloatArray, X: FloatArray) -> FloatArray:
 
 
 def _cheapest_cut(v: FloatArray, rest: FloatArray) -> BoolArray | None:
-    """The points that stay when the face that gains most for each point lost is moved in."""
+    """Return the points that stay when the face that gains most for each point lost is moved in."""
     step = max(1, len(rest) // _PEEL_SHARE)
     # Along -sign(v) every face is an upper one.
     turned = rest * np.sign(v)
@@ -211,7 +211,7 @@ def _cheapest_cut(v: FloatArray, rest: FloatArray) -> BoolArray | None:
 def _let_out(
     V: FloatArray, g: FloatArray, lower: FloatArray, upper: FloatArray, region: Box
 ) -> float:
-    """The share of the way to the ends of the region that all faces can go."""
+    """Return the share of the way to the ends of the region that all faces can go."""
     room_up = np.where(np.isfinite(region.upper), region.upper - upper, 0.0)
     room_down = np.where(np.isfinite(region.lower), lower - region.lower, 0.0)
     dear = np.where(V > 0, V * room_up, -V * room_down).sum(axis=1)

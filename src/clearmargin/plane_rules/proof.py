@@ -189,7 +189,7 @@ def retreat(
 
 
 def _closed(box: Box, part: Box, guard: Guard, columns: FeatureSpace) -> Box | None:
-    """The box with an end at the range seen, where its declared part has none and a guard needs one.
+    """Return the box with an end at the range seen, where its declared part has none and a guard needs one.
 
     The difference of two equal weights is zero, and sets no end; but scores are computed with both, and err with both.
     None where nothing is open that has to be closed.
@@ -212,7 +212,7 @@ def _closed(box: Box, part: Box, guard: Guard, columns: FeatureSpace) -> Box | N
 def _moved(
     box: Box, part: Box, guard: Guard, columns: FeatureSpace, points: FloatArray
 ) -> Box | None:
-    """The box with the face moved that costs least."""
+    """Return the box with the face moved that costs least."""
     excess = guard.excess(part)
     if excess is None:
         return None
@@ -248,7 +248,7 @@ def _moved(
 
 
 def _inwards(face: float, step: float, rising: bool, *, whole: bool) -> float:
-    """A face moved by at least a step, and by one digit at least."""
+    """Return a face moved by at least a step, and by one digit at least."""
     direction = math.inf if rising else -math.inf
     wide = step * (1.0 + 2.0**-40)
     moved = face + wide if rising else face - wide

@@ -115,7 +115,7 @@ def grow_boxes(
     guards: Sequence[Sequence[Guard]],
     domain: Domain,
     X: FloatArray,
-    wanted: Sequence[BoolArray],
+    to_cover: Sequence[BoolArray],
     *,
     disjoint: bool,
 ) -> list[ClassBoxes]:
@@ -131,7 +131,7 @@ def grow_boxes(
         The possible cases, with relations.
     X : ndarray of shape (m, n)
         All points.
-    wanted : sequence of ndarray of bool of shape (m,)
+    to_cover : sequence of ndarray of bool of shape (m,)
         For each class the points by which its boxes are ordered.
     disjoint : bool
         Whether no two boxes of a class may meet.
@@ -148,7 +148,7 @@ def grow_boxes(
             others = [box for i, box in enumerate(boxes) if i != place] if disjoint else []
             boxes[place] = _grown(boxes[place], others, guards[k], domain, X)
         rows = [np.flatnonzero(box.contains(X)) for box in boxes]
-        sizes = [int(np.count_nonzero(wanted[k][inside])) for inside in rows]
+        sizes = [int(np.count_nonzero(to_cover[k][inside])) for inside in rows]
         order = sorted(range(len(boxes)), key=lambda i, sizes=sizes: -sizes[i])  # type: ignore[misc]
         grown.append(
             replace(
@@ -196,7 +196,7 @@ def _grown(
 
 
 def _moved(box: Box, j: int, is_upper: bool, end: float) -> Box:
-    """The box with another end of one column, which belongs to it."""
+    """Return the box with another end of one column, which belongs to it."""
     lower, upper = box.lower.copy(), box.upper.copy()
     lower_closed, upper_closed = box.lower_closed.copy(), box.upper_closed.copy()
     if is_upper:

@@ -47,7 +47,7 @@ class SampledRules(NamedTuple):
 
 
 def n_sampled(model: Planes) -> int:
-    """How many rows to draw for the rules of a model."""
+    """Return how many rows to draw for the rules of a model."""
     return SAMPLE_VALUES // max(3, len(model.features_used))
 
 

@@ -167,7 +167,7 @@ def extract_boxes(
 
 
 class _Agenda:
-    """Regions still to be searched: a stack, or a queue with the fullest region first."""
+    """Regions still to be searched: a stack, or a queue with the region of the most points first."""
 
     def __init__(self, *, best_first: bool):
         self._best_first = best_first
@@ -350,7 +350,7 @@ class _Boxes:
         return copy
 
     def hulls(self, z: FloatArray) -> _Boxes:
-        """Each box together with a point, which lies on the faces that had to move."""
+        """Return each box together with a point, which lies on the faces that had to move."""
         return _Boxes(
             np.minimum(self.near, z),
             np.maximum(self.far, z),
@@ -365,7 +365,7 @@ class _Boxes:
         return np.asarray((above & below).all(axis=1))
 
     def meets(self, others: _Boxes) -> bool:
-        """Whether a single box has a point in common with any of the others."""
+        """Check whether a single box has a point in common with any of the others."""
         below = (self.near < others.far) | (
             np.equal(self.near, others.far) & self.near_closed & others.far_closed
         )
@@ -440,7 +440,7 @@ def _grow(side: Side, Z: FloatArray, boxes: _Boxes, points: IntArray, work: _Wor
 def _best_hull(
     side: Side, Z: FloatArray, boxes: _Boxes, points: IntArray, p: int
 ) -> tuple[int, int, _Boxes | None]:
-    """How many open points the best hull with a point gains, by which box, and the hull."""
+    """Return how many open points the best hull with a point gains, by which box, and the hull."""
     hulls = boxes.hulls(Z[p])
     best: tuple[int, int, _Boxes | None] = (0, -1, None)
     # Floating point sorts out the clear cases; `admits` decides exactly.
@@ -567,7 +567,7 @@ def _greedy_corners(
 
 
 def _choose(table: BoolArray, most: int) -> IntArray:
-    """The rows, at most so many, that cover most columns with the fewest rows."""
+    """Return the rows, at most so many, that cover most columns with the fewest rows."""
     # Columns with the same pattern count together.
     patterns, counts = np.unique(table.T, axis=0, return_counts=True)
     if patterns.size <= _EXACT_CELLS:

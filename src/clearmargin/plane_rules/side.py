@@ -140,7 +140,7 @@ class Side:
         return np.ascontiguousarray(X[:, self.features] * self.signs)
 
     def region(self, box: Box) -> Region:
-        """The part of a box that concerns the active features."""
+        """Return the part of a box that concerns the active features."""
         j = self.features
         forward = self.signs > 0
         lower, upper = box.lower[j] * self.signs, box.upper[j] * self.signs
@@ -153,7 +153,7 @@ class Side:
         )
 
     def box(self, found: Region | FoundBox) -> Box:
-        """A region or a found box in the user's coordinates; inactive features are free."""
+        """Return a region or a found box in the user's coordinates; inactive features are free."""
         n = self.halfspace.hyperplane.n_features
         j = self.features
         forward = self.signs > 0
@@ -166,7 +166,7 @@ class Side:
         return Box(lower, upper, lower_closed, upper_closed)
 
     def slack(self, z: FloatArray) -> float:
-        """How far below the plane a point is, g - a'z, rounded once.
+        """Return how far below the plane a point is, g - a'z, rounded once.
 
         The sum has no error of its own: in a column with an offset the slack is a small difference of large numbers,
         and a corner that is computed from a wrong one is far from the plane or beyond it.

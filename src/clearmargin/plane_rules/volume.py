@@ -526,8 +526,8 @@ def _truncation(ratios: NDArray[np.float64]) -> tuple[int, float]:
     m = np.arange(1, len(ratios) + 1)
     logs = -np.cumsum(np.log(np.pi * ratios)) - np.log(np.pi * m)
     # Less than half a rounding of the result is as good as nothing; exp must not overflow.
-    wanted = float(((logs - math.log(_U / 2)) / m).min())
-    terms = math.ceil(math.exp(min(wanted, math.log(_MOST_TERMS))))
+    log_terms = float(((logs - math.log(_U / 2)) / m).min())
+    terms = math.ceil(math.exp(min(log_terms, math.log(_MOST_TERMS))))
     tail = math.exp(float((logs - m * math.log(terms)).min()))
     return terms, tail
 

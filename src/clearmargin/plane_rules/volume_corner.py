@@ -136,7 +136,7 @@ def corner_at(side: Side, region: Region, spent: FloatArray, at_end: BoolArray) 
 
 
 def _has_room(region: Region, corner: Corner) -> bool:
-    """Whether each open face lies strictly beyond its near face."""
+    """Check whether each open face lies strictly beyond its near face."""
     return bool((corner.far > region.near)[~corner.closed].all())
 
 
@@ -159,7 +159,7 @@ def _pull_back(side: Side, region: Region, corner: Corner, at_end: BoolArray) ->
 
 
 def _below(face: float, excess: float, weight: float) -> float:
-    """The largest float that is below a face by at least an excess, which has been rounded once."""
+    """Return the largest float that is below a face by at least an excess, which has been rounded once."""
     rounded_up = math.nextafter(excess, math.inf) if excess else 0.0
     if not math.isfinite(rounded_up):
         return -math.inf

@@ -397,7 +397,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return search_above(contrast, threshold, int(self.max_size), limit=int(self.limit))
 
     def _count(self, table: PropertyTable, scores: FloatArray, share: float) -> tuple[int, int]:
-        """How many properties there are at a size, and how many of them pass Holm's test."""
+        """Return how many properties there are at a size, and how many of them pass Holm's test."""
         ends = find_ends(scores, share, share)
         self.min_leverage_ = 0.08 if self.min_leverage == "shuffled" else float(self.min_leverage)
         found = self._search(_packed(table, ends))
@@ -660,7 +660,7 @@ def _worth_showing(contrast: Any) -> Any:
 
 
 def _head(contrast: Any, most: int) -> list[str]:
-    """What was compared, how much was found, and what stands in the way of confirming it."""
+    """Return what was compared, how much was found, and what stands in the way of confirming it."""
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     n_shown = len(_worth_showing(contrast))
     head = [
@@ -692,7 +692,7 @@ def _head(contrast: Any, most: int) -> list[str]:
 
 
 def _meaning(contrast: Any) -> str:
-    """What the columns mean and do not mean, a paragraph each."""
+    """Return what the columns mean and do not mean, a paragraph each."""
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     largest = n_top * n_bottom / (n_top + n_bottom) ** 2
     folds = getattr(contrast, "folds_", None)

@@ -128,7 +128,7 @@ class _Rows:
 
 
 def _choose(known: list[str], asked: list[str] | None, out: list[str], edges: Edges) -> list[str]:
-    """The names of the columns to use, in the order of the table."""
+    """Return the names of the columns to use, in the order of the table."""
     for what, names in (("features", asked or []), ("exclude", out), ("bins", edges)):
         for name in names:
             if name not in known:
@@ -178,7 +178,7 @@ def _narrow(space: FeatureSpace, kept: list[int]) -> FeatureSpace:
 
 
 def _id_reason(space: FeatureSpace, j: int, column: FloatArray) -> str | None:
-    """Why the column is one of identifiers; None if it is not."""
+    """Return why the column is one of identifiers; None if it is not."""
     known = column[~np.isnan(column)]
     if len(known) < _FEWEST_IDS or len(np.unique(known)) < len(known):
         return None
@@ -318,9 +318,9 @@ def _divide(
     if space.categories[j] is not None:
         if name in binning.edges:
             raise DataError(f"bins has edges for column {name!r}, which has categories; drop them")
-        kinds = np.unique(values)
-        codes = np.searchsorted(kinds, column)
-        return codes, [Box.from_intervals({}, n, {j: [kind]}) for kind in kinds.tolist()]
+        categories = np.unique(values)
+        codes = np.searchsorted(categories, column)
+        return codes, [Box.from_intervals({}, n, {j: [kind]}) for kind in categories.tolist()]
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(column))[0])
         raise DataError(
@@ -457,7 +457,7 @@ def width_cuts(values: FloatArray, n_bins: int, *, integer: bool = False) -> Flo
 
 
 def _least_float(x: Fraction) -> float:
-    """The least float whose shortest decimal is not below x."""
+    """Return the least float whose shortest decimal is not below x."""
     nearest = float(x)
     return nearest if Fraction(repr(nearest)) >= x else math.nextafter(nearest, math.inf)
 
@@ -505,7 +505,7 @@ def entropy_cuts(values: FloatArray, classes: IntArray, *, integer: bool = False
 
 
 def _best_cut(below: IntArray) -> int | None:
-    """How many distinct values the first part of the best cut has; None if no cut pays.
+    """Return how many distinct values the first part of the best cut has; None if no cut pays.
 
     Row i of `below` counts the classes among the first i distinct values.
     """

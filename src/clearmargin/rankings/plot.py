@@ -239,7 +239,7 @@ class LeverageDisplay:
         ax.text(1.0, 1.0, "Top vs Bottom", transform=head, size=_SIZE, va="bottom")
 
     def _moved(self, transform: Any, x: float = 0.0, y: float = 0.0) -> Any:
-        """The same place so many inches further."""
+        """Return the same place so many inches further."""
         from matplotlib.transforms import ScaledTranslation
 
         return transform + ScaledTranslation(x, y, self.figure_.dpi_scale_trans)
@@ -306,7 +306,7 @@ def plot_leverage(contrast: Any, *, most: int = 20, ax: Axes | None = None) -> L
 
 
 def _check_mark() -> dict[str, Any]:
-    """A check mark that needs no letter of a font."""
+    """Return a check mark that needs no letter of a font."""
     from matplotlib.path import Path
 
     mark = Path([(-0.5, 0.0), (-0.15, -0.4), (0.5, 0.5)])
@@ -315,14 +315,14 @@ def _check_mark() -> dict[str, Any]:
 
 
 def _paper() -> Any:
-    """The colour behind the figure in the style that is set."""
+    """Return the colour behind the figure in the style that is set."""
     import matplotlib as mpl
 
     return mpl.rcParams["axes.facecolor"]
 
 
 def fitted_contrast(estimator: Any) -> Any:
-    """A fitted RankContrast; an error says what else was given."""
+    """Return a fitted RankContrast; an error says what else was given."""
     from sklearn.utils.validation import check_is_fitted
 
     if isinstance(estimator, type) or not hasattr(estimator, "fit_ranking"):
@@ -340,7 +340,7 @@ def check_most(most: Any) -> int:
 
 
 def end_names(n_top: int, n_bottom: int) -> tuple[str, str]:
-    """The names of both ends with their numbers of rows.
+    """Return the names of both ends with their numbers of rows.
 
     Examples
     --------
@@ -467,7 +467,7 @@ class RankHistogramsDisplay:
         ).plot(axes)
 
     def values_of(self, attribute: str) -> pd.DataFrame:
-        """The rows of one attribute, in the order of its values."""
+        """Return the rows of one attribute, in the order of its values."""
         if attribute not in self.attributes:
             raise InvalidValueError(
                 f"{attribute!r} is not drawn; drawn are {', '.join(map(repr, self.attributes))}"
@@ -771,7 +771,7 @@ class RankRocDisplay:
         return self
 
     def _part(self, first: float, last: float) -> FloatArray:
-        """The curve from one rank to another."""
+        """Return the curve from one rank to another."""
         inside = self.ranks[(self.ranks > first) & (self.ranks < last)]
         at = np.concatenate([[first], inside, [last]])
         return np.column_stack([np.interp(at, self.ranks, rates) for rates in (self.fpr, self.tpr)])
@@ -804,7 +804,7 @@ def plot_rank_roc(contrast: Any, *, ax: Axes | None = None) -> RankRocDisplay:
 
 
 def _ranks(fpr: FloatArray, tpr: FloatArray, scores: FloatArray) -> FloatArray:
-    """How many rows are at each point of the curve or before it.
+    """Return how many rows are at each point of the curve or before it.
 
     That is ``P tpr + (m - P) fpr`` with P positive rows of m. P follows from one point off the diagonal whose number of
     rows is known: that of the first one is the number of rows with the highest score, later ones may be any number of

@@ -178,12 +178,12 @@ LEVEL = 0.05
 
 
 def item_tuples(found: Found) -> list[Items]:
-    """The items of each conjunction, without the places that it does not use."""
+    """Return the items of each conjunction, without the places that it does not use."""
     return [tuple(i for i in items if i >= 0) for items in found.items.tolist()]
 
 
 def n_tests(table: PropertyTable, max_size: int, looks: int = 1) -> int:
-    """How many properties could have been found, for either end, times how often one looked."""
+    """Return how many properties could have been found, for either end, times how often one looked."""
     return 2 * looks * sum(count_candidates(table.attribute, max_size))
 
 

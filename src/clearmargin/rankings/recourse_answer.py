@@ -168,7 +168,7 @@ class _Goal:
     others: FloatArray | None = None
 
     def score(self, changed: Mapping[str, Any]) -> float:
-        """The score of a model of two classes, else the lead of the class aimed at."""
+        """Return the score of a model of two classes, else the lead of the class aimed at."""
         if len(self.case.surface.classes) == 2:
             return self.case.score(changed)
         shift = self.case.point(changed) - self.case.point()
@@ -210,7 +210,7 @@ def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
 
 
 def _rounding(error: ScoreError, point: FloatArray) -> float:
-    """What rounding can do to the score of a case and of values near its own, which are rounded as well."""
+    """Return what rounding can do to the score of a case and of values near its own, which are rounded as well."""
     moved = float((np.abs(error.coef) * np.spacing(np.abs(point))).sum())
     return 2.0 * error.bound(np.abs(point - error.centre)) + 2.0 * moved
 
@@ -281,7 +281,7 @@ def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange,
 def _solve(
     plan: Plan, goal: _Goal, start: _Look, barred: list[list[str]], time_limit: float
 ) -> Recourse | None:
-    """The cheapest way that the model confirms; None if there is none."""
+    """Return the cheapest way that the model confirms; None if there is none."""
     moves = _moves(plan, goal)
     if moves is None:
         return None
@@ -305,7 +305,7 @@ def _solve(
 
 
 def _attempts(plan: Plan) -> Iterator[tuple[float, FloatArray]]:
-    """How far across, and how far inside of relations, a change should go; from little to more.
+    """Yield how far across, and how far inside of relations, a change should go; from little to more.
 
     Whole numbers may lie on a relation. Of other numbers rounding may leave some beyond it, so that more is asked for;
     of a relation that the case satisfies with equality only at last, for then nothing could stay as it is.
@@ -325,7 +325,7 @@ def _is_across(amounts: FloatArray, moves: Moves, goal: _Goal) -> bool:
 
 
 def _size(goal: _Goal, moves: Moves) -> FloatArray:
-    """What the tolerances of the solver are relative to: what each row needs, and what whole moves add to it."""
+    """Return what the tolerances of the solver are relative to: what each row needs, and what whole moves add to it."""
     gain = moves.gain[:, : len(goal.gap)]
     whole = np.abs(gain[moves.integer]).max(axis=0, initial=0.0)
     return np.asarray(np.abs(goal.gap) + whole)
@@ -345,7 +345,7 @@ def _moves(plan: Plan, goal: _Goal) -> Moves | None:
 
 
 def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Recourse:
-    """The proof that nothing is enough: the best score, and what it lacks."""
+    """Return the proof that nothing is enough: the best score, and what it lacks."""
     moves = _moves(plan, goal)
     missing, changes = float(goal.gap.max()), plan.changes(np.zeros(len(plan.steps)))
     size = np.abs(goal.gap)

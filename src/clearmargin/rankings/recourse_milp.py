@@ -337,10 +337,10 @@ class _Form:
         """Unknowns, and rows about moves; `cost` is that of one unit of the user."""
         moves, tied, whole = self.moves, self.tied, self.moves.integer
         most, least, cost = moves.most / self.unit, moves.least / self.unit, cost * self.unit
-        kinds = [("t", ~whole, False), ("k", whole, True)]
+        groups = [("t", ~whole, False), ("k", whole, True)]
         blocks: list[Variables | Linear] = [
             Variables(name, int(mine.sum()), 0.0, most[mine], cost[mine], integer=integer)
-            for name, mine, integer in kinds
+            for name, mine, integer in groups
             if mine.any()
         ]
         if not tied.any():
@@ -349,7 +349,7 @@ class _Form:
         feature = moves.feature[tied]
         same = feature[None, :] == np.unique(feature)[:, None]
         rows = sparse.eye_array(len(moves), format="csr")[np.flatnonzero(tied)].tocsc()
-        pick = {name: rows[:, np.flatnonzero(mine)] for name, mine, _ in kinds if mine.any()}
+        pick = {name: rows[:, np.flatnonzero(mine)] for name, mine, _ in groups if mine.any()}
         at_most = sparse.diags_array(-most[tied], format="csc")
         at_least = sparse.diags_array(-least[tied], format="csc")
         blocks += [
@@ -365,7 +365,7 @@ class _Form:
         return blocks
 
     def amounts(self, answer: Solution) -> FloatArray:
-        """The amounts of moves, whole where they have to be, and 0 where the move is not made."""
+        """Return the amounts of moves, whole where they have to be, and 0 where the move is not made."""
         whole = self.moves.integer
         found = np.zeros(len(self.moves))
         if not whole.all():

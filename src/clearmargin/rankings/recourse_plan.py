@@ -65,33 +65,33 @@ class Case:
     frame: type | None
 
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
-        """The case as a table of one row that the model takes, with some values changed."""
+        """Return the case as a table of one row that the model takes, with some values changed."""
         row = {**self.values, **(changed or {})}
         return ModelTable.read(self.model, _as_table(row, self.frame)).table.given
 
     def point(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
-        """The encoded case, with some values changed."""
+        """Return the encoded case, with some values changed."""
         point: FloatArray = self.surface.encode(self.table(changed))[0]
         return point
 
     def label(self, changed: Mapping[str, Any] | None = None) -> Label:
-        """What the model says."""
+        """Return what the model says."""
         with _quiet():
             return as_label(np.ravel(self.model.predict(self.table(changed)))[0])
 
     def score(self, changed: Mapping[str, Any] | None = None) -> float:
-        """The score that a model of two classes gives."""
+        """Return the score that a model of two classes gives."""
         return float(self.scores(self.table(changed))[0])
 
     def scores(self, given: Any) -> FloatArray:
-        """The scores that a model of two classes gives to rows, by its own decision function if it has one."""
+        """Return the scores that a model of two classes gives to rows, by its own decision function if it has one."""
         if not hasattr(self.model, "decision_function"):
             return self.surface.hyperplane.decision(self.surface.encode(given))
         with _quiet():
             return np.ravel(np.asarray(self.model.decision_function(given), dtype=np.float64))
 
     def others(self, X: Any, listed: bool | None) -> FloatArray:
-        """The scores of the rows of a list, without one row that is the case itself."""
+        """Return the scores of the rows of a list, without one row that is the case itself."""
         table = ModelTable.read(self.model, X).table
         scores = self.scores(table.given)
         if listed is False:
@@ -245,29 +245,29 @@ def _check_known(case: Case) -> None:
 
 
 def _space_of(case: Case) -> FeatureSpace:
-    """A single row tells no ranges, and that a number is whole only if it was given as an integer."""
+    """Return a single row tells no ranges, and that a number is whole only if it was given as an integer."""
     known = case.surface.space
     integer = [isinstance(value, int) for value in case.values.values()]
     return FeatureSpace(known.names, integer=integer, categories=known.categories)
 
 
 def _kinds(case: Case, X: Any) -> dict[str, dict[str, Any]]:
-    """For each feature that names things, how the user writes each category."""
+    """Return for each feature that names things, how the user writes each category."""
     space = case.surface.space
     columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
     found: dict[str, dict[str, Any]] = {}
-    for name, kinds in zip(space.names, space.categories, strict=True):
-        if kinds is None:
+    for name, categories in zip(space.names, space.categories, strict=True):
+        if categories is None:
             continue
         own = case.values[name]
         written = columns[name].written if name in columns else {}
         written = {**written, category_name(own): own}
-        found[name] = {kind: written.get(kind, _alike(kind, own)) for kind in kinds}
+        found[name] = {kind: written.get(kind, _alike(kind, own)) for kind in categories}
     return found
 
 
 def _alike(kind: str, own: Any) -> Any:
-    """A category that does not occur, written like one that does."""
+    """Return a category that does not occur, written like one that does."""
     if isinstance(own, bool):
         return kind == "True"
     if isinstance(own, int | float):
@@ -358,7 +358,7 @@ class Step:
     leaves: str | None = None
 
     def after(self, before: Any, amount: float) -> Any:
-        """The new value."""
+        """Return the new value."""
         if self.sign == 0:
             return self.value
         limit = min if self.sign > 0 else max
@@ -367,7 +367,7 @@ class Step:
 
 
 def _at_least(before: float, sign: int, amount: float) -> float:
-    """The first float that is an amount away: one that is nearer would gain too little."""
+    """Return the first float that is an amount away: one that is nearer would gain too little."""
     exact = Fraction(before) + sign * Fraction(amount)
     nearest = float(exact)
     too_near = nearest < exact if sign > 0 else nearest > exact
@@ -421,7 +421,7 @@ class Plan:
         )
 
     def satisfies_relations(self, changes: tuple[FeatureChange, ...]) -> bool:
-        """Whether the case satisfies the relations after some changes; of an equation, but for rounding."""
+        """Check whether the case satisfies the relations after some changes; of an equation, but for rounding."""
         if self.relations is None:
             return True
         after = {**self.case.values, **{change.feature: change.after for change in changes}}
@@ -433,7 +433,7 @@ class Plan:
         return self.case.space.index(group[0])
 
     def moves(self, coef: FloatArray) -> Moves:
-        """The moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`.
+        """Return the moves with what they add to scores, whose weights over the encoded columns are the rows of `coef`.
 
         What they take away from the slacks of relations stands in further rows, with the other sign.
         """
@@ -443,15 +443,15 @@ class Plan:
         entries = []
         for step in self.steps:
             j = self.case.space.index(step.name)
-            kinds, before = self.case.space.categories[j], self.case.values[step.name]
-            if kinds is None:
+            categories, before = self.case.space.categories[j], self.case.values[step.name]
+            if categories is None:
                 amount = step.sign or float(step.value) - float(before)
                 gain = weights[:, place.get(Source(j, None), -1)] * amount
                 if step.leaves is not None:
                     old = self.case.space.index(step.leaves)
                     gain = gain - weights[:, place.get(Source(old, None), -1)]
             else:
-                code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(kinds)}
+                code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(categories)}
                 old, new = (code.get(category_name(v), -1) for v in (before, step.value))
                 gain = weights[:, new] - weights[:, old]
             own = self.place(step.name)
@@ -472,7 +472,7 @@ class Plan:
         return np.asarray(growth)
 
     def changes(self, amounts: FloatArray) -> tuple[FeatureChange, ...]:
-        """What amounts of the moves come to."""
+        """Return what amounts of the moves come to."""
         made = []
         for step, amount in zip(self.steps, amounts.tolist(), strict=True):
             before = self.case.values[step.name]
@@ -534,13 +534,15 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
 
 
 def _numbers(values: Mapping[str, Any], space: FeatureSpace) -> FloatArray:
-    """The numbers of a case; 0 for categories, which have no part in relations."""
+    """Return the numbers of a case; 0 for categories, which have no part in relations."""
     pairs = zip(space.names, space.categories, strict=True)
-    return np.array([float(values[name]) if kinds is None else 0.0 for name, kinds in pairs])
+    return np.array(
+        [float(values[name]) if categories is None else 0.0 for name, categories in pairs]
+    )
 
 
 def _violated(relations: Polyhedron, values: FloatArray) -> int | None:
-    """The first relation that numbers do not satisfy; the two rows of an equation hold but for rounding."""
+    """Return the first relation that numbers do not satisfy; the two rows of an equation hold but for rounding."""
     rows = list(zip(relations.A, relations.b.tolist(), relations.strict.tolist(), strict=True))
     sides = {(*row.tolist(), limit) for row, limit, _ in rows}
     for k, (row, limit, is_strict) in enumerate(rows):
@@ -627,7 +629,7 @@ def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[
 
 
 def _read_domain(domain: Domain, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
-    """The ranges of a domain; what it does not know is as the list or the case tells."""
+    """Return the ranges of a domain; what it does not know is as the list or the case tells."""
     _check_names(domain.space.names, known, "the domain names")
     lower, upper, integer = known.lower.copy(), known.upper.copy(), known.integer.copy()
     low, high = np.zeros((2, len(known)), dtype=np.bool_)
@@ -704,7 +706,7 @@ def _limits(
     given: tuple[float, float],
     is_declared: tuple[bool, bool],
 ) -> tuple[float, float]:
-    """The values that a number may take, besides staying where it is."""
+    """Return the values that a number may take, besides staying where it is."""
     if isinstance(wish, tuple) and len(wish) == 2:
         low, high = (number(end, f"the limits of {name!r}") for end in wish)
         low = max(low, given[0]) if is_declared[0] else low
@@ -731,7 +733,7 @@ def _limits(
 
 
 def _default_cost(space: FeatureSpace, j: int, low: float, high: float) -> float:
-    """The whole range costs 1: that seen in the data, else that which is allowed."""
+    """Return the whole range costs 1: that seen in the data, else that which is allowed."""
     for width in (space.upper[j] - space.lower[j], high - low):
         if 0 < width < math.inf:
             return 1.0 / float(width)
@@ -790,13 +792,13 @@ def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -
 
 
 def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step]:
-    kinds = case.kinds[name]
+    categories = case.kinds[name]
     if isinstance(wish, str):
         if wish != "any":
             raise InvalidValueError(
                 f"{name!r} names categories, which have no order; allow 'any' or a list of categories, not {wish!r}"
             )
-        wanted = list(kinds)
+        wanted = list(categories)
     elif isinstance(wish, Iterable):
         wanted = [category_name(value) for value in wish]
     else:
@@ -804,13 +806,13 @@ def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step
             f"{name!r} names categories; allow 'any' or a list of them, not {wish!r}"
         )
     for kind in wanted:
-        if kind not in kinds:
+        if kind not in categories:
             raise InvalidValueError(
-                f"{kind!r} is no category of {name!r} that the model knows{nearest_name(kind, kinds)}"
+                f"{kind!r} is no category of {name!r} that the model knows{nearest_name(kind, categories)}"
             )
     own = category_name(case.values[name])
     return [
-        Step(name, price, 1.0, 1.0, True, 0, kinds[kind])
+        Step(name, price, 1.0, 1.0, True, 0, categories[kind])
         for kind in dict.fromkeys(wanted)
         if kind != own
     ]

@@ -472,7 +472,7 @@ def held_out_test(side_is_top: ArrayLike, covered: ArrayLike, y_positive: ArrayL
 
 
 def auc_of_property(masks: ArrayLike, score: ArrayLike) -> FloatArray:
-    """How often an example with the property stands above one without it, in the whole ranking.
+    """Return how often an example with the property stands above one without it, in the whole ranking.
 
     The statistic of Mann and Whitney divided by its maximum; it needs no choice of Top and Bottom.
 
@@ -569,7 +569,7 @@ def held_out_p(
 
 
 def cover(table: PropertyTable, found: Found, rows: IntArray) -> BoolArray:
-    """Which of some rows have each conjunction, one row of the answer each."""
+    """Return which of some rows have each conjunction, one row of the answer each."""
     masks = np.vstack([table.masks[:, rows], np.ones((1, len(rows)), dtype=np.bool_)])
     covered = masks[found.items[:, 0]]
     for j in range(1, found.items.shape[1]):

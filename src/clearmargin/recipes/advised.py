@@ -260,7 +260,7 @@ def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress
 
 
 def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
-    """For each categorical feature, the 0/1 column of each category: worst cases have one category of each."""
+    """Return for each categorical feature, the 0/1 column of each category: worst cases have one category of each."""
     onehot = encode.named_transformers_["categories"]
     features = getattr(onehot, "feature_names_in_", ())  # none where the table has numbers alone
     return {
@@ -320,7 +320,7 @@ class CheckedRules:
     report: AdviceReport
 
     def to_dict(self) -> dict[str, Any]:
-        """The findings as plain data for JSON."""
+        """Return the findings as plain data for JSON."""
         return {"file": self.file, **self.report.to_dict()}
 
 

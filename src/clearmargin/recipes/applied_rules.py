@@ -106,11 +106,11 @@ class Predictions:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The predictions as plain data for JSON."""
+        """Return the predictions as plain data for JSON."""
         return {"data": self.name, "rows": len(self.rows), "predictions": list(self.rows)}
 
     def to_csv(self) -> str:
-        """The predictions as CSV."""
+        """Return the predictions as CSV."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.rows[0])
@@ -245,7 +245,7 @@ class ExportedRules:
     text: str
 
     def to_dict(self) -> dict[str, Any]:
-        """What was exported, as plain data for JSON."""
+        """Return what was exported, as plain data for JSON."""
         return {"rules": self.n_rules, "to": self.to, "text": self.text}
 
 

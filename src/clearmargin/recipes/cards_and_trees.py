@@ -218,7 +218,7 @@ class GrownTree:
     points: Any = None
 
     def rule_rows(self) -> tuple[Any, Any]:
-        """The rows as the rules take them, encoded, and their classes."""
+        """Return the rows as the rules take them, encoded, and their classes."""
         return self.points, self.task.y
 
     def to_dict(self) -> dict[str, Any]:

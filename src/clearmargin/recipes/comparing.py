@@ -44,7 +44,7 @@ class Answers:
     examples: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts as plain data for JSON."""
+        """Return the counts as plain data for JSON."""
         return {
             "rows": self.rows,
             "answered_otherwise": self.otherwise,
@@ -193,7 +193,7 @@ class _Decider:
     model: Any = None
 
     def answer(self, X: Any) -> list[Any]:
-        """The class of each row; None where there is none."""
+        """Return the class of each row; None where there is none."""
         if self.model is None:
             assert self.rules is not None
             return [None if k < 0 else self.rules[k].label for k in self.rules.which(X).tolist()]

@@ -59,7 +59,7 @@ def dataset_facts(name: str, data: Any) -> dict[str, Any]:
 
 
 def dataset_csv(data: Any) -> str:
-    """A data set as CSV; its last column is called class."""
+    """Return a data set as CSV; its last column is called class."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*data.feature_names, "class"])

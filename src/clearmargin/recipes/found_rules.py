@@ -167,7 +167,7 @@ def _extract(
 
 
 def rule_lines(rules: RuleSet) -> list[str]:
-    """The rules in the rule language, without declarations."""
+    """Return the rules in the rule language, without declarations."""
     from clearmargin.language.printer import Phrases, format_label
 
     phrases = Phrases(rules.space)
@@ -208,7 +208,7 @@ class ExplainedCases:
     explanations: tuple[Any, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanations as plain data for JSON."""
+        """Return the explanations as plain data for JSON."""
         parts = zip(self.explanations, self.rows, self.labels, strict=True)
         return {
             **self.task.to_dict(),
@@ -361,7 +361,7 @@ def make_report(
 
 
 def _validation(trained: Trained, options: ExtractOptions) -> dict[str, Any]:
-    """How the report judges the model on rows that it was not trained on."""
+    """Return how the report judges the model on rows that it was not trained on."""
     task, retraining = trained.task, trained.retraining
     if (
         retraining is None

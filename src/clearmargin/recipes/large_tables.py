@@ -68,7 +68,7 @@ class SampledTask(Task):
         return f"{self.table.name}: {rows}, {features}; {self.target}: {classes}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as plain data for JSON."""
+        """Return the task as plain data for JSON."""
         return {**Task.to_dict(self), "rows": self.found.n_rows}
 
 

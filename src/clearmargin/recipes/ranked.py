@@ -44,7 +44,7 @@ class Ranked:
         return self.contrast.properties_.drop(columns="items")
 
     def to_dict(self) -> dict[str, Any]:
-        """The ranking and its properties as plain data for JSON."""
+        """Return the ranking and its properties as plain data for JSON."""
         contrast = self.contrast
         # JSON has no word for a number that is not known, such as a figure on rows that were not held out.
         known = self.properties.astype(object).where(self.properties.notna(), None)
@@ -115,5 +115,5 @@ def rank_rows(
 
 
 def _size(given: float) -> float | int:
-    """A share, or a number of rows."""
+    """Return a share, or a number of rows."""
     return given if given < 1 else int(given)

@@ -133,11 +133,11 @@ class Task:
         return self.given.iloc[rows].fillna(dict(model.fill))
 
     def row_number(self, position: int) -> int:
-        """The number of a row in the table, counted from 1, by its position among the rows of the task."""
+        """Return the number of a row in the table, counted from 1, by its position among the rows of the task."""
         return int(self.X.index[position]) + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as plain data for JSON."""
+        """Return the task as plain data for JSON."""
         return {
             "data": self.table.name,
             "rows": len(self.X),
@@ -319,7 +319,7 @@ def read_classes(
 
 
 def _text(value: object) -> str:
-    """A class that is not a whole number, as text."""
+    """Return a class that is not a whole number, as text."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
@@ -359,14 +359,14 @@ def _without_missing_values(
 
 
 def _levels(X: pd.DataFrame) -> dict[str, list[str]]:
-    """The categories of the features that are no numbers."""
+    """Return the categories of the features that are no numbers."""
     return {
         str(name): sorted(X[name].unique()) for name in X.columns if X[name].dtype.kind not in "iuf"
     }
 
 
 def _typical(column: Any, default: Any = None) -> Any:
-    """The median or the most frequent category; the default for a column without any value."""
+    """Return the median or the most frequent category; the default for a column without any value."""
     known = column.dropna()
     if not len(known) and default is not None:
         return default
@@ -425,7 +425,7 @@ def find_rows(task: Task, premise: str) -> tuple[IntArray, int]:
 
 
 def _met(task: Task, premise: str) -> Any:
-    """Which rows of the whole table meet a premise."""
+    """Return which rows of the whole table meet a premise."""
     # Names of rows, such as P-07, read as they are: in the rule language they would need quotes.
     name, sign, value = (part.strip() for part in premise.partition("="))
     frame = task.table.frame

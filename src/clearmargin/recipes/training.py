@@ -106,7 +106,7 @@ class Trained:
         return self.seconds * (folds - 1) if isinstance(folds, int) else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The task and the model as plain data for JSON."""
+        """Return the task and the model as plain data for JSON."""
         return {**self.task.to_dict(), "model": model_facts(self.model, self.accuracy)}
 
 
@@ -151,7 +151,7 @@ def match_model(model: Planes, task: Task) -> Task:
 
 
 def positive_class(model: Planes) -> str | None:
-    """The class that a model tells from all others, taken together as "not ..."; else None."""
+    """Return the class that a model tells from all others, taken together as "not ..."; else None."""
     classes = [str(label) for label in model.classes_]
     return classes[1] if len(classes) == 2 and classes[0] == f"not {classes[1]}" else None
 
@@ -275,7 +275,7 @@ def _accuracy(model: PlaneModel, task: Task) -> float:
 
 
 def model_facts(model: Planes, accuracy: float) -> dict[str, Any]:
-    """A model as plain data for JSON."""
+    """Return a model as plain data for JSON."""
     return {
         "classes": model.classes_.tolist(),
         "features_used": model.features_used,
@@ -306,7 +306,7 @@ def _numeric(task: Task) -> list[Any]:
 
 
 def _categorical(task: Task) -> dict[Any, list[Any]]:
-    """The categories of each categorical feature, in the order of their 0/1 columns."""
+    """Return the categories of each categorical feature, in the order of their 0/1 columns."""
     import numpy as np
 
     numeric = set(_numeric(task))
@@ -367,7 +367,7 @@ def as_model(task: Task, pipeline: Any, more: dict[str, Any] | None = None) -> P
 
 
 def _can_choose(task: Task, options: PlaneOptions) -> bool:
-    """Whether nu is chosen by cross-validation: every fold needs a row of every class."""
+    """Check whether nu is chosen by cross-validation: every fold needs a row of every class."""
     return options.nu is None and min(task.counts.values()) >= 2
 
 

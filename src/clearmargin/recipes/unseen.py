@@ -127,7 +127,7 @@ class Unseen:
         return np.asarray(self.right / np.array([len(test) for _, test in self.folds.pairs]))
 
     def facts(self) -> dict[str, Any]:
-        """What a model file keeps, and `unseen_text` puts into words."""
+        """Return what a model file keeps, and `unseen_text` puts into words."""
         label, count = self.constant
         total = self.folds.n_tested
         facts: dict[str, Any] = {"cross_validated_accuracy": float(self.right.sum() / total)}

@@ -163,7 +163,7 @@ def _advice(advice: Any, table: Table, labels: Any) -> Summary | None:
 
 
 def _seed(random_state: Any) -> int | None:
-    """A seed that can be written down."""
+    """Return a seed that can be written down."""
     if random_state is None or isinstance(random_state, int | np.integer):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
@@ -260,7 +260,7 @@ def _total(measured: Measured) -> Summary:
 
 
 def _name(subject: Subject) -> str:
-    """What the model is, from the outside inwards."""
+    """Return what the model is, from the outside inwards."""
     names = [type(subject.model).__name__]
     inner = subject.machine
     while inner is not None and inner is not subject.model:

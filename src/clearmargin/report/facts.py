@@ -35,7 +35,7 @@ Ranges = list[tuple[float | None, float | None]]
 
 
 def ranges(space: FeatureSpace, table: FloatArray) -> Ranges:
-    """The range of each feature: what is declared or was seen in training, and what is seen in the rows.
+    """Return the range of each feature: what is declared or was seen in training, and what is seen in the rows.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) 
 
 
 def _recall(measured: Measured, k: int, covered: int) -> float | None:
-    """The share of all rows of a class that its rules cover; None without labels."""
+    """Return the share of all rows of a class that its rules cover; None without labels."""
     if measured.true is None:
         return None
     members = int((measured.true == k).sum())
@@ -322,7 +322,7 @@ def _lowest(space: FeatureSpace) -> FloatArray:
 
 
 def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
-    """The model's score of each row: its lead over the next class where there are more than two."""
+    """Return the model's score of each row: its lead over the next class where there are more than two."""
     if not hasattr(subject.machine, "decision_function") or not known.any():
         return None
     rows = np.flatnonzero(known)
@@ -411,7 +411,7 @@ def _label(subject: Subject, code: int) -> Label | None:
 
 
 def row_name(X: Any, row: int) -> str | None:
-    """The label of a row in the index of a pandas data frame; None where rows are only numbered.
+    """Return the label of a row in the index of a pandas data frame; None where rows are only numbered.
 
     Examples
     --------
@@ -427,7 +427,7 @@ def row_name(X: Any, row: int) -> str | None:
 
 
 def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) -> list[Facts]:
-    """The values of the case in the features of the rule, and what the rule asks of them."""
+    """Return the values of the case in the features of the rule, and what the rule asks of them."""
     if rule is None or not isinstance(rule.region, Box):
         return []
     facts = []

@@ -81,7 +81,7 @@ def _is(value: Any, default: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """A value as Python writes it, whole: scikit-learn would shorten models."""
+    """Return a value as Python writes it, whole: scikit-learn would shorten models."""
     if isinstance(value, RuleSet):
         return f"parse_rules({value.to_text()!r})"
     if isinstance(value, BaseEstimator):
@@ -92,7 +92,7 @@ def _written(value: Any) -> str:
 
 
 def _imports(value: Any) -> Iterator[str]:
-    """The lines that import what a value is written with."""
+    """Yield the lines that import what a value is written with."""
     if isinstance(value, RuleSet):
         yield "from clearmargin import parse_rules"
     for part in _parts(value):
@@ -102,7 +102,7 @@ def _imports(value: Any) -> Iterator[str]:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """A value and the models inside it."""
+    """Yield a value and the models inside it."""
     yield value
     inner = value.get_params(deep=True).values() if isinstance(value, BaseEstimator) else ()
     for entry in inner:
@@ -114,7 +114,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _public_module(kind: type) -> str:
-    """The shortest module from which a class can be imported: sklearn.svm, not sklearn.svm._classes."""
+    """Return the shortest module from which a class can be imported: sklearn.svm, not sklearn.svm._classes."""
     parts = kind.__module__.split(".")
     for length in range(1, len(parts)):
         name = ".".join(parts[:length])
@@ -210,7 +210,7 @@ def _eight(count: int) -> bytes:
 
 
 def parameters(model: Any) -> dict[str, str]:
-    """The parameters of a model as text, those of the models inside under their own names.
+    """Return the parameters of a model as text, those of the models inside under their own names.
 
     Examples
     --------

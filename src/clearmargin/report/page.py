@@ -102,7 +102,7 @@ def _block(block: Block, level: int) -> list[str]:
 
 
 def _fence(text: str) -> str:
-    """A block of code; its fence is longer than any run of backquotes in it."""
+    """Return a block of code; its fence is longer than any run of backquotes in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{visible(text)}\n{fence}"

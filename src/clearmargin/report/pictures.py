@@ -22,7 +22,7 @@ _MOST_CELLS = 40
 
 
 def _place(value: float | None, limits: list[float | None], otherwise: float) -> float:
-    """Where a value lies on a bar, from 0 to its width."""
+    """Return where a value lies on a bar, from 0 to its width."""
     low, high = limits
     if value is None or low is None or high is None or high <= low:
         return otherwise

@@ -55,7 +55,7 @@ _DRAWN_RULES, _MOST_RULES, _MOST_FEATURES = 60, 200, 300
 
 
 def proof_mark(proof: str | None) -> Mark:
-    """The mark for what is known about a rule, in words.
+    """Return the mark for what is known about a rule, in words.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def proof_mark(proof: str | None) -> Mark:
 
 
 def rule_section(summary: Summary) -> Section | None:
-    """The rules, class by class.
+    """Return the rules, class by class.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def range_ends(fact: Summary) -> tuple[str, str]:
 
 
 def feature_section(summary: Summary) -> Section | None:
-    """The features, and how many rules speak of each.
+    """Return the features, and how many rules speak of each.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def feature_section(summary: Summary) -> Section | None:
 
 
 def _missing_text(fact: Summary) -> str:
-    """How many values are missing, and what they count as."""
+    """Return how many values are missing, and what they count as."""
     count, value = f"{fact['missing']:,}", fact["fill"]
     if value is None or not fact["missing"]:
         return count
@@ -267,7 +267,7 @@ _REASONS = {
 
 
 def validation_section(summary: Summary) -> Section | None:
-    """How rules and model do on cases they have not seen."""
+    """Return how rules and model do on cases they have not seen."""
     facts = summary["validation"]
     if facts is None:
         return None
@@ -319,7 +319,7 @@ def _confusion(summary: Summary, facts: Summary) -> TableBlock:
 
 
 def curve_section(summary: Summary) -> Section | None:
-    """How much few rules say already."""
+    """Return how much few rules say already."""
     curves = [curve for curve in summary["curves"] if curve["coverage"]]
     if not curves:
         return None
@@ -427,7 +427,7 @@ def _value(fact: Summary) -> str:
 
 
 def uncovered_section(summary: Summary) -> Section | None:
-    """What no rule speaks of."""
+    """Return what no rule speaks of."""
     facts = summary["uncovered"]
     if facts is None:
         return None
@@ -485,7 +485,7 @@ _STANDINGS = {
 
 
 def contrast_section(summary: Summary) -> Section | None:
-    """What sets the ends of a ranking apart."""
+    """Return what sets the ends of a ranking apart."""
     facts = summary["contrast"]
     if facts is None:
         return None
@@ -519,7 +519,7 @@ def contrast_section(summary: Summary) -> Section | None:
 
 
 def _areas(facts: Summary) -> str:
-    """The area under the ROC curve, on cases that the ranking was trained on and on others."""
+    """Return the area under the ROC curve, on cases that the ranking was trained on and on others."""
     text = (
         f"Area under the ROC curve of the ranking, with {plain(facts['positive'])} on top: {facts['auc']:.3f} on the "
         "cases that it was trained on"
@@ -565,7 +565,7 @@ def _attribute_table(entry: Summary) -> TableBlock:
 
 
 def advice_section(summary: Summary) -> Section | None:
-    """What became of advice."""
+    """Return what became of advice."""
     facts = summary["advice"]
     if facts is None:
         return None
@@ -641,7 +641,7 @@ _STANDING_WORDS = {
 
 
 def default_title(summary: Summary) -> str:
-    """A title that says what the report is about."""
+    """Return a title that says what the report is about."""
     if summary["rules"] is None:
         return "What sets the ends of a ranking apart"
     classes = [plain(entry["class"]) for entry in summary["rules"]["classes"]]
@@ -649,7 +649,7 @@ def default_title(summary: Summary) -> str:
 
 
 def about(summary: Summary) -> str:
-    """The data and the model in one line."""
+    """Return the data and the model in one line."""
     data = summary["data"]
     text = f"{counted(data['rows'], 'case')}, {counted(data['features'], 'feature')}"
     if data["classes"]:

@@ -80,7 +80,7 @@ class Subject:
 
 
 def rules_of(model: Any) -> RuleSet | None:
-    """The rules of a fitted model; None where it has none.
+    """Return the rules of a fitted model; None where it has none.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def is_contrast(model: Any) -> bool:
 
 
 def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: Any = None) -> Any:
-    """A fitted contrast: the one given, or a fitted copy of it.
+    """Return a fitted contrast: the one given, or a fitted copy of it.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: An
 
 
 def _makes_rules(model: Any) -> bool:
-    """Whether a model will have rules of its own once it is fitted."""
+    """Check whether a model will have rules of its own once it is fitted."""
     return isinstance(model, RuleBasedClassifier)
 
 
@@ -202,14 +202,14 @@ def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:
 
 
 def _untrained(model: Any) -> Any:
-    """A copy of an extractor to be fitted; what is trained inside it and cannot be otherwise stays as it is."""
+    """Return a copy of an extractor to be fitted; what is trained inside it and cannot be otherwise stays as it is."""
     if find_trained_part(model):
         return type(model)(**model.get_params(deep=False))
     return clone(model)
 
 
 def labels_array(y: Any, rows: int) -> np.ndarray[Any, Any] | None:
-    """The classes as an array, one for each row.
+    """Return the classes as an array, one for each row.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def distance_to_boxes(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> Floa
 
 
 def nearest_box(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> IntArray:
-    """The nearest box of each point, the first of several that are equally near.
+    """Return the nearest box of each point, the first of several that are equally near.
 
     Parameters
     ----------

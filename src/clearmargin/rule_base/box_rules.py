@@ -234,7 +234,7 @@ def make_rules(
     if not stay.any():
         most = int(covered.max()) if len(covered) else 0
         raise DataError(
-            f"no rule covers {min_coverage} training points (the fullest box covers {most}); lower min_coverage"
+            f"no rule covers {min_coverage} training points (the box with the largest coverage covers {most}); lower min_coverage"
         )
     order = _by_precision(right, covered, len(task.classes))
     if weights is not None:
@@ -271,14 +271,14 @@ def make_rules(
 def _by_precision(
     right: FloatArray | IntArray, covered: FloatArray | IntArray, classes: int
 ) -> IntArray:
-    """The order of rules: by Laplace precision, of equal ones the one with the larger coverage first."""
+    """Return the order of rules: by Laplace precision, of equal ones the one with the larger coverage first."""
     return np.lexsort((-covered, -(right + 1.0) / (covered + classes)))
 
 
 def _largest(
     codes: IntArray, right: IntArray, allowed: BoolArray, max_rules: int | None
 ) -> BoolArray:
-    """Which boxes stay: those allowed, of each class at most so many, the fullest."""
+    """Return which boxes stay: those allowed, of each class at most so many, those with the largest coverage."""
     if max_rules is None:
         return allowed
     stay = np.zeros_like(allowed)

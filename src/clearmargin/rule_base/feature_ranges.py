@@ -132,7 +132,7 @@ def _pair(pair: Any, name: object) -> tuple[Any, Any]:
 
 
 def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray) -> Box:
-    """Where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories.
+    """Return where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray
 
 
 def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:
-    """The encoded columns with the ranges to use, after checking that they hold the training points.
+    """Return the encoded columns with the ranges to use, after checking that they hold the training points.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Found:
 
 
 def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
-    """The least ``|L|`` of conjunctions that reach a leverage, taking it as the decimal that it reads as.
+    """Return the least ``|L|`` of conjunctions that reach a leverage, taking it as the decimal that it reads as.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class _Search:
         return self._collect()
 
     def _alive(self, level: _Level) -> _Level:
-        """Those with a specialisation that may reach the threshold."""
+        """Return those with a specialisation that may reach the threshold."""
         alive = self._contrast.bound(level.top, level.bottom) >= self._threshold
         return _Level(*(getattr(level, name)[alive] for name in _Level.__slots__))
 
@@ -417,7 +417,7 @@ class Contrast:
         return top * self.n_bottom - bottom * self.n_top
 
     def bound(self, top: Counts, bottom: Counts) -> Counts:
-        """The most that L or -L of any specialisation can be."""
+        """Return the most that L or -L of any specialisation can be."""
         return np.maximum(top * self.n_bottom, bottom * self.n_top)
 
 

@@ -297,7 +297,7 @@ class _ClassView:
     def cut(
         self, limits: FloatArray, anchor: FloatArray | None, inside: BoolArray
     ) -> FloatArray | None:
-        """The limits of a box after cutting, None when that is impossible."""
+        """Return the limits of a box after cutting, None when that is impossible."""
         alive = inside & (self.own | self.foreign)
         if anchor is None:
             if not (alive & self.own).any():
@@ -338,7 +338,7 @@ class _ClassView:
         first: IntArray | None,
         spread: tuple[FloatArray, FloatArray],
     ) -> tuple[int, int, float]:
-        """The direction, the place in its order and the coordinate at which to cut."""
+        """Return the direction, the place in its order and the coordinate at which to cut."""
         foreign = self.foreign[order]
         beyond = _from_the_end(np.where(foreign, 1 << _SHIFT, 1))
         n_foreign, n_own = int(beyond[0, 0]) >> _SHIFT, int(beyond[0, 0]) & _OWN
@@ -390,7 +390,7 @@ class _ClassView:
 
 
 def _among(alive: BoolArray, order: IntArray) -> IntArray:
-    """The order of the points that are left; in every direction these are equally many."""
+    """Return the order of the points that are left; in every direction these are equally many."""
     return order[alive[order]].reshape(len(order), -1)
 
 
@@ -499,7 +499,7 @@ class _Merger:
         self.growth[others, i] = self.growth[i, others] = np.where(allowed, grown, math.inf)
 
     def _clean(self, i: int, others: IntArray) -> BoolArray:
-        """Whether each hull holds no foreign point that neither of its two boxes held."""
+        """Check whether each hull holds no foreign point that neither of its two boxes held."""
         inside = ~(self.held[i] | self.held[others])
         for below in self.below:
             inside &= below[i] | below[others]
@@ -568,7 +568,7 @@ def _units(P: FloatArray, lower: ArrayLike | None, upper: ArrayLike | None) -> F
 
 
 def _shortened(limits: FloatArray, foreign: FloatArray, unit: FloatArray) -> FloatArray:
-    """The limits of one box after shortening; `foreign` has shape (2n, f)."""
+    """Return the limits of one box after shortening; `foreign` has shape (2n, f)."""
     out = foreign > limits[:, None]
     to_exclude = out.any(axis=0)
     out, behind = out[:, to_exclude], foreign[:, to_exclude]

@@ -89,7 +89,7 @@ def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
 
 
 def _decimals(columns: FeatureSpace) -> list[int]:
-    """A sensible number of decimals for each column."""
+    """Return a sensible number of decimals for each column."""
     with np.errstate(over="ignore"):  # ends so far apart that no decimals matter
         reaches = (columns.upper - columns.lower).tolist()
     return [
@@ -183,7 +183,7 @@ def _faces(box: Box) -> FloatArray:
 def _first_union(
     merged: list[tuple[Box, list[int]]], faces: FloatArray, at: int, columns: FeatureSpace
 ) -> tuple[Box, int] | None:
-    """The union of a box and the first other one with which it makes a box."""
+    """Return the union of a box and the first other one with which it makes a box."""
     # Most boxes differ in more than one feature, which is seen for all of them at once.
     differing = (faces != faces[at]).any(axis=1).sum(axis=1)
     for other in np.flatnonzero(differing == 1).tolist():
@@ -194,7 +194,7 @@ def _first_union(
 
 
 def _union(a: Box, b: Box, columns: FeatureSpace) -> Box | None:
-    """The union of two boxes, if it is a box."""
+    """Return the union of two boxes, if it is a box."""
     differs = (
         (a.lower != b.lower)
         | (a.upper != b.upper)

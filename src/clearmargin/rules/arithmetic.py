@@ -104,7 +104,7 @@ def exact_score(coef: FloatArray, point: FloatArray, intercept: float) -> float:
 
 
 def _error(w: float, x: float, product: float) -> float:
-    """What the rounding of a product lost."""
+    """Return what the rounding of a product lost."""
     spread = _SPLIT * w
     high = spread - (spread - w)
     spread = _SPLIT * x
@@ -118,7 +118,7 @@ def _fraction(pairs: list[tuple[float, float]], intercept: float) -> Fraction:
 
 
 def _nearest(exact: Fraction) -> float:
-    """The nearest float, but never zero for a number that is not."""
+    """Return the nearest float, but never zero for a number that is not."""
     try:
         value = float(exact)
     except OverflowError:

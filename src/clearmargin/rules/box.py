@@ -266,7 +266,7 @@ class Box(Value):
         return self._entries
 
     def _dense(self) -> tuple[FloatArray, BoolArray]:
-        """The bounds of all features, and whether each belongs to the box."""
+        """Return the bounds of all features, and whether each belongs to the box."""
         if self._arrays is not None:
             return self._arrays
         features, bounds, closed = self.entries
@@ -287,7 +287,7 @@ class Box(Value):
         return tuple(sorted({*found, *self.sets, *self.missing, *self.known}))
 
     def has_bounds(self, feature: int) -> bool:
-        """Whether a feature has a finite bound."""
+        """Check whether a feature has a finite bound."""
         if self._arrays is not None:
             low, high = self._arrays[0][:, feature].tolist()
             return bool(low > -math.inf or high < math.inf)
@@ -296,7 +296,7 @@ class Box(Value):
         return place < len(features) and int(features[place]) == feature
 
     def interval(self, feature: int) -> Interval:
-        """The interval of one feature."""
+        """Return the interval of one feature."""
         place = feature
         if self._arrays is not None:
             bounds, closed = self._arrays
@@ -337,7 +337,7 @@ class Box(Value):
         return inside & self.sets.contains(points)
 
     def intersect(self, other: Box) -> Box:
-        """The points in both boxes; the result may be empty."""
+        """Return the points in both boxes; the result may be empty."""
         if other.n_features != self.n_features:
             raise InvalidValueError(
                 f"one box has {self.n_features} features, the other {other.n_features}"
@@ -358,7 +358,7 @@ class Box(Value):
         return self.intersect(other)
 
     def is_disjoint(self, other: Box) -> bool:
-        """Whether the boxes have no point in common; exact, since floats compare exactly."""
+        """Check whether the boxes have no point in common; exact, since floats compare exactly."""
         return self.intersect(other).is_empty
 
     def is_inside(self, halfspace: HalfSpace) -> bool:
@@ -471,14 +471,14 @@ def _as_sets(sets: CategorySets | Mapping[int, object] | None) -> CategorySets:
 
 
 def _as_index(feature: int, n_features: int) -> int:
-    """The position of a feature, from the end where it is negative, as arrays count."""
+    """Return the position of a feature, from the end where it is negative, as arrays count."""
     return range(n_features)[feature]
 
 
 def _narrower(
     one: tuple[FloatArray, BoolArray], other: tuple[FloatArray, BoolArray]
 ) -> tuple[FloatArray, BoolArray]:
-    """The bounds that hold where both do; of two equal ones the open one is the narrower."""
+    """Return the bounds that hold where both do; of two equal ones the open one is the narrower."""
     (low, high), (low_closed, high_closed) = one
     low_mine = (low > other[0][0]) | ((low == other[0][0]) & ~low_closed)
     high_mine = (high < other[0][1]) | ((high == other[0][1]) & ~high_closed)

@@ -372,7 +372,7 @@ class Boxes(Value):
         return first
 
     def _first_of(self, columns: FloatArray) -> IntArray:
-        """The first box of all blocks; rows that an earlier block has are not asked again."""
+        """Return the first box of all blocks; rows that an earlier block has are not asked again."""
         first = np.full(columns.shape[1], -1, dtype=np.intp)
         left = np.arange(columns.shape[1])
         for block in self._tables():
@@ -469,7 +469,7 @@ def _canonical(
 def _other_entries(
     b: int, box: Box
 ) -> Iterator[tuple[int, int, float, float, bool, tuple[int, ...] | None]]:
-    """The conditions of a box that are no intervals: sets, and values that must or must not be missing."""
+    """Yield the conditions of a box that are no intervals: sets, and values that must or must not be missing."""
     for j, codes in box.sets.allowed:
         yield b, j, -math.inf, math.inf, False, codes
     for j in box.missing:
@@ -514,7 +514,7 @@ class _Block:
         return self._compare(columns).T
 
     def words(self, columns: FloatArray) -> Words:
-        """For each row the bits of the boxes that it is in."""
+        """Return for each row the bits of the boxes that it is in."""
         if self._is_looked_up(columns):
             return self._look_up(columns)
         return pack_bits(self._compare(columns).T)

@@ -213,7 +213,7 @@ class Corner:
     intercept: float | Fraction
 
     def lowest(self, near: FloatArray) -> Extreme:
-        """The lowest value and a possible case there, whose columns without weight are near the given values."""
+        """Return the lowest value and a possible case there, whose columns without weight are near the given values."""
         box, w = self.box, self.weights
         space = self.space
         x = np.clip(np.clip(near, space.lower, space.upper), box.lower, box.upper)
@@ -261,7 +261,7 @@ class Corner:
         return _short_above(end, reach) if above else -_short_above(-end, reach)
 
     def _free_value(self, j: int, wanted: float) -> float:
-        """A possible value of a column that has no weight."""
+        """Return a possible value of a column that has no weight."""
         box, categories = self.box, self.space.categories[j]
         if categories is not None:
             return float(min(box.sets[j], key=lambda code: (code != wanted, code)))
@@ -284,7 +284,7 @@ class Corner:
         x[far] += -step if self.weights[far] > 0 else step
 
     def _checked(self, x: FloatArray, value: Fraction | float) -> FloatArray | None:
-        """The point, if it is in the box and on the same side of zero as the bound."""
+        """Return the point, if it is in the box and on the same side of zero as the bound."""
         if not np.isfinite(x).all() or not self.box.contains(x[None])[0]:
             return None
         if value < 0 and _exact_value(self.weights, x, self.intercept) >= 0:
@@ -293,7 +293,7 @@ class Corner:
 
 
 def _short_above(end: float, reach: float) -> float:
-    """The number of fewest digits above a bound and at most so far from it."""
+    """Return the number of fewest digits above a bound and at most so far from it."""
     for digits in range(1, _ALL_DIGITS + 1):
         found = round_down(end + reach, digits)
         if found > end:
@@ -434,7 +434,7 @@ class Domain(Value):
         return len(self.space)
 
     def box(self, *, seen: bool = False) -> Box:
-        """The smallest box that holds all possible cases.
+        """Return the smallest box that holds all possible cases.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ class Domain(Value):
         return self.round_to_values(narrow(self.relations, tight, self.space.integer))
 
     def _tighten_apart(self, box: Box, seen: bool) -> Box:
-        """The same by each column and group for itself, without relations."""
+        """Return the same by each column and group for itself, without relations."""
         return self.round_to_values(box.intersect(self._limits(seen)))
 
     def round_to_values(self, box: Box) -> Box:
@@ -522,7 +522,7 @@ class Domain(Value):
         return Box(lower, upper, lower_closed, upper_closed, box.sets, box.missing, box.known)
 
     def is_possible(self, box: Box, *, seen: bool = False) -> bool:
-        """Whether a box holds any possible case.
+        """Check whether a box holds any possible case.
 
         Examples
         --------
@@ -628,7 +628,7 @@ class Domain(Value):
         intercept: float,
         near: FloatArray,
     ) -> Extreme | None:
-        """The minimum over columns that relations tie, plus that over the others, which are independent."""
+        """Return the minimum over columns that relations tie, plus that over the others, which are independent."""
         columns = TiedColumns(relations, self.groups, self.space.integer, box)
         is_tied = np.zeros(self.n_features, dtype=np.bool_)
         is_tied[columns.columns] = True
@@ -864,7 +864,7 @@ class Domain(Value):
         )
 
     def rows(self, *, seen: bool = False) -> tuple[FloatArray, FloatArray]:
-        """The domain as rows A x <= b of a linear program: ranges, a sum of 1 for each group, and relations.
+        """Return the domain as rows A x <= b of a linear program: ranges, a sum of 1 for each group, and relations.
 
         Parameters
         ----------
@@ -953,7 +953,7 @@ class Domain(Value):
         )
 
     def _implied_sides(self, box: Box, possible: Box, *, seen: bool) -> tuple[BoolArray, BoolArray]:
-        """For each column whether all possible cases satisfy the lower bound of a box, and the upper one."""
+        """Return for each column whether all possible cases satisfy the lower bound of a box, and the upper one."""
         self._check_width(box.n_features)
         if possible.is_empty:
             return (np.ones(self.n_features, dtype=np.bool_),) * 2
@@ -1041,14 +1041,14 @@ def _exact_value(weights: FloatArray, point: FloatArray, intercept: float | Frac
 
 
 def _first_whole(low: FloatArray, closed: BoolArray) -> FloatArray:
-    """The first whole number from each bound on."""
+    """Return the first whole number from each bound on."""
     first = np.where(closed, np.ceil(low), np.floor(low) + 1.0)
     # Where 1 is less than the distance of two floats, the next float is the next number there is.
     return np.asarray(np.where((first == low) & ~closed, np.nextafter(low, np.inf), first)) + 0.0
 
 
 def _allowed(lower: FloatArray, upper: FloatArray) -> BoolArray:
-    """Which columns of a group may be the one that is 1: it may, and all others may be 0."""
+    """Return which columns of a group may be the one that is 1: it may, and all others may be 0."""
     may_be_one, may_be_zero = (lower <= 1.0) & (upper >= 1.0), (lower <= 0.0) & (upper >= 0.0)
     others = may_be_zero.sum() - may_be_zero == len(lower) - 1
     return np.asarray(may_be_one & others)

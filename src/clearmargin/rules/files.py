@@ -249,7 +249,7 @@ def is_in_the_way(target: Path) -> bool:
 
 
 def _followed(target: Path) -> Path:
-    """The file that a path leads to, through all links."""
+    """Return the file that a path leads to, through all links."""
     real = Path(os.path.realpath(target)) if target.is_symlink() else target
     if real.is_symlink():
         raise OSError(errno.ELOOP, "this link leads to itself", str(target))

@@ -87,7 +87,7 @@ class Hyperplane(Value):
         return tuple(Fraction(w) for w in self.coef.tolist()), Fraction(self.intercept)
 
     def side(self, sign: Literal[1, -1]) -> HalfSpace:
-        """The half-space of one class: f > 0 for the positive one, f <= 0 for the negative one."""
+        """Return the half-space of one class: f > 0 for the positive one, f <= 0 for the negative one."""
         return HalfSpace(self, sign)
 
     def __repr__(self) -> str:

@@ -166,7 +166,7 @@ def _misfit(expected: str, value: object) -> _MisfitError:
 
 
 def _place(title: str, k: int, item: object) -> str:
-    """An item of a list, by its position from 1 and by the feature or category that it speaks of."""
+    """Return an item of a list, by its position from 1 and by the feature or category that it speaks of."""
     place = f"{title} {k + 1}"
     parts = item if isinstance(item, dict) else {}
     feature, category = parts.get("feature"), parts.get("category")
@@ -189,7 +189,7 @@ class _Compiler:
         return _all_of([make(self, schema) for make in makers])
 
     def question(self, schema: Mapping[str, Any]) -> Callable[[Any], bool]:
-        """Whether data fit, as an answer instead of an error."""
+        """Check whether data fit, as an answer instead of an error."""
         if schema.keys() - ANNOTATIONS == {"required"}:
             keys = frozenset(schema["required"])
             return lambda data: not isinstance(data, dict) or keys <= data.keys()
@@ -296,7 +296,7 @@ class _Compiler:
         return check
 
     def _title(self, items: Mapping[str, Any]) -> str:
-        """What the items of a list are called."""
+        """Return what the items of a list are called."""
         if "title" not in items and "$ref" in items:
             items = self.root["$defs"][items["$ref"].removeprefix("#/$defs/")]
         return str(items["title"])
@@ -384,7 +384,7 @@ def _all_of(checks: list[Check]) -> Check:
 
 
 def _is_number(data: Any) -> bool:
-    """A finite number that a float can hold; true and false are none."""
+    """Return a finite number that a float can hold; true and false are none."""
     if isinstance(data, bool) or not isinstance(data, int | float):
         return False
     try:

@@ -224,7 +224,7 @@ def left_side(row: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def _half_box(row: FloatArray, limit: float, strict: bool) -> Box:
-    """The box of one inequality a x_j <= limit."""
+    """Return the box of one inequality a x_j <= limit."""
     j = int(np.flatnonzero(row)[0])
     a = float(row[j])
     exact = Fraction(limit) / Fraction(a)
@@ -245,7 +245,7 @@ def _half_box(row: FloatArray, limit: float, strict: bool) -> Box:
 
 
 def _clamped_float(x: Fraction) -> float:
-    """The nearest finite float."""
+    """Return the nearest finite float."""
     largest = float(np.finfo(np.float64).max)
     return float(max(Fraction(-largest), min(Fraction(largest), x)))
 
@@ -381,7 +381,7 @@ def exact_minimum(
 
 
 def _power(row: FloatArray, limit: float) -> int:
-    """The power of two by which `_whole` multiplies a row."""
+    """Return the power of two by which `_whole` multiplies a row."""
     return max(Fraction(x).denominator for x in (*row.tolist(), float(limit)))
 
 
@@ -469,7 +469,7 @@ class _Table:
         return "endless" if self.reach_nonnegative() else "none"
 
     def point(self, n_variables: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-        """The variables where free quantities are 0, a little way inside of strict rows; and the way."""
+        """Return the variables where free quantities are 0, a little way inside of strict rows; and the way."""
         value, tilt = [Fraction(0)] * n_variables, [Fraction(0)] * n_variables
         room = [Fraction(1)]
         for quantity, row in zip(self.dependent, self.rows, strict=True):

@@ -81,7 +81,7 @@ def narrow(relations: Polyhedron, box: Box, integer: BoolArray) -> Box:
 def _bounds_of_row(
     row: FloatArray, limit: float, lower: FloatArray, upper: FloatArray
 ) -> Iterator[tuple[int, int, Fraction]]:
-    """What a row says of each of its columns: the column, which end (1: the upper one), and the bound."""
+    """Yield what a row says of each of its columns: the column, which end (1: the upper one), and the bound."""
     used = np.flatnonzero(row).tolist()
     least = [float(lower[j] if row[j] > 0 else upper[j]) for j in used]
     endless = [j for j, end in zip(used, least, strict=True) if math.isinf(end)]
@@ -99,7 +99,7 @@ def _bounds_of_row(
 
 
 def _outwards(bound: Fraction, *, upwards: bool, whole: bool) -> float:
-    """The nearest float that is no tighter than a bound; the last whole number within it, for whole numbers."""
+    """Return the nearest float that is no tighter than a bound; the last whole number within it, for whole numbers."""
     if whole:
         bound = Fraction(math.floor(bound) if upwards else math.ceil(bound))
     try:
@@ -214,7 +214,7 @@ class TiedColumns:
     def _branch(
         self, w: FloatArray, more: tuple[FloatArray, float] | None = None, inset: float = 0.0
     ) -> tuple[Optimum, bool] | None:
-        """The optimum over whole numbers, and whether the first program gave it."""
+        """Return the optimum over whole numbers, and whether the first program gave it."""
         count = itertools.count()
         lower, upper = self.box.lower[self.columns], self.box.upper[self.columns]
         waiting: list[tuple[Fraction | float, int, FloatArray, FloatArray, Optimum]] = []
@@ -241,7 +241,7 @@ class TiedColumns:
         raise AssertionError("internal error: this is a bug in clearmargin")
 
     def _broken(self, found: Optimum) -> int | None:
-        """The first column that should be a whole number and is none."""
+        """Return the first column that should be a whole number and is none."""
         for j in np.flatnonzero(self._integer).tolist():
             if found.point[j].denominator != 1 or found.tilt[j]:
                 return j
@@ -255,7 +255,7 @@ class TiedColumns:
         more: tuple[FloatArray, float] | None,
         inset: float,
     ) -> Optimum | None:
-        """The optimum over real numbers."""
+        """Return the optimum over real numbers."""
         if (lower > upper).any():
             return None
         eye = np.eye(len(w))
@@ -280,7 +280,7 @@ class TiedColumns:
         return exact_minimum(np.concatenate(rows), np.concatenate(ends), np.concatenate(strict), w)
 
     def _far(self, w: FloatArray, goal: Fraction) -> Optimum | None:
-        """A point with a value of at most a goal, where there is no lowest value."""
+        """Return a point with a value of at most a goal, where there is no lowest value."""
         limit = _outwards(goal, upwards=False, whole=False)
         found = self._branch(np.zeros(len(w)), (w, limit))
         return None if found is None or not found[0].point else found[0]
@@ -309,7 +309,7 @@ class TiedColumns:
         return None
 
     def contains(self, values: FloatArray) -> bool:
-        """Whether values of the tied columns, in floats, satisfy relations, box and groups."""
+        """Check whether values of the tied columns, in floats, satisfy relations, box and groups."""
         point = np.where(np.isfinite(self.box.lower), self.box.lower, 0.0)
         point[self.columns] = values
         lower, upper = self.box.lower[self.columns], self.box.upper[self.columns]

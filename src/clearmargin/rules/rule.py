@@ -275,7 +275,7 @@ class Rule(Value):
 
 
 def _rebuilt(rule: Rule) -> Rule:
-    """A copy of a rule; its parts have been checked already."""
+    """Return a copy of a rule; its parts have been checked already."""
     copy = object.__new__(Rule)
     copy._set(**{f.name: getattr(rule, f.name) for f in fields(rule)})
     return copy

@@ -126,7 +126,7 @@ class RuleSet(Value, Sequence[Rule]):
     # Applying the rules
 
     def _as_boxes(self) -> Boxes:
-        """The regions as boxes; a polyhedron, which is looked at by itself, stands for the whole space."""
+        """Return the regions as boxes; a polyhedron, which is looked at by itself, stands for the whole space."""
         if self._boxes is None:
             free = Box.unbounded(len(self.space))
             regions = [r.region if isinstance(r.region, Box) else free for r in self.rules]
@@ -337,7 +337,7 @@ def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozen
 
 
 def _has_bound(region: Region, feature: int) -> bool:
-    """Whether a feature is compared with numbers."""
+    """Check whether a feature is compared with numbers."""
     if isinstance(region, Box):
         return region.has_bounds(feature)
     return bool(region.A[:, feature].any())
@@ -375,7 +375,7 @@ def _matches(answers: Any, rule_labels: list[Label], rows: int, what: str) -> Bo
 
 
 def _by_first(table: BoolArray | None, covered: BoolArray) -> BoolArray | None:
-    """For each row the entry of the first rule that covers it, as a single column."""
+    """Return for each row the entry of the first rule that covers it, as a single column."""
     if table is None:
         return None
     if not covered.shape[1]:

@@ -206,7 +206,7 @@ class FeatureSpace(Value):
         return whole
 
     def fill_code(self, j: int) -> float | None:
-        """The number, or the code of the category, that a missing value of a feature counts as."""
+        """Return the number, or the code of the category, that a missing value of a feature counts as."""
         value, categories = self.fill[j], self.categories[j]
         if value is None or categories is None:
             return None if value is None else float(value)
@@ -264,7 +264,7 @@ class FeatureSpace(Value):
 
 
 def seen_ranges(columns: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """The range of the known values of each column of a table, and whether all of them are whole numbers.
+    """Return the range of the known values of each column of a table, and whether all of them are whole numbers.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _is_whole(values: FloatArray) -> bool:
 
 
 def category_name(value: object) -> str:
-    """The text that stands for a category; 3 and 3.0 are the same one.
+    """Return the text that stands for a category; 3 and 3.0 are the same one.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def _check_categories(name: str, values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _check_fill(name: str, kinds: Categories, value: Any) -> float | str | None:
-    """What a missing value of a feature counts as, if it can."""
+    """Return what a missing value of a feature counts as, if it can."""
     if value is None:
         return None
     if kinds is None:

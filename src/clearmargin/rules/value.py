@@ -117,7 +117,7 @@ def float_array(
 
 
 def holds_numbers(array: NDArray[Any]) -> bool:
-    """Whether numpy may turn the array into floats; "3" and a date could be turned, too, but are no numbers.
+    """Check whether numpy may turn the array into floats; "3" and a date could be turned, too, but are no numbers.
 
     Examples
     --------

@@ -183,7 +183,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.scorecard_ = _card(found, encoding, [as_label(c) for c in self.classes_.tolist()])
 
     def _decision(self, X: Any) -> FloatArray:
-        """The decision function of the model, positive where it says the second class."""
+        """Return the decision function of the model, positive where it says the second class."""
         with warnings.catch_warnings():
             # Names that only the table or only the model has change nothing here.
             warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")

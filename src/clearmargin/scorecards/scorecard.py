@@ -222,7 +222,7 @@ class Scorecard(Value):
         return np.array(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
 
     def _parts(self, table: FloatArray) -> FloatArray:
-        """The points of each row for each feature that counts."""
+        """Return the points of each row for each feature that counts."""
         points = np.zeros((len(table), len(self.features)))
         for k, part in enumerate(self.features):
             values = table[:, part.feature]
@@ -462,7 +462,7 @@ def read_card(
 
 
 def _cells(card: Scorecard) -> list[tuple[str, str, str]]:
-    """The lines of the card as texts, with a name only where it changes."""
+    """Return the lines of the card as texts, with a name only where it changes."""
     cells, before = [], None
     for name, kind, points in card.lines():
         cells.append(("" if name == before else name, kind, show_number(points)))

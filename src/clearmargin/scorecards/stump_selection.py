@@ -174,7 +174,7 @@ def round_points(
 
 
 def _best_threshold(scores: FloatArray, signed: FloatArray) -> tuple[float, float]:
-    """The weight above a threshold, what should not be there subtracted, and the best threshold by that."""
+    """Return the weight above a threshold, what should not be there subtracted, and the best threshold by that."""
     levels, place = np.unique(scores, return_inverse=True)
     above = np.bincount(place, weights=signed)[::-1].cumsum()[::-1]
     # Above all levels there is nothing.
@@ -207,7 +207,7 @@ class _Candidates:
         self.cut = np.concatenate(self.cuts) if used else np.empty(0)
 
     def sums(self, v: FloatArray) -> FloatArray:
-        """The sum of v over the rows on the upper side of each candidate."""
+        """Return the sum of v over the rows on the upper side of each candidate."""
         parts = [
             np.bincount(place, weights=v, minlength=size + 1)[::-1].cumsum()[::-1][1:]
             for place, size in zip(self.places, self.sizes, strict=True)
@@ -215,7 +215,7 @@ class _Candidates:
         return np.concatenate(parts)
 
     def gram(self, v: FloatArray) -> FloatArray:
-        """The sum of v over the rows on the upper side of both, for each pair of candidates."""
+        """Return the sum of v over the rows on the upper side of both, for each pair of candidates."""
         ends = np.concatenate([[0], np.cumsum(self.sizes)])
         gram = np.empty((ends[-1], ends[-1]))
         for a, (place, size) in enumerate(zip(self.places, self.sizes, strict=True)):

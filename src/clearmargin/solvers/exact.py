@@ -159,7 +159,7 @@ class _Whole(NamedTuple):
     denominator: int
 
     def signs(self) -> list[int]:
-        """The sign of each number."""
+        """Return the sign of each number."""
         errors = self.values * 0 if self.errors is None else self.errors
         return [(v > e) - (v < -e) for v, e in zip(self.values, errors, strict=True)]
 
@@ -171,7 +171,7 @@ class _Combination:
         self._program, self.rows, self.y = program, rows, y
 
     def floats(self) -> tuple[FloatArray, float]:
-        """The numbers in floating point, and a bound on the error of each."""
+        """Return the numbers in floating point, and a bound on the error of each."""
         program, size = self._program, len(self._program.row_lower)
         values = np.zeros(size)
         values[self.rows] = self.y.to_floats()
@@ -188,7 +188,7 @@ class _Combination:
         return np.asarray(program.approximate.T @ values), band
 
     def exact(self, columns: Index) -> _Whole:
-        """The numbers of some unknowns, without rounding."""
+        """Return the numbers of some unknowns, without rounding."""
         entries, exponent = scaled_integers(self._program.block(self.rows, columns))
         if not len(self.rows):
             return _Whole(np.array([0] * len(columns), dtype=object), None, 0, 1)
@@ -387,7 +387,7 @@ class _Prices:
         return _Whole(values, errors, least, sums.denominator)
 
     def signs(self) -> NDArray[np.int8]:
-        """The sign of each price; 0 for unknowns between their bounds."""
+        """Return the sign of each price; 0 for unknowns between their bounds."""
         signs = np.sign(self.floats).astype(np.int8)
         near = np.abs(self.floats) <= self.band
         near[self._basic] = False
@@ -467,7 +467,7 @@ class _OuterValues:
         return used, self._program.A[:, used].tocsr()
 
     def activity(self, row: int) -> Fraction:
-        """The exact sum of a row over the unknowns at their bounds."""
+        """Return the exact sum of a row over the unknowns at their bounds."""
         if row not in self._sums:
             used, part = self._by_rows
             place = slice(part.indptr[row], part.indptr[row + 1])
@@ -503,7 +503,7 @@ class _Checks:
         self._row_at_upper, self._W, self._x, self._values = row_at_upper, W, x, values
 
     def leaving(self, *, by_index: bool) -> _Leaving | None:
-        """What is beyond a bound: by the largest excess, or the one of the least index."""
+        """Return what is beyond a bound: by the largest excess, or the one of the least index."""
         near = [*self._columns_near(), *self._rows_near()]
         beyond = [one for one in near if one.exact > 0 and one.excess > 0.0]
         if beyond and not by_index:
@@ -524,7 +524,7 @@ class _Checks:
         return Rationals(numerators, inner.denominator, inner.error)
 
     def _inner(self, leaving: _Leaving) -> Rationals:
-        """What the leaving one is over the working rows."""
+        """Return what the leaving one is over the working rows."""
         if leaving.is_row:
             entries = self._program.block([leaving.place], self._columns)[0]
             right = [Fraction(a) for a in entries.tolist()]
@@ -578,7 +578,7 @@ class _Checks:
         return difference if abs(difference) > error else Fraction(0)
 
     def _activities(self) -> tuple[FloatArray, FloatArray]:
-        """What all rows add up to in floating point, and a bound on the error."""
+        """Return what all rows add up to in floating point, and a bound on the error."""
         program = self._program
         values = self._values.bound.copy()
         values[self._columns] = self._x.to_floats()
@@ -591,7 +591,7 @@ class _Checks:
         return np.asarray(program.approximate @ values), error
 
     def _activity(self, r: int) -> tuple[Fraction, Fraction]:
-        """What a row adds up to, and a bound on the error."""
+        """Return what a row adds up to, and a bound on the error."""
         entries = self._program.block([r], self._columns)[0]
         whole, exponent = scaled_integers(entries)
         inner = int(whole.dot(self._x.numerators)) if len(self._columns) else 0
@@ -600,7 +600,7 @@ class _Checks:
         return self._values.activity(r) + inner * unit, error * unit
 
     def _is_beyond(self, near: _Near) -> bool:
-        """Whether an excess is above zero, or zero and above it by an infinitesimal."""
+        """Check whether an excess is above zero, or zero and above it by an infinitesimal."""
         if near.exact:
             return near.exact > 0
         leaving, rank = near.leaving, near.rank

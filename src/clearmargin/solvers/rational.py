@@ -162,7 +162,7 @@ def exact_dot(values: FloatArray, weights: FloatArray) -> Fraction:
 
 
 def _two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rounded product and its rounding error, both floats (Dekker 1971)."""
+    """Return the rounded product and its rounding error, both floats (Dekker 1971)."""
     splitter = 2.0**27 + 1.0
 
     def split(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -201,13 +201,13 @@ class Rationals:
         return len(self.numerators)
 
     def signs(self) -> NDArray[np.int8]:
-        """The sign of each value."""
+        """Return the sign of each value."""
         return np.array(
             [(n > self.error) - (n < -self.error) for n in self.numerators], dtype=np.int8
         )
 
     def fraction(self, i: int) -> Fraction:
-        """A value; the middle of its range where it is not exact."""
+        """Return a value; the middle of its range where it is not exact."""
         return Fraction(self.numerators[i], self.denominator)
 
     def short_fraction(self, i: int) -> Fraction:
@@ -219,7 +219,7 @@ class Rationals:
         return Fraction(number, self.denominator)
 
     def to_floats(self) -> FloatArray:
-        """The nearest floats; a value within its error of a tie between two floats counts as that tie."""
+        """Return the nearest floats; a value within its error of a tie between two floats counts as that tie."""
         return np.array([self._rounded(n) for n in self.numerators], dtype=np.float64)
 
     def _rounded(self, numerator: int) -> float:
@@ -326,7 +326,7 @@ class WorkingMatrix:
         return float(k**3) * (1.0 + k * bits / 60.0) ** 2
 
     def _can_refine(self) -> bool:
-        """Whether an approximate inverse is good enough to gain digits by."""
+        """Check whether an approximate inverse is good enough to gain digits by."""
         try:
             scaled, self._row_shift, self._column_shift = _equilibrated(self._integers)
             self._approximate: FloatArray = np.linalg.inv(scaled).astype(np.float64)
@@ -369,7 +369,7 @@ class WorkingMatrix:
 
 
 def _pivot(T: Integers, row_of: NDArray[Any], column_of: NDArray[Any]) -> tuple[int, int]:
-    """The place of the smallest number left to exchange, which keeps the others small."""
+    """Return the place of the smallest number left to exchange, which keeps the others small."""
     rows, columns = np.flatnonzero(row_of < 0), np.flatnonzero(column_of < 0)
     c = int(columns[0])
     sizes = [(int(abs(T[r, c])), int(r)) for r in rows if T[r, c]]
@@ -415,7 +415,7 @@ def _product(R: FloatArray, residual: Integers, shift: NDArray[np.int64]) -> tup
 
 
 def _shifted(number: int, shift: int) -> int:
-    """The number times a power of two, rounded up."""
+    """Return the number times a power of two, rounded up."""
     return number << shift if shift >= 0 else -((-number) >> -shift)
 
 

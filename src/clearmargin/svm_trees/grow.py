@@ -167,13 +167,13 @@ class _Cut:
         return np.asarray(self.counts.sum(axis=1))
 
     def cell_members(self) -> list[IntArray]:
-        """The points of each cell."""
+        """Return the points of each cell."""
         order = np.argsort(self.cells, kind="stable")
         bounds = np.searchsorted(self.cells[order], np.arange(self.n_cells + 1))
         return [self.members[order[a:b]] for a, b in pairwise(bounds)]
 
     def squared_radii(self, scaled: FloatArray) -> FloatArray:
-        """For each cell the largest squared distance of a point from the mean, on scaled data."""
+        """Return for each cell the largest squared distance of a point from the mean, on scaled data."""
         inside = self.cells >= 0
         cells, points = self.cells[inside], scaled[self.members[inside]]
         squared = np.zeros(len(cells))
@@ -185,7 +185,7 @@ class _Cut:
         return radii
 
     def layer(self, leaves: dict[int, Leaf]) -> Layer:
-        """The cut as a layer of the tree."""
+        """Return the cut as a layer of the tree."""
         cells = [leaves.get(cell) for cell in range(self.n_cells)]
         return Layer(self.centres, self.counts.tolist(), cells)
 
@@ -203,7 +203,7 @@ class _Task:
         self.numbers = np.unique(self.scaled, axis=0, return_inverse=True)[1].ravel()
 
     def is_last(self, rest: IntArray, n_layers: int) -> bool:
-        """Whether the rest is of one class, or the budget of layers is used up."""
+        """Check whether the rest is of one class, or the budget of layers is used up."""
         most = self.growth.max_layers
         if most is not None and n_layers >= most - 1:
             return True
@@ -238,7 +238,7 @@ class _Task:
         return _Cut(rest, places, cells, table, is_finest or too_small)
 
     def good_leaves(self, cut: _Cut) -> dict[int, Leaf]:
-        """The cells that become leaves: all good ones, or the largest of them."""
+        """Return the cells that become leaves: all good ones, or the largest of them."""
         sizes = cut.sizes
         open_cells = (sizes >= self.growth.min_leaf) & ~self._hopeless(cut)
         order = np.argsort(-sizes, kind="stable")
@@ -253,14 +253,14 @@ class _Task:
         return found
 
     def _leaf(self, members: IntArray, counts: IntArray) -> Leaf | None:
-        """The leaf of a cell if it is good enough."""
+        """Return the leaf of a cell if it is good enough."""
         if np.count_nonzero(counts) == 1:
             return Leaf("pure", int(counts.argmax()), counts.tolist())
         leaf = self._machine("svm", members, counts)
         return leaf if self._loss(leaf, members) <= self.growth.tol else None
 
     def last_leaf(self, cut: _Cut) -> Leaf:
-        """The one leaf of what is left: its class, else a machine if it beats the most frequent class."""
+        """Return the one leaf of what is left: its class, else a machine if it beats the most frequent class."""
         (counts,) = cut.counts
         if np.count_nonzero(counts) == 1:
             return Leaf("pure", int(counts.argmax()), counts.tolist())
@@ -498,7 +498,7 @@ class KMeansPartition:
         return np.asarray(np.clip(means.cluster_centers_, points.min(axis=0), points.max(axis=0)))
 
     def refined(self) -> KMeansPartition:
-        """The next finer scale."""
+        """Return the next finer scale."""
         return KMeansPartition(math.ceil(1.5 * self.scale))
 
 
@@ -533,7 +533,7 @@ class EcmPartition:
         return centres if len(centres) < n_distinct else None
 
     def refined(self) -> EcmPartition:
-        """The next finer scale."""
+        """Return the next finer scale."""
         lower = round(self.scale - 0.1, 12)
         return EcmPartition(lower if lower > _DUST else self.scale / 2)
 

@@ -122,7 +122,7 @@ class _Rows:
 
 
 def _premises(tree: SVMTree) -> Iterator[tuple[int, Proof, int, _Rows]]:
-    """For each rule: the number of its leaf, how sure it is, the class and the premise."""
+    """Yield for each rule: the number of its leaf, how sure it is, the class and the premise."""
     number, last = 0, tree.n_leaves - 1
     for t, layer in enumerate(tree.layers):
         for cell, leaf in enumerate(layer.leaves):
@@ -139,7 +139,7 @@ def _premises(tree: SVMTree) -> Iterator[tuple[int, Proof, int, _Rows]]:
 
 
 def _cell(layer: Layer, cell: int, frame: TrainingRange) -> tuple[_Rows, FloatArray]:
-    """The bisectors that a cell needs, and the same rows as V z <= 1 around its centre on scaled data."""
+    """Return the bisectors that a cell needs, and the same rows as V z <= 1 around its centre on scaled data."""
     others = np.delete(np.arange(len(layer.centres)), cell)
     scaled = frame.scale(layer.centres)
     steps = scaled[others] - scaled[cell]
@@ -170,7 +170,7 @@ def _noise(centres: FloatArray, squared: FloatArray, frame: TrainingRange) -> fl
 def _answers(
     leaf: Leaf, centre: FloatArray, V: FloatArray, frame: TrainingRange
 ) -> Iterator[tuple[int, _Rows]]:
-    """The classes that a leaf can predict within its cell, and what its machine asks for."""
+    """Yield the classes that a leaf can predict within its cell, and what its machine asks for."""
     none = _Rows.none(len(centre))
     if not leaf.pairs:
         yield leaf.label, none
@@ -196,7 +196,7 @@ def _winning(
     V: FloatArray,
     frame: TrainingRange,
 ) -> _Rows | None:
-    """The inequalities under which a class wins all its duels; None if it cannot within the cell."""
+    """Return the inequalities under which a class wins all its duels; None if it cannot within the cell."""
     rows = _Rows.none(len(centre))
     for normal, offset, is_second in duels:
         if not normal.any():
@@ -211,13 +211,13 @@ def _winning(
 
 
 def _side(normal: FloatArray, offset: float, is_second: bool) -> _Rows:
-    """The side of a plane on which the second class wins (normal'x > offset), or the other one."""
+    """Return the side of a plane on which the second class wins (normal'x > offset), or the other one."""
     sign = -1.0 if is_second else 1.0
     return _Rows(sign * normal[None, :], np.array([sign * offset]), np.array([is_second]))
 
 
 def _follows(row: _Rows, centre: FloatArray, V: FloatArray, frame: TrainingRange) -> bool:
-    """Whether a row holds all over the cell, with room to spare."""
+    """Check whether a row holds all over the cell, with room to spare."""
     (weights,), (limit,) = _around(row, centre, frame)
     # A row that the centre itself does not satisfy does not follow.
     return bool(limit > 0) and is_implied(V, weights / limit)
@@ -230,7 +230,7 @@ def _around(rows: _Rows, centre: FloatArray, frame: TrainingRange) -> tuple[Floa
 
 
 def _region(rows: _Rows) -> Region | None:
-    """The polyhedron of some rows, a box where it is one; None where that is empty."""
+    """Return the polyhedron of some rows, a box where it is one; None where that is empty."""
     if not len(rows.b):
         return Box.from_intervals({}, rows.A.shape[1])
     region = Polyhedron(rows.A, rows.b, rows.strict)
@@ -239,7 +239,7 @@ def _region(rows: _Rows) -> Region | None:
 
 
 def _counted(rules: RuleSet, tree: SVMTree, points: FloatArray, codes: IntArray) -> RuleSet:
-    """The same rules with what they cover, each by itself, and how often data and tree agree with them."""
+    """Return the same rules with what they cover, each by itself, and how often data and tree agree with them."""
     names = np.array(rules.classes, dtype=object)
     scores = rules.score(points, names[codes], names[tree.decide(points)])
     counted = [
@@ -313,7 +313,7 @@ def _beyond_a_box(V: FloatArray, squared: FloatArray) -> BoolArray:
 
 
 def _reach(V: FloatArray, direction: FloatArray) -> float:
-    """A bound on direction'z wherever V z <= 1, infinite where none is found."""
+    """Return a bound on direction'z wherever V z <= 1, infinite where none is found."""
     multipliers, _, error = nonnegative_least_squares(V.T, direction)
     return float(multipliers.sum()) if error <= _EXACT else np.inf
 
@@ -444,14 +444,14 @@ def nonnegative_least_squares(A: FloatArray, b: FloatArray) -> tuple[FloatArray,
 
 
 def _is_least(A: FloatArray, b: FloatArray, x: FloatArray, left: FloatArray) -> bool:
-    """The conditions of optimality: no column could still help, and those in use have given all they can."""
+    """Return the conditions of optimality: no column could still help, and those in use have given all they can."""
     gains = (A * left[:, None]).sum(axis=0)
     room = 1e-10 * (1.0 + float(np.abs(b).max(initial=0.0))) * np.abs(A).sum(axis=0)
     return bool((gains <= room).all() and (np.abs(gains) <= room)[x > 0].all())
 
 
 def _active_set(A: FloatArray, b: FloatArray) -> FloatArray:
-    """The method of Lawson and Hanson: let in the column that helps most, take out those that turn negative."""
+    """Return the method of Lawson and Hanson: let in the column that helps most, take out those that turn negative."""
     k = A.shape[1]
     x, used = np.zeros(k), np.zeros(k, dtype=np.bool_)
     tolerance = 1e-13 * np.abs(A).sum(axis=0) * (1.0 + float(np.abs(b).max(initial=0.0)))

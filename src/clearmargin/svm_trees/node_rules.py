@@ -546,7 +546,7 @@ def clean_boxes(
 def _least_boxes(
     points: FloatArray, groups: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
-    """For each group of points the least box that holds them, a point in the middle of them, and the group."""
+    """Return for each group of points the least box that holds them, a point in the middle of them, and the group."""
     distinct, number = np.unique(groups, axis=0, return_inverse=True)
     number = number.ravel()
     lower = np.full((len(distinct), points.shape[1]), np.inf)
@@ -562,7 +562,7 @@ def _least_boxes(
 
 
 def _sourced(parts: LeafBoxes, boxes: Boxes, codes: IntArray) -> LeafBoxes:
-    """The leaves of hulls: those of all boxes in them."""
+    """Return the leaves of hulls: those of all boxes in them."""
     leaves, from_machine = [], []
     limits, hulls = limits_of(parts.boxes), limits_of(boxes)
     for hull, code in zip(hulls, codes, strict=True):

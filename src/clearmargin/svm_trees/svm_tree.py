@@ -473,7 +473,7 @@ def _nearest_block(points: FloatArray, centres: FloatArray, frame: TrainingRange
 
 
 def _doubt(points: FloatArray, centres: FloatArray, frame: TrainingRange) -> FloatArray:
-    """How far a difference of two entries of the table may be from what rows say, for each point.
+    """Return how far a difference of two entries of the table may be from what rows say, for each point.
 
     Both are sums of n products with |scaled centre| <= 1. Standard bounds give (n + 4) eps times the sum of the
     magnitudes for each; 16 is more than all constants together.
@@ -567,7 +567,7 @@ def _rest(layer: Layer, tree: SVMTree) -> Iterator[str]:
 
 
 def _telling_features(centres: FloatArray, width: FloatArray) -> list[int]:
-    """The features in which the centres of a layer differ most."""
+    """Return the features in which the centres of a layer differ most."""
     spread = np.ptp(centres, axis=0) / width
     most = np.argsort(-spread, kind="stable")[:_SHOWN_PLACES]
     return sorted(int(j) for j in most if spread[j] > 0)

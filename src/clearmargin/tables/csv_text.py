@@ -178,7 +178,7 @@ class CsvText:
         self._block = _BLOCK
 
     def records(self, separator: str | None = None) -> Iterator[tuple[int, list[str]]]:
-        """The lines that hold something, each with its number and its values without blanks around them."""
+        """Yield the lines that hold something, each with its number and its values without blanks around them."""
         with io.TextIOWrapper(self._open(), encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(
                 text, delimiter=separator or self.separator, strict=True, skipinitialspace=True
@@ -196,7 +196,7 @@ class CsvText:
                 raise self._wrong_byte() from None
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The records below the header; one with another number of values is an error."""
+        """Yield the records below the header; one with another number of values is an error."""
         for line, values in islice(self.records(), 1, None):
             if len(values) != len(self.header):
                 called = {mark: f"a {word}" for word, mark in SEPARATORS.items()}
@@ -208,7 +208,7 @@ class CsvText:
             yield line, values
 
     def line_of(self, row: int) -> int:
-        """The line in the file of a row, counted from 0, below the header."""
+        """Return the line in the file of a row, counted from 0, below the header."""
         return next(islice(self.rows(), row, None))[0]
 
     def check_header(self) -> None:
@@ -253,7 +253,7 @@ class CsvText:
         return [_occurring(Texts(distinct, codes[~blank])) for distinct, codes in columns]
 
     def _rewritten(self) -> CsvText:
-        """The same rows as all readers of CSV understand them."""
+        """Return the same rows as all readers of CSV understand them."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.header)
@@ -444,7 +444,7 @@ def as_texts(column: Any) -> Texts:
 
 
 def _occurring(texts: Texts) -> Texts:
-    """The texts that occur, each once."""
+    """Return the texts that occur, each once."""
     place: dict[str, int] = {}
     met = np.bincount(texts.codes, minlength=len(texts.distinct)) > 0
     new = np.array(

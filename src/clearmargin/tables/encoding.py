@@ -138,7 +138,7 @@ class Encoding(Value):
         declared: BoolArray | None = None,
         relations: Polyhedron | None = None,
     ) -> Domain:
-        """What can be, over the encoded columns: exactly one category of each categorical feature.
+        """Return what can be, over the encoded columns: exactly one category of each categorical feature.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray)
 
 
 def _usable_fill(value: float | str | None, categories: Sequence[str] | None) -> float | str | None:
-    """What a missing value counts as, if it is a number or a category that the model knows."""
+    """Return what a missing value counts as, if it is a number or a category that the model knows."""
     if value is None:
         return None
     if categories is not None:
@@ -280,7 +280,7 @@ def column_encoding(space: FeatureSpace) -> Encoding:
 
 
 def _encoded_columns(space: FeatureSpace, sources: Sequence[Source]) -> FeatureSpace:
-    """The encoded columns as features: numbers with their ranges, 0/1 columns called feature=category."""
+    """Return the encoded columns as features: numbers with their ranges, 0/1 columns called feature=category."""
     feature = [source.feature for source in sources]
     is_indicator = np.array([source.code is not None for source in sources], dtype=np.bool_)
     return FeatureSpace(

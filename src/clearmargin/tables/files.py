@@ -222,7 +222,7 @@ def open_unpacked(path: str, name: str) -> Callable[[], BinaryIO]:
 
 
 def first_bytes(open_bytes: Callable[[], BinaryIO]) -> bytes:
-    """The first bytes of a file, which tell what it is."""
+    """Return the first bytes of a file, which tell what it is."""
     with open_bytes() as stream:
         return stream.read(1 << 16)
 
@@ -279,7 +279,7 @@ def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
 
 
 def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> list[bool]:
-    """Which columns look like numbers, by the first rows; True only if nothing speaks against it."""
+    """Return which columns look like numbers, by the first rows; True only if nothing speaks against it."""
     rows = _first_rows(text)
     known = [{row[j] for row in rows} - set(missing) for j in range(len(text.header))]
     return [
@@ -398,7 +398,7 @@ def _has_large(column: Any) -> bool:
 
 
 def _plain(file: str, name: str, column: Any, is_categorical: bool) -> NDArray[Any]:
-    """A stored column as numbers or texts."""
+    """Return a stored column as numbers or texts."""
     import pyarrow as pa
 
     kind = column.type

@@ -121,7 +121,7 @@ def _is_whole(X: FloatArray) -> BoolArray:
 
 
 def _ends(known: FloatArray | None, found: FloatArray, which: Any) -> FloatArray:
-    """The rows at one end of the range of each feature, a row for each feature."""
+    """Return the rows at one end of the range of each feature, a row for each feature."""
     if known is None:
         return found
     both = np.stack([known, found])

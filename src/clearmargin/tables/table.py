@@ -275,7 +275,7 @@ class Column:
 
 
 def _declared_categories(source: Any) -> tuple[str, ...] | None:
-    """The categories of a pandas.Categorical or a polars.Enum, in their order."""
+    """Return the categories of a pandas.Categorical or a polars.Enum, in their order."""
     declared = getattr(getattr(source, "dtype", None), "categories", None)
     # A polars.Categorical has categories, too, but they stand in no order and cannot be counted.
     if declared is None or not hasattr(declared, "__len__"):
@@ -300,7 +300,7 @@ def _arrow_texts(source: Any) -> Any:
 
 
 def _arrow_factors(source: Any) -> _Factors:
-    """The different texts as pyarrow finds them, without a Python object for each row."""
+    """Return the different texts as pyarrow finds them, without a Python object for each row."""
     import pyarrow as pa
 
     chunked = source if isinstance(source, pa.ChunkedArray) else pa.chunked_array([source])
@@ -337,7 +337,7 @@ def is_missing_value(value: object) -> bool:
 
 
 def _row_labels(source: Any) -> Any:
-    """The labels that the rows of a data frame or series have, None where there are none."""
+    """Return the labels that the rows of a data frame or series have, None where there are none."""
     labels = getattr(source, "index", None)
     return None if callable(labels) else labels  # a list has a method of that name
 
@@ -704,7 +704,7 @@ def _table_array(X: Any) -> NDArray[Any]:
 
 
 def _frame_of_columns(columns: Mapping[Any, Any]) -> Any:
-    """A data frame of a dict of columns, for models; of pandas where it is there, else of pyarrow."""
+    """Return a data frame of a dict of columns, for models; of pandas where it is there, else of pyarrow."""
     lengths = {}
     for name, values in columns.items():
         if np.ndim(values) != 1:
@@ -889,7 +889,7 @@ def _chosen(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _named_values(x: Any) -> dict[str, Any] | None:
-    """The values of a series or a mapping by the names of features; None where there are none."""
+    """Return the values of a series or a mapping by the names of features; None where there are none."""
     # The keys of a series are its labels, but it runs over its values.
     labels = list(x.keys()) if hasattr(x, "keys") else []
     if not labels or not all(isinstance(label, str) for label in labels) or len(labels) != len(x):

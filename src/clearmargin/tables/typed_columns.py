@@ -100,7 +100,7 @@ def find_decimal_mark(text: CsvText, columns: Iterable[Texts]) -> str:
 
 
 def likely_decimal_mark(text: CsvText, rows: Iterable[Sequence[str]]) -> str:
-    """The decimal mark by some rows; `WholeTableNeeded` where they leave open whether commas mean thousands."""
+    """Return the decimal mark by some rows; `WholeTableNeeded` where they leave open whether commas mean thousands."""
     if text.separator != ";":
         return "."
     commas = {v for row in rows for v in row if "," in v and _COMMA.fullmatch(v)}
@@ -110,7 +110,7 @@ def likely_decimal_mark(text: CsvText, rows: Iterable[Sequence[str]]) -> str:
 
 
 def has_other_decimal_mark(text: CsvText, decimal: str, columns: Iterable[Any]) -> bool:
-    """Whether a text is a number with the other decimal mark than the one by which all numbers were read."""
+    """Check whether a text is a number with the other decimal mark than the one by which all numbers were read."""
     if text.separator != ";":
         return False
     other = "." if decimal == "," else ","

@@ -182,7 +182,7 @@ class FuzzyRules(BoxExtractor):
     def _order(
         self, accuracy: FloatArray, coverage: FloatArray, codes: IntArray, allowed: BoolArray
     ) -> IntArray:
-        """The rules that stay, the surest first."""
+        """Return the rules that stay, those with the highest confidence first."""
         if not allowed.any():
             raise DataError(
                 f"no fuzzy rule covers {self.min_coverage} training points in its crisp reading; lower min_coverage"
@@ -198,7 +198,7 @@ class FuzzyRules(BoxExtractor):
         return order[stay[order]]
 
     def _crisp(self, antecedents: IntArray) -> Boxes:
-        """The boxes on which the sets of the rules have the largest memberships."""
+        """Return the boxes on which the sets of the rules have the largest memberships."""
         low, high = self.partition_.cores()
         columns = np.arange(antecedents.shape[1])
         free = antecedents == FREE
@@ -239,7 +239,7 @@ class FuzzyRules(BoxExtractor):
         self.agreement_ = float(np.mean(alike & (fuzzy >= 0)))
 
     def _strongest(self, points: FloatArray) -> IntArray:
-        """The fuzzy rule that decides each point, -1 where none holds."""
+        """Return the fuzzy rule that decides each point, -1 where none holds."""
         which = np.empty(len(points), dtype=np.intp)
         step = max(1, _CHUNK // (len(self._antecedents) + points.shape[1] * self.n_sets))
         for start in range(0, len(points), step):
@@ -601,7 +601,7 @@ class FuzzyEvidence:
         return np.asarray(table.min(axis=0, initial=0.0))
 
     def _without_each(self, table: FloatArray) -> FloatArray:
-        """The degree of a rule without its first condition, without its second, ..."""
+        """Return the degree of a rule without its first condition, without its second, ..."""
         if self.conjunction == "product":
             return np.asarray(table.sum(axis=0) - table)
         padded = np.vstack([table, np.zeros((1, table.shape[1]))])

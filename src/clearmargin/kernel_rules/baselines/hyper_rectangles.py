@@ -213,12 +213,12 @@ def grow_hyper_rectangle(
 
 
 def _nearest(points: FloatArray, others: FloatArray) -> IntArray:
-    """The position of the nearest of the others for each point."""
+    """Return the position of the nearest of the others for each point."""
     return np.asarray(cKDTree(others).query(points)[1], dtype=np.intp)
 
 
 def _among(points: FloatArray, others: FloatArray) -> BoolArray:
-    """Which points coincide with one of the others."""
+    """Return which points coincide with one of the others."""
     rows = np.vstack([others, points])
     _, place = np.unique(rows, axis=0, return_inverse=True)
     place = place.ravel()
@@ -338,7 +338,7 @@ def _checked(points: ArrayLike, outliers: float, max_support: float) -> FloatArr
 
 
 def _widest(points: FloatArray) -> float:
-    """The largest distance, or for many points the diagonal of the box around them, which is at least that."""
+    """Return the largest distance, or for many points the diagonal of the box around them, which is at least that."""
     if len(points) <= 2_000:
         return float(pdist(points).max(initial=0.0))
     return float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
@@ -352,7 +352,7 @@ def _train(points: FloatArray, counts: IntArray, q: float, outliers: float) -> O
 def _choose(
     points: FloatArray, counts: IntArray, start: float, outliers: float, max_support: float
 ) -> tuple[float, OneClassSVM]:
-    """The finest scale of a doubling sequence before support vectors are too many; at least the first."""
+    """Return the finest scale of a doubling sequence before support vectors are too many; at least the first."""
     q, machine = start, _train(points, counts, start, outliers)
     for _ in range(_DOUBLINGS):
         finer = _train(points, counts, 2 * q, outliers)
@@ -363,7 +363,7 @@ def _choose(
 
 
 def _heights(machine: OneClassSVM, points: FloatArray) -> FloatArray:
-    """The decision function; one matrix product is faster than the machine's own sum point by point."""
+    """Return the decision function; one matrix product is faster than the machine's own sum point by point."""
     vectors, q = machine.support_vectors_, machine.gamma
     heights = np.empty(len(points))
     norms = (vectors**2).sum(axis=1)
@@ -379,7 +379,7 @@ def _heights(machine: OneClassSVM, points: FloatArray) -> FloatArray:
 
 
 def _parts(machine: OneClassSVM, points: FloatArray, samples: int) -> tuple[IntArray, BoolArray]:
-    """The connected component of each point, and whether it lies outside."""
+    """Return the connected component of each point, and whether it lies outside."""
     outside = _heights(machine, points) < -_SLACK
     if outside.all():
         outside[:] = False
@@ -409,7 +409,7 @@ def _pairs(tree: cKDTree) -> tuple[IntArray, IntArray]:
 
 
 def _within(machine: OneClassSVM, starts: FloatArray, ends: FloatArray, samples: int) -> BoolArray:
-    """Whether the segments stay in the sphere, as far as some of their points tell."""
+    """Check whether the segments stay in the sphere, as far as some of their points tell."""
     shares = np.arange(1, samples + 1) / (samples + 1)
     within = np.ones(len(starts), dtype=np.bool_)
     # The middle is where a segment is most likely to leave; what has left needs no further look.

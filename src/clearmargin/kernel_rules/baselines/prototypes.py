@@ -74,7 +74,7 @@ class PrototypeRules(BoxExtractor):
     rules_ : RuleSet
         The boxes as rules.
     ellipsoids_ : tuple of Ellipsoid
-        The ellipsoids over the numbers that the table is read as, the surest first.
+        The ellipsoids over the numbers that the table is read as, those with the highest confidence first.
     n_iter_ : int
         The number of rounds of the class that took most.
     estimator_, classes_, n_features_in_, feature_names_in_, space_
@@ -166,7 +166,7 @@ class PrototypeRules(BoxExtractor):
     def _choose_ellipsoids(
         self, task: ExtractionTask, regions: list[PrototypeRegion]
     ) -> tuple[tuple[Ellipsoid, ...], IntArray]:
-        """The ellipsoids with enough points, the surest first, as rules are ordered."""
+        """Return the ellipsoids with enough points, those with the highest confidence first, as rules are ordered."""
         inside = np.array([region.ellipsoid.contains(task.points) for region in regions])
         codes = np.array([region.code for region in regions], dtype=np.intp)
         covered = inside.sum(axis=1)
@@ -178,7 +178,7 @@ class PrototypeRules(BoxExtractor):
             stay[members[np.argsort(-right[members], kind="stable")][: self.max_rules]] = True
         if self.shape == "ellipsoid" and not stay.any():
             raise DataError(
-                f"no ellipsoid covers {self.min_coverage} training points (the fullest covers "
+                f"no ellipsoid covers {self.min_coverage} training points (the one with the largest coverage covers "
                 f"{covered.max()}); lower min_coverage"
             )
         order = [r for r in np.lexsort((-covered, -sure)) if stay[r]]
@@ -385,7 +385,7 @@ class Ellipsoid(Value):
         return f"Ellipsoid(centre={self.centre.tolist()}, label={self.label!r})"
 
     def distance(self, points: ArrayLike) -> FloatArray:
-        """How far points are from the centre, in units of the surface: 1 on it.
+        """Return how far points are from the centre, in units of the surface: 1 on it.
 
         Parameters
         ----------

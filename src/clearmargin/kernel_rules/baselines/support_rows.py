@@ -35,7 +35,7 @@ class RangeScale:
 
     @classmethod
     def of(cls, points: FloatArray) -> RangeScale:
-        """The scale of some points; a constant column has no range and keeps its unit."""
+        """Return the scale of some points; a constant column has no range and keeps its unit."""
         lower, upper = points.min(axis=0), points.max(axis=0)
         reach = upper - lower
         return cls(lower, np.where(reach > 0, reach, 1.0))
