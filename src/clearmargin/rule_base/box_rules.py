@@ -234,7 +234,8 @@ def make_rules(
     if not stay.any():
         most = int(covered.max()) if len(covered) else 0
         raise DataError(
-            f"no rule covers {min_coverage} training points (the box with the largest coverage covers {most}); lower min_coverage"
+            f"no rule covers {min_coverage} training points (the box with the largest coverage covers {most}); lower "
+            "min_coverage"
         )
     order = _by_precision(right, covered, len(task.classes))
     if weights is not None:
