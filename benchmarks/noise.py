@@ -139,7 +139,7 @@ def _chosen(noise: Noise) -> float:
     """
     said = io.StringIO()
     table, folds = str(noise.folder / "noise.csv"), str(noise.folds)
-    patched = mock.patch("clearmargin.recipes.training._refuse_constant")
+    patched = mock.patch("clearmargin.recipes.trained_models._refuse_constant")
     with patched, contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
         code = command_line(["rules", table, *_PLAIN, "--cv", folds])
     return _share_in(said.getvalue(), code)

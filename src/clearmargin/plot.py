@@ -8,7 +8,7 @@ from clearmargin.advice.plot import AdviceDisplay, RuleTreesDisplay, plot_advice
 from clearmargin.compare.plot import ExtractorsDisplay, plot_extractors
 from clearmargin.drawing.coverage import CoverageDisplay, plot_coverage
 from clearmargin.drawing.regions import RegionsDisplay, plot_regions
-from clearmargin.drawing.rules import RulesDisplay, plot_rules
+from clearmargin.drawing.rule_table import RulesDisplay, plot_rules
 from clearmargin.rankings.plot import (
     LeverageDisplay,
     RankHistogramsDisplay,

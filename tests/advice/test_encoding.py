@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, parse_rules
+from clearmargin.advice.advice_columns import Columns, column_names, encode_rule
 from clearmargin.advice.advice_reading import column_of, one_hot_columns, read_advice
-from clearmargin.advice.encoding import Columns, column_names, encode_rule
 from clearmargin.advice.frame import Frame, FramedAdvice
 from clearmargin.exceptions import DataError
 

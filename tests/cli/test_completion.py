@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
+from clearmargin.cli.command_options import DIALECTS
 from clearmargin.cli.completion import command_flags, script
-from clearmargin.cli.options import DIALECTS
 
 
 def complete(*words: str) -> list[str]:

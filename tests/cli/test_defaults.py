@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from clearmargin import LPSVCCV, RuleExtractor
-from clearmargin.cli.options import EXTRACTION, MODEL, add_options
+from clearmargin.cli.command_options import EXTRACTION, MODEL, add_options
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.lp_svm.lpsvccv import MAX_FEATURES, default_machine

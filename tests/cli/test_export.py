@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import clearmargin.export
-from clearmargin.cli import options
+from clearmargin.cli import command_options as options
 from clearmargin.cli.main import command_parser
 from clearmargin.export import export
 from clearmargin.export.formats import FILE_FORMATS, FORMATS, format_options

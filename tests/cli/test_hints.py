@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import clearmargin
-from clearmargin.cli.words import for_command_line
+from clearmargin.cli.option_names import for_command_line
 
 GOOD = "".join(f"{30 + k},{20.5 + k % 7},{'well' if k < 10 else 'ill'}\n" for k in range(20))
 HEAD = "age,bmi,outcome\n"

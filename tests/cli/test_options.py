@@ -10,8 +10,8 @@ import pytest
 
 import clearmargin
 from clearmargin import compare, export, recipes
+from clearmargin.cli.command_options import OPTIONS
 from clearmargin.cli.main import COMMANDS, command_parser
-from clearmargin.cli.options import OPTIONS
 from clearmargin.tables.files import ReadOptions
 
 pytestmark = pytest.mark.usefixtures("no_folds")

@@ -7,9 +7,9 @@ import argparse
 import pandas as pd
 import pytest
 
+from clearmargin.cli.command_options import TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.inputs import read_task
-from clearmargin.cli.options import TASK, add_options
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 

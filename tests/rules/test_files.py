@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clearmargin.exceptions import FileInTheWayError, InvalidValueError
-from clearmargin.rules.files import write_bytes_atomically, write_text_atomically
+from clearmargin.rules.file_writing import write_bytes_atomically, write_text_atomically
 
 pytestmark = pytest.mark.posix
 WORDS = "rule α => β\nnext\r\n"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import FileDamagedError
-from clearmargin.rules.files import read_json, read_text
+from clearmargin.rules.file_writing import read_json, read_text
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from clearmargin.solvers import Cone, Linear, Program, Quadratic, Variables, sol
 from clearmargin.solvers import backends as registry
 from clearmargin.solvers.backends import clarabel as clarabel_backend
 from clearmargin.solvers.backends import highs as highs_backend
-from clearmargin.solvers.options import Options
+from clearmargin.solvers.solver_options import Options
 
 
 def test_every_backend_finds_the_known_optimum_of_every_sample(sample, backend):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.advice.advice_columns import Columns
 from clearmargin.advice.advice_reading import Advice, one_hot_columns, read_advice
 from clearmargin.advice.advice_report import (
     AdviceReport,
@@ -23,7 +24,6 @@ from clearmargin.advice.advice_report import (
     Severity,
     called,
 )
-from clearmargin.advice.encoding import Columns
 from clearmargin.advice.frame import FramedAdvice
 from clearmargin.advice.premise_geometry import (
     PremiseGeometry,

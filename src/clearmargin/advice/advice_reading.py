@@ -18,7 +18,7 @@ from clearmargin.language.sentences import is_sentence
 from clearmargin.rules import FeatureSpace, OneHot, RuleSet
 from clearmargin.rules.domain import check_members
 from clearmargin.rules.domain import read_groups as read_mapping
-from clearmargin.rules.files import read_text
+from clearmargin.rules.file_writing import read_text
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray

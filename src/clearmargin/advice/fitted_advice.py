@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin.advice.encoding import Columns, Premise, encode_rule
+from clearmargin.advice.advice_columns import Columns, Premise, encode_rule
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import RuleSet

@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from clearmargin.advice.advice_columns import Columns, Premise
 from clearmargin.advice.advice_svm import AdviceProblem, BoxPremises, Premises
-from clearmargin.advice.encoding import Columns, Premise
 from clearmargin.advice.premise_geometry import is_void
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.arithmetic import linear_scores

@@ -24,7 +24,7 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.fitted import drawn_range, read_classes
+from clearmargin.drawing.drawn_rules import drawn_range, read_classes
 from clearmargin.drawing.regions import draw_points
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from clearmargin.advice.encoding import Premise
+    from clearmargin.advice.advice_columns import Premise
     from clearmargin.advice.fitted_advice import FittedAdvice
     from clearmargin.advice.rule_tree import Node, RuleTree, RuleTrees, TreeTest
 

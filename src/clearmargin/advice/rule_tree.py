@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.encoding import Premise
+from clearmargin.advice.advice_columns import Premise
 from clearmargin.advice.fitted_advice import FittedAdvice
 from clearmargin.advice.frame import Frame
 from clearmargin.advice.outcome import Verdict

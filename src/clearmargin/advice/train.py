@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from clearmargin.advice.advice_columns import Columns, Premise, column_names, encode_rule
 from clearmargin.advice.advice_reading import (
     check_groups,
     read_advice,
@@ -28,7 +29,6 @@ from clearmargin.advice.advice_reading import (
     saying_how_to_keep_names,
 )
 from clearmargin.advice.advice_svm import AdvicePlane, AdviceProblem, data_plane, solve_advice
-from clearmargin.advice.encoding import Columns, Premise, column_names, encode_rule
 from clearmargin.advice.frame import Frame, FramedAdvice
 from clearmargin.advice.premise_geometry import worst_margin
 from clearmargin.advice.refine import METHODS, Refined, refine_advice

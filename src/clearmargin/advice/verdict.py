@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.advice.advice_columns import Columns, Premise, encode_rule
 from clearmargin.advice.advice_reading import column_of
-from clearmargin.advice.encoding import Columns, Premise, encode_rule
 from clearmargin.advice.frame import Frame, declared_ranges
 from clearmargin.advice.outcome import (
     AdviceOutcome,

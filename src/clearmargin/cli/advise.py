@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file, writing
 
 __all__ = ["add_arguments", "run"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import TABLE, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import TABLE, add_options
 
 __all__ = ["add_arguments", "run"]
 

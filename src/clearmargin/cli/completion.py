@@ -6,8 +6,8 @@ import argparse
 import shlex
 from dataclasses import dataclass
 
+from clearmargin.cli.command_options import add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import add_options
 
 __all__ = ["Flag", "add_arguments", "command_flags", "run", "script"]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TextIO
 
-from clearmargin.cli.words import for_command_line
+from clearmargin.cli.option_names import for_command_line
 
 __all__ = ["Console", "table_lines"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import OUTPUT, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, add_options
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     if out is None:
         console.result(data.DESCR.rstrip("\n"), entry)
         return
-    from clearmargin.rules.files import write_text_atomically
+    from clearmargin.rules.file_writing import write_text_atomically
 
     with writing(out):
         write_text_atomically(out, dataset_csv(data), overwrite=arguments.force)

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from clearmargin.cli.command_options import OUTPUT, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, add_options
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from textwrap import fill
 
+from clearmargin.cli.command_options import CASES, EXTRACTION, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import CASES, EXTRACTION, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file
 from clearmargin.exceptions import RuleSyntaxError
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.cli.inputs import extract_options, read_inputs, show_progress, train
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.found_rules import choose_rows, explain_rows, find_rules
-    from clearmargin.recipes.training import load_for_task
+    from clearmargin.recipes.trained_models import load_for_task
 
     console = Console.of(arguments)
     model_file = claim(arguments.save_model, arguments, [".json"])

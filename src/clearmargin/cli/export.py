@@ -6,8 +6,8 @@ import argparse
 from contextlib import nullcontext
 from typing import Any
 
+from clearmargin.cli.command_options import OUTPUT, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, add_options
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clearmargin.recipes.advised import AdviceOptions
     from clearmargin.recipes.found_rules import ExtractOptions
     from clearmargin.recipes.task import Task
-    from clearmargin.recipes.training import PlaneOptions, Trained
+    from clearmargin.recipes.trained_models import PlaneOptions, Trained
     from clearmargin.tables.files import FileTable, ReadOptions
 
 __all__ = [
@@ -110,7 +110,7 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
     for option in options_of_training(arguments):
         raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
     from clearmargin.models import load_model
-    from clearmargin.recipes.training import match_model, positive_class
+    from clearmargin.recipes.trained_models import match_model, positive_class
 
     model = load_model(arguments.model)
     task = read_task(arguments, console, model, positive=positive_class(model))
@@ -119,7 +119,7 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
 
 def train(task: Task, arguments: argparse.Namespace, console: Console) -> Trained:
     """Train the default machine by the options of a command, and judge it; notes are said."""
-    from clearmargin.recipes.training import judge_on_unseen_rows, train_plane
+    from clearmargin.recipes.trained_models import judge_on_unseen_rows, train_plane
 
     progress = show_progress(console)
     trained = train_plane(task, plane_options(arguments), progress=progress)
@@ -131,7 +131,7 @@ def train(task: Task, arguments: argparse.Namespace, console: Console) -> Traine
 
 def plane_options(arguments: argparse.Namespace) -> PlaneOptions:
     """Return how the user wants the default machine to be trained."""
-    from clearmargin.recipes.training import PlaneOptions
+    from clearmargin.recipes.trained_models import PlaneOptions
 
     return PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
 
@@ -147,7 +147,7 @@ def note_time(trained: Trained, console: Console) -> None:
 
 def prepare(arguments: argparse.Namespace, console: Console) -> Trained:
     """Read the table, and load the model or train one."""
-    from clearmargin.recipes.training import load_for_task
+    from clearmargin.recipes.trained_models import load_for_task
 
     task, model = read_inputs(arguments, console)
     return train(task, arguments, console) if model is None else load_for_task(model, task)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from clearmargin import __version__
-from clearmargin.cli.words import for_command_line
+from clearmargin.cli.option_names import for_command_line
 from clearmargin.exceptions import ClearmarginError, RuleSyntaxError
 
 __all__ = ["COMMANDS", "command_parser", "main"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from clearmargin.cli.console import Console
 from clearmargin.exceptions import DataError, FileInTheWayError
-from clearmargin.rules.files import is_in_the_way
+from clearmargin.rules.file_writing import is_in_the_way
 
 __all__ = ["claim", "save_model_file", "writing"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import OUTPUT, TABLE, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, TABLE, add_options
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.models import load_model
     from clearmargin.recipes.applied_rules import load_rules, predict_by_model, predict_by_rules
     from clearmargin.recipes.phrases import number_of
-    from clearmargin.rules.files import write_text_atomically
+    from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv"])

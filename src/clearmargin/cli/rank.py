@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, writing
 
 __all__ = ["add_arguments", "run"]
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Rank the rows, search for properties, print them."""
     from clearmargin.cli.inputs import read_task
     from clearmargin.recipes.ranked import rank_rows
-    from clearmargin.rules.files import write_text_atomically
+    from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv", ".rules", ".json"])

@@ -6,8 +6,8 @@ import argparse
 import math
 from typing import Any
 
+from clearmargin.cli.command_options import CASES, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import CASES, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file
 from clearmargin.exceptions import DataError, RuleSyntaxError
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.changes import find_changes
     from clearmargin.recipes.found_rules import choose_rows
-    from clearmargin.recipes.training import load_for_task
+    from clearmargin.recipes.trained_models import load_for_task
 
     console = Console.of(arguments)
     model_file = claim(arguments.save_model, arguments, [".json"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from clearmargin.cli.command_options import EXTRACTION, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import EXTRACTION, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file, writing
 
 __all__ = ["add_arguments", "run"]

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clearmargin.cli.command_options import EXTRACTION, MODEL, OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import EXTRACTION, MODEL, OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file, writing
 from clearmargin.exceptions import DataError
 

@@ -6,8 +6,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, writing
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.language.prose import ratio_text
     from clearmargin.recipes.cards_and_trees import score_table
     from clearmargin.recipes.unseen import unseen_text
-    from clearmargin.rules.files import write_text_atomically
+    from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, _ENDINGS)

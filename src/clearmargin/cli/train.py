@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import PLANE, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
-from clearmargin.cli.options import PLANE, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, save_model_file
 
 __all__ = ["add_arguments", "run"]
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.machines import train
-    from clearmargin.recipes.training import judge_on_unseen_rows
+    from clearmargin.recipes.trained_models import judge_on_unseen_rows
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".json"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console, table_lines
-from clearmargin.cli.options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.outputs import claim, writing
 
 __all__ = ["add_arguments", "run"]

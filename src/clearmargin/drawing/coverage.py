@@ -16,7 +16,7 @@ from clearmargin.drawing.canvas import (
     share_text,
     size_of,
 )
-from clearmargin.drawing.fitted import check_rules, fitted_rules, read_classes
+from clearmargin.drawing.drawn_rules import check_rules, fitted_rules, read_classes
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.rules import RuleSet

@@ -22,7 +22,7 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.fitted import check_rules, drawn_range, fitted_rules, read_classes
+from clearmargin.drawing.drawn_rules import check_rules, drawn_range, fitted_rules, read_classes
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.rules import Box, RuleSet

@@ -1,10 +1,11 @@
 """One door to all formats that rules can be written in.
 
 To add a format: write a function that takes a `RuleSet` and returns text, in a file called after the format (from
-`conditions.conditions`, as the others do), add it to `FORMATS` below and to `__init__.pyi`, and test it by running what
-it writes against `RuleSet.predict`. Tests fail until the docstring of `export`, `FORMATS` in ``cli/options.py``,
-``docs/reference/api.md``, ``docs/reference/cli.md`` and ``docs/how-to/export-rules.md`` name it, too, and
-``tests/cli/test_export.py`` says what its text looks like. A format that is no text goes to `FILE_FORMATS`.
+`conditions.conditions`, as the others do), add it to `FORMATS` below and to `__init__.pyi`, and test it by running
+what it writes against `RuleSet.predict`. Tests fail until the docstring of `export`, `FORMATS` in
+``cli/command_options.py``, ``docs/reference/api.md``, ``docs/reference/cli.md`` and ``docs/how-to/export-rules.md``
+name it, too, and ``tests/cli/test_export.py`` says what its text looks like. A format that is no text goes to
+`FILE_FORMATS`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from clearmargin.export.spreadsheet import to_xlsx
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
 from clearmargin.language.printer import check_rules
-from clearmargin.rules.files import write_text_atomically
+from clearmargin.rules.file_writing import write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 

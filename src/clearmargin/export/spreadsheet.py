@@ -14,7 +14,7 @@ from clearmargin.exceptions import InvalidValueError, MissingDependencyError
 from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions, label_text
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, check_rules
-from clearmargin.rules.files import write_bytes_atomically
+from clearmargin.rules.file_writing import write_bytes_atomically
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Rule
 from clearmargin.rules.ruleset import RuleSet

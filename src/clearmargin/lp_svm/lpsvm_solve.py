@@ -19,7 +19,7 @@ from clearmargin.lp_svm.lpsvm_polish import polish, sweep
 from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
 from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.solvers import Session
-from clearmargin.solvers.options import Method
+from clearmargin.solvers.solver_options import Method
 
 __all__ = ["SOLVERS", "solve_lpsvm"]
 

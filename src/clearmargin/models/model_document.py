@@ -26,7 +26,7 @@ from clearmargin.language.printer import Phrases
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import check_proofs
 from clearmargin.rules import Polyhedron, RuleSet, rules_schema
-from clearmargin.rules.files import read_json
+from clearmargin.rules.file_writing import read_json
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace, nearest_name

@@ -18,7 +18,7 @@ from clearmargin.models.plane_model import PlaneModel
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import DECLARED_RANGES
 from clearmargin.rules import FeatureSpace, RuleSet
-from clearmargin.rules.files import write_text_atomically
+from clearmargin.rules.file_writing import write_text_atomically
 from clearmargin.rules.rule import as_label
 
 __all__ = ["load_model", "save_model"]

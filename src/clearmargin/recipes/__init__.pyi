@@ -94,19 +94,19 @@ from .task import (
 from .task import (
     make_task as make_task,
 )
-from .training import (
+from .trained_models import (
     PlaneOptions as PlaneOptions,
 )
-from .training import (
+from .trained_models import (
     Trained as Trained,
 )
-from .training import (
+from .trained_models import (
     judge_on_unseen_rows as judge_on_unseen_rows,
 )
-from .training import (
+from .trained_models import (
     load_for_task as load_for_task,
 )
-from .training import (
+from .trained_models import (
     train_plane as train_plane,
 )
 

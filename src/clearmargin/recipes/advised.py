@@ -11,7 +11,7 @@ from clearmargin.exceptions import DataError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.training import Trained, encoder, judge_on_unseen_rows, trained_on
+from clearmargin.recipes.trained_models import Trained, encoder, judge_on_unseen_rows, trained_on
 from clearmargin.recipes.unseen import inner_folds
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def load_rules(path: str) -> RuleSet:
     from clearmargin.models.model_document import is_model_document
     from clearmargin.models.saving import load_model
     from clearmargin.rules import RuleSet
-    from clearmargin.rules.files import read_json
+    from clearmargin.rules.file_writing import read_json
 
     file = Path(path)
     if file.suffix.lower() == ".json" and is_model_document(read_json(file)):

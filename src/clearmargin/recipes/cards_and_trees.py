@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.training import encoder
+from clearmargin.recipes.trained_models import encoder
 from clearmargin.recipes.unseen import Retraining
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import DataError
-from clearmargin.recipes.training import Trained
+from clearmargin.recipes.trained_models import Trained
 from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:

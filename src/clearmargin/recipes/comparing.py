@@ -205,7 +205,7 @@ class _Decider:
 def _decider(path: str) -> _Decider:
     from clearmargin.models import load_model
     from clearmargin.models.model_document import is_model_document
-    from clearmargin.rules.files import read_json
+    from clearmargin.rules.file_writing import read_json
 
     if Path(path).suffix.lower() == ".json" and is_model_document(read_json(Path(path))):
         model = load_model(path)

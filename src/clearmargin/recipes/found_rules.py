@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.recipes.task import Task, find_row, find_rows
-from clearmargin.recipes.training import Trained, model_facts
+from clearmargin.recipes.trained_models import Trained, model_facts
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel

@@ -13,7 +13,7 @@ from clearmargin.plane_rules.sampled_rules import extract_from_blocks, n_sampled
 from clearmargin.recipes.found_rules import ExtractOptions, FoundRules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task, read_classes
-from clearmargin.recipes.training import model_facts
+from clearmargin.recipes.trained_models import model_facts
 from clearmargin.rules.rule import Label
 from clearmargin.tables.blocks import TableBlocks, WholeTableNeeded, has_more_rows
 from clearmargin.tables.files import FileTable, ReadOptions

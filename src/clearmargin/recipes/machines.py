@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.advised import AdviceOptions, advise
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.training import (
+from clearmargin.recipes.trained_models import (
     PlaneOptions,
     Trained,
     as_model,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.report.blocks import (
+from clearmargin.report.page_blocks import (
     Block,
     Bullets,
     Card,
@@ -27,7 +27,7 @@ from clearmargin.report.blocks import (
     TableBlock,
 )
 from clearmargin.report.sections import make_sections
-from clearmargin.rules.files import write_text_atomically
+from clearmargin.rules.file_writing import write_text_atomically
 from clearmargin.templates import render, visible
 
 __all__ = ["Report", "make_markdown", "make_page"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clearmargin.language.words import number_text, plain, ratio_text
-from clearmargin.report.blocks import Picture, Shape
+from clearmargin.report.page_blocks import Picture, Shape
 
 __all__ = ["STYLES", "condition_bar", "curve_chart", "line_sample", "two_sided_bar", "value_bar"]
 

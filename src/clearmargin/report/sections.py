@@ -6,7 +6,7 @@ from typing import Any
 
 from clearmargin.language.prose import mostly_wrong
 from clearmargin.language.words import counted, listed, number_text, plain, ratio_text, share_text
-from clearmargin.report.blocks import (
+from clearmargin.report.page_blocks import (
     Block,
     Bullets,
     Card,

@@ -21,7 +21,7 @@ from clearmargin.exceptions import (
 )
 from clearmargin.rules.box import Box
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.files import read_json, read_text, write_text_atomically
+from clearmargin.rules.file_writing import read_json, read_text, write_text_atomically
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from clearmargin.exceptions import NumericalError
 from clearmargin.solvers.backends.clarabel import make_cones, make_settings
-from clearmargin.solvers.options import Options
+from clearmargin.solvers.solver_options import Options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

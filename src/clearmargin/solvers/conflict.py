@@ -19,8 +19,8 @@ from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, SolverError, UnboundedError
 from clearmargin.solvers.backends import run
-from clearmargin.solvers.options import Options
 from clearmargin.solvers.program import Block, Cone, Linear, Program, Quadratic, Variables
+from clearmargin.solvers.solver_options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from clearmargin.exceptions import (
 from clearmargin.solvers.backends.highs import Engine
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices, stack_columns
 from clearmargin.solvers.conflict import explain_failure
-from clearmargin.solvers.options import Method, Options
+from clearmargin.solvers.solver_options import Method, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clearmargin.exceptions import InfeasibleError, UnboundedError
 from clearmargin.solvers.backends import run
 from clearmargin.solvers.conflict import explain_failure
-from clearmargin.solvers.options import Method, Options
+from clearmargin.solvers.solver_options import Method, Options
 
 if TYPE_CHECKING:
     from clearmargin.solvers.program import Program

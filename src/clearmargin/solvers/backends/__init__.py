@@ -21,9 +21,9 @@ from clearmargin.exceptions import BackendError, MissingDependencyError
 from clearmargin.solvers.large_value import suggest
 
 if TYPE_CHECKING:
-    from clearmargin.solvers.options import Options
     from clearmargin.solvers.program import Program
     from clearmargin.solvers.solution import Solution
+    from clearmargin.solvers.solver_options import Options
 
 __all__ = ["BACKENDS", "Backend", "choose", "run"]
 

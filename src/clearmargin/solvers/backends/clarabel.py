@@ -31,8 +31,8 @@ from clearmargin.solvers.solution import Solution
 if TYPE_CHECKING:
     from clearmargin.solvers.compiled import Compiled
     from clearmargin.solvers.large_value import FloatArray
-    from clearmargin.solvers.options import Options
     from clearmargin.solvers.program import Program
+    from clearmargin.solvers.solver_options import Options
 
 __all__ = ["solve"]
 

@@ -16,8 +16,8 @@ from clearmargin.exceptions import (
     UnboundedError,
 )
 from clearmargin.solvers.compiled import compile_program
-from clearmargin.solvers.options import DEFAULT_TOLERANCE
 from clearmargin.solvers.solution import Solution
+from clearmargin.solvers.solver_options import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from clearmargin.solvers.compiled import Compiled
     from clearmargin.solvers.large_value import FloatArray
-    from clearmargin.solvers.options import Options
     from clearmargin.solvers.program import Linear, Program, Variables
+    from clearmargin.solvers.solver_options import Options
 
 __all__ = ["Engine", "solve"]
 

@@ -28,7 +28,7 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.fitted import check_rules, drawn_range, fitted_rules
+from clearmargin.drawing.drawn_rules import check_rules, drawn_range, fitted_rules
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import Phrases, format_number
 from clearmargin.language.prose import percent, plain
