@@ -143,6 +143,11 @@ HINTS: dict[str, Hint] = {
         lambda: RuleExtractor(make_pipeline(PolynomialFeatures(), LPSVC())).fit(X, Y),
         lambda: SurrogateRules(make_pipeline(PolynomialFeatures(), LPSVC()), **TRAIN).fit(X, Y),
     ),
+    "kind='grown' explains what the model predicts, or read fuzzy_rules_": hint(
+        lambda: FuzzyRules().fit(X, Y).explain(X.iloc[[0]]),
+        lambda: FuzzyRules().fit(X, Y).explain(X.iloc[[0]], kind="grown"),
+        lambda: FuzzyRules().fit(X, Y).fuzzy_rules_,
+    ),
     "has no support vectors to read; RuleExtractor gives its exact rules": hint(
         lambda: SupportVectorRules(LPSVC()).fit(X, Y), lambda: RuleExtractor(LPSVC()).fit(X, Y)
     ),
@@ -331,7 +336,7 @@ HINTS: dict[str, Hint] = {
         lambda: [parse_rules("age > 3 => a").save("r.rules") for _ in range(2)],
         lambda: parse_rules("age > 3 => a").save("r.rules", overwrite=True),
     ),
-    "a spreadsheet is a file, not a text: use to_xlsx(rules, path)": hint(
+    "the format 'xlsx' is a file, not a text: use to_xlsx(rules, path)": hint(
         lambda: export(parse_rules("age > 3 => a"), "xlsx"),
         lambda: to_xlsx(parse_rules("age > 3 => a"), "r.xlsx"),
     ),
