@@ -944,7 +944,7 @@ def _no_number(name: str, table: Table) -> FloatArray:
 def _categories(
     name: str, named: tuple[str, ...], table: Table
 ) -> tuple[FloatArray, tuple[tuple[str, ...], bool]]:
-    """The codes of a feature that names things, the categories that the data know, and whether as 0/1 columns."""
+    """Return the codes of a categorical feature, the categories that the data know, and whether as 0/1 columns."""
     if name in table.names:
         column = table.column(name)
         return column.codes(named), (column.categories, False)

@@ -1,6 +1,6 @@
 """Rules over named features as inequalities over the columns of the model, in the user's units.
 
-A feature that is a column takes its conditions over as rows. A feature that names things is there as 0/1 columns, one
+A feature that is a column takes its conditions over as rows. A categorical feature is there as 0/1 columns, one
 for each category; a condition on it sets the columns of all other categories to zero. Such rows belong to the rule but
 are never refined: a category cannot be moved a little.
 """

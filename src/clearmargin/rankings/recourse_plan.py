@@ -44,7 +44,7 @@ class Case:
     values : mapping from name to value
         The case.
     kinds : mapping from name to mapping
-        For each feature that names things, the user's value of each category.
+        For each categorical feature, the user's value of each category.
     frame : type or None
         The kind of data frame that the model takes; None for an array.
 
@@ -252,7 +252,7 @@ def _space_of(case: Case) -> FeatureSpace:
 
 
 def _kinds(case: Case, X: Any) -> dict[str, dict[str, Any]]:
-    """Return for each feature that names things, how the user writes each category."""
+    """Return for each categorical feature how the user writes each category."""
     space = case.surface.space
     columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
     found: dict[str, dict[str, Any]] = {}

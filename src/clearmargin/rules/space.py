@@ -1,4 +1,4 @@
-"""What each column of a table is: its name, range, unit, and whether it counts or names things."""
+"""What each column of a table is: its name, range, unit, and whether it counts or is categorical."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FeatureSpace(Value):
     integer : array-like of bool of shape (n,) or bool, default False
         Whether a feature takes whole numbers only.
     categories : mapping from name, or sequence of length n, optional
-        The categories of a feature that names things instead of measuring them; None for the others.
+        The categories of a categorical feature; None for the others.
     units : mapping from name, or sequence of length n, optional
         The unit of each feature, for people.
     fill : mapping from name, or sequence of length n, optional
