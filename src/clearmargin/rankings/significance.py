@@ -1,8 +1,8 @@
 """Tests of properties: p-values, intervals and corrections on counts, shuffled ends, and held-out labels.
 
-Of |T| examples at the top of a ranking tp have a property, of |B| at the bottom fp have it; N = |T| + |B|.
+Of T examples at the top of a ranking tp have a property, of B at the bottom fp have it; N = T + B. ::
 
-    leverage = (tp |B| - fp |T|) / N^2 = |T||B|/N^2 (tp/|T| - fp/|B|)
+    leverage = (tp B - fp T) / N^2 = T B / N^2 (tp / T - fp / B)
 
 Small p-values say that a property separates Top from Bottom of *this ranking*. A ranking learned from pure noise has
 such properties too, because the model's own weights made them; what they have to do with the *label* is another
