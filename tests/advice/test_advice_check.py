@@ -12,9 +12,8 @@ import pytest
 from clearmargin import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
 from clearmargin.advice import AdviceSVC, check_advice
 from clearmargin.advice.advice_check import advice_warnings, case_evidence, warn_about
-from clearmargin.advice.advice_columns import encode_rule
-from clearmargin.advice.frame import Frame, FramedAdvice
-from clearmargin.advice.train import read_case
+from clearmargin.advice.advice_reading import encode_rule, read_case
+from clearmargin.advice.train import Frame, FramedAdvice
 from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError, RuleSyntaxError
 

@@ -12,7 +12,7 @@ import pytest
 
 from clearmargin import Interval, RuleSet, RuleStats, parse_rules
 from clearmargin.advice import AdviceReport, check_advice
-from clearmargin.advice.advice_report import Finding, RuleVote
+from clearmargin.advice.advice_check import Finding, RuleVote
 from clearmargin.rules import Box, FeatureSpace, Rule
 
 X = pd.DataFrame({"bmi": [22, 24, 31, 36], "glucose": [90, 130, 100, 150]})

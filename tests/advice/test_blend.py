@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from clearmargin import LPSVC, AdviceBlendSVC
-from clearmargin.advice.blend import Standard, Values, rule_votes, vote_plane
-from clearmargin.advice.centred_svm import centred_path
-from clearmargin.advice.train import read_case
+from clearmargin.advice.advice_reading import read_case
+from clearmargin.advice.blend import Standard, Values, centred_path, rule_votes, vote_plane
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 

@@ -9,9 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, parse_rules
-from clearmargin.advice.advice_columns import Columns, column_names, encode_rule
-from clearmargin.advice.advice_reading import column_of, one_hot_columns, read_advice
-from clearmargin.advice.frame import Frame, FramedAdvice
+from clearmargin.advice.advice_reading import (
+    Columns,
+    column_names,
+    column_of,
+    encode_rule,
+    one_hot_columns,
+    read_advice,
+)
+from clearmargin.advice.train import Frame, FramedAdvice
 from clearmargin.exceptions import DataError
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 2))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin import AdviceBlendSVC, AdviceSVC, AdviceSVCCV
-from clearmargin.advice.frame import Frame
-from clearmargin.advice.train import read_case
+from clearmargin.advice.advice_reading import read_case
+from clearmargin.advice.train import Frame
 from clearmargin.advice.verdict import Possible, assess
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError

@@ -1,8 +1,8 @@
 from .advice_check import (
-    check_advice as check_advice,
-)
-from .advice_report import (
     AdviceReport as AdviceReport,
+)
+from .advice_check import (
+    check_advice as check_advice,
 )
 from .blend import (
     AdviceBlendSVC as AdviceBlendSVC,

@@ -1,34 +1,53 @@
-"""Read advice (rules, text, a file) over known features and classes, and declared groups of 0/1 columns."""
+"""Read advice and data, and match them: rules over named features become inequalities over the columns of the model.
+
+`read_advice` takes rules, their text or a file; `read_groups` the declared groups of 0/1 columns; `read_case` puts
+advice and data together, in the user's units.
+
+A feature that is a column takes its conditions over as rows (`encode_rule`). A categorical feature is there as 0/1
+columns, one for each category; a condition on it sets the columns of all other categories to zero. Such rows belong to
+the rule but are never refined: a category cannot be moved a little.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.language import parse_rules
 from clearmargin.language.lexer import Source
 from clearmargin.language.sentences import is_sentence
-from clearmargin.rules import FeatureSpace, OneHot, RuleSet
+from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule, RuleSet
 from clearmargin.rules.domain import check_members
 from clearmargin.rules.domain import read_groups as read_mapping
 from clearmargin.rules.file_writing import read_text
-from clearmargin.rules.rule import Label
+from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import BoolArray
+from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.table import as_given
+from clearmargin.tables.validation import read_points, read_training
 
 __all__ = [
     "Advice",
+    "AdviceCase",
+    "Columns",
+    "Premise",
     "check_groups",
+    "column_names",
     "column_of",
+    "encode_rule",
     "one_hot_columns",
     "read_advice",
+    "read_case",
     "read_groups",
     "saying_how_to_keep_names",
 ]
@@ -272,7 +291,7 @@ def _named(feature: Any, names: Sequence[str], binary: BoolArray | None) -> OneH
             "from feature to its columns, such as {'colour': {'red': 'is_red', 'blue': 'is_blue'}}"
         )
     columns = one_hot_columns(feature, names)
-    columns = {kind: j for kind, j in columns.items() if binary is None or binary[j]}
+    columns = {name: j for name, j in columns.items() if binary is None or binary[j]}
     if not columns:
         raise DataError(
             f"groups names {feature!r}, and the data have no 0/1 columns '{feature}_...'"
@@ -306,3 +325,381 @@ def check_groups(groups: Sequence[OneHot], points: NDArray[np.float64]) -> None:
                 f"{values[row].tolist()}; encode every category (OneHotEncoder without drop), or leave "
                 f"{group.feature!r} out of groups"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of the model each feature of the advice is.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    space : FeatureSpace
+        The features of the advice.
+    numbers : dict from int to int
+        Feature to column, for features that are columns.
+    groups : dict from int to dict from str to int
+        Feature to its 0/1 columns by category.
+    declared : tuple of OneHot, default ()
+        Further categorical features that the data have as 0/1 columns, as the user declares them.
+
+    Examples
+    --------
+    >>> space = FeatureSpace(["age", "colour"], categories={"colour": ["red"]})
+    >>> columns = Columns.match(space, ["age", "colour_blue", "colour_red"])
+    >>> columns.numbers, columns.groups
+    ({0: 0}, {1: {'blue': 1, 'red': 2}})
+    """
+
+    names: tuple[str, ...]
+    space: FeatureSpace
+    numbers: dict[int, int]
+    groups: dict[int, dict[str, int]]
+    declared: tuple[OneHot, ...] = ()
+
+    @property
+    def one_hot(self) -> tuple[OneHot, ...]:
+        """The groups of columns of which exactly one is 1: those of the advice, and those that are declared."""
+        of_advice = [
+            OneHot(self.space.names[feature], group.values(), group)
+            for feature, group in self.groups.items()
+        ]
+        taken = {j for group in of_advice for j in group.columns}
+        return (*of_advice, *(g for g in self.declared if taken.isdisjoint(g.columns)))
+
+    @classmethod
+    def match(
+        cls,
+        space: FeatureSpace,
+        names: Sequence[str],
+        binary: BoolArray | None = None,
+        by_position: bool = False,
+        declared: tuple[OneHot, ...] = (),
+    ) -> Columns:
+        """Find the columns of each feature, by name.
+
+        Parameters
+        ----------
+        space : FeatureSpace
+            The features of the advice.
+        names : sequence of str
+            The columns.
+        binary : ndarray of bool, optional
+            Which columns hold nothing but 0 and 1; only those stand for categories.
+        by_position : bool, default False
+            Whether the features are the columns in their order, whatever they are called.
+        declared : tuple of OneHot, default ()
+            Categorical features that are declared beside those of the advice.
+
+        Returns
+        -------
+        Columns
+            The columns of each feature.
+        """
+        numbers: dict[int, int] = {}
+        groups: dict[int, dict[str, int]] = {}
+        for j, (name, categories) in enumerate(zip(space.names, space.categories, strict=True)):
+            if by_position and categories is None:
+                numbers[j] = j
+            elif (column := column_of(name, names)) is not None:
+                if categories is not None:
+                    raise DataError(
+                        f"the advice has categories for {name!r}, and the data have numbers there; "
+                        f"encode it as 0/1 columns such as '{name}_{categories[0]}' (OneHotEncoder)"
+                    )
+                numbers[j] = column
+            else:
+                groups[j] = _group(name, categories, names, binary)
+        return cls(tuple(names), space, numbers, groups, declared)
+
+
+def _group(
+    name: str, categories: tuple[str, ...] | None, names: Sequence[str], binary: BoolArray | None
+) -> dict[str, int]:
+    found = one_hot_columns(name, names)
+    if not found:
+        raise DataError(
+            f"the advice speaks of {name!r}, and the data have no such column{nearest_name(name, names)}"
+        )
+    if categories is None:
+        raise DataError(
+            f"the advice takes {name!r} for a number, and the data have it as 0/1 columns; "
+            f"write '{name} = {next(iter(found))}' instead"
+        )
+    # A column such as smoker_years is no category of smoker.
+    found = {
+        category: j
+        for category, j in found.items()
+        if category in categories or binary is None or binary[j]
+    }
+    for category in categories:
+        if category not in found:
+            raise DataError(
+                f"the advice names category {category!r} of {name!r}, and the data have no column "
+                f"'{name}_{category}'{nearest_name(category, found)}; "
+                "encode every category (OneHotEncoder without drop)"
+            )
+    return found
+
+
+def column_names(space: FeatureSpace) -> list[str]:
+    """Name the columns that a model of advice alone has: features, and 0/1 columns for categories.
+
+    Examples
+    --------
+    >>> column_names(FeatureSpace(["age", "colour"], categories={"colour": ["red", "blue"]}))
+    ['age', 'colour_red', 'colour_blue']
+    """
+    names = []
+    for name, categories in zip(space.names, space.categories, strict=True):
+        names += [name] if categories is None else [f"{name}_{category}" for category in categories]
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A premise as rows D x <= d over the columns of the model, in the user's units.
+
+    Parameters
+    ----------
+    D : ndarray of shape (k, n)
+        Left-hand sides.
+    d : ndarray of shape (k,)
+        Right-hand sides.
+    numeric_rows : ndarray of bool of shape (k,)
+        Which rows may be refined: those on numbers, which come first.
+    strict : ndarray of bool of shape (k,)
+        Which rows were written with < or >; the model treats all as <= and >=.
+    """
+
+    D: FloatArray
+    d: FloatArray
+    numeric_rows: BoolArray
+    strict: BoolArray
+
+    def covers(self, X: FloatArray) -> BoolArray:
+        """Tell for each row of a table whether it satisfies the premise."""
+        inside = np.ones(len(X), dtype=np.bool_)
+        for row, limit, strict in zip(self.D, self.d, self.strict, strict=True):
+            used = np.flatnonzero(row)
+            value = X[:, used] @ row[used]
+            inside &= value < limit if strict else value <= limit
+        return inside
+
+
+def encode_rule(rule: Rule, columns: Columns) -> Premise:
+    """Write the premise of a rule as rows over the columns.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    columns : Columns
+        Where its features are.
+
+    Returns
+    -------
+    Premise
+        First the conditions on numbers, in the order of the rule, then those on categories.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("colour = red and age >= 30 => ill")
+    >>> columns = Columns.match(rules.space, ["age", "colour_red", "colour_blue"])
+    >>> encode_rule(rules[0], columns).D.tolist()
+    [[-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    region = rule.region
+    flat = Polyhedron.from_box(region) if isinstance(region, Box) else region
+    n = len(columns.names)
+    numbers = np.zeros((len(flat.b), n))
+    for feature, column in columns.numbers.items():
+        numbers[:, column] = flat.A[:, feature]
+    others = []
+    for feature in region.sets:
+        categories = columns.space.categories[feature]
+        assert categories is not None
+        allowed = {categories[code] for code in region.sets[feature]}
+        others += [j for category, j in columns.groups[feature].items() if category not in allowed]
+    fixed = np.zeros((len(others), n))
+    fixed[np.arange(len(others)), others] = 1.0
+    return Premise(
+        D=np.concatenate([numbers, fixed]),
+        d=np.concatenate([flat.b, np.zeros(len(others))]),
+        numeric_rows=np.arange(len(flat.b) + len(others)) < len(flat.b),
+        strict=np.concatenate([flat.strict, np.zeros(len(others), dtype=np.bool_)]),
+    )
+
+
+_ONE_MODEL_A_CLASS = (
+    "advice is for one class against the others. Train a model for each class, with labels y == c and "
+    "the rules for it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceCase:
+    """What is to be learned from.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n) or None
+        The points; None where there is advice alone.
+    y : ndarray of shape (m,)
+        Their signs.
+    weight : ndarray of shape (m,)
+        Their weights.
+    classes : ndarray of shape (2,)
+        The classes; the second is the positive one.
+    rules : RuleSet
+        The advice.
+    columns : Columns
+        The columns of each feature of the advice.
+    binary : ndarray of bool of shape (n,) or None
+        Which columns hold nothing but 0 and 1.
+    by_position : bool
+        Whether features of the advice are columns by position, not by name.
+    premises : tuple of Premise
+        The premises over the columns.
+    sign : ndarray of shape (r,)
+        The sign of the class of each rule.
+    """
+
+    X: FloatArray | None
+    y: FloatArray
+    weight: FloatArray
+    classes: NDArray[Any]
+    rules: RuleSet
+    columns: Columns
+    binary: NDArray[np.bool_] | None
+    by_position: bool
+    premises: tuple[Premise, ...]
+    sign: FloatArray
+
+    def only(self, rows: Any) -> AdviceCase:
+        """Return the same advice with some of the points."""
+        if self.X is None:
+            return self
+        return replace(self, X=self.points[rows], y=self.y[rows], weight=self.weight[rows])
+
+    def counting(self) -> AdviceCase:
+        """Return the same case without points of no weight."""
+        return self if self.weight.all() else self.only(self.weight > 0)
+
+    @property
+    def points(self) -> FloatArray:
+        """The points, none where there is advice alone."""
+        return np.zeros((0, len(self.columns.names))) if self.X is None else self.X
+
+
+def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> AdviceCase:
+    """Read data and the estimator's advice, and note the features on the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has `advice`; gets `n_features_in_` and `feature_names_in_`.
+    X, y : table and labels, or None and None
+        The data.
+    sample_weight : array-like of shape (m,), optional
+        Weights of the points.
+
+    Returns
+    -------
+    AdviceCase
+        Data and advice.
+    """
+    if X is None and y is None:
+        return _advice_alone(estimator)
+    if estimator.advice is None:
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
+        classes, signs = labels.classes, labels.signs
+    else:
+        points, classes, signs = _read_points(estimator, X, y)
+    given = getattr(estimator, "feature_names_in_", None)
+    names = [f"x{j}" for j in range(points.shape[1])] if given is None else [str(c) for c in given]
+    rules = RuleSet([], FeatureSpace(names), classes.tolist())
+    by_position = False
+    if estimator.advice is not None:
+        # Rules read an array by position; a text can only know its columns as x0, x1, ...
+        is_array = given is None and isinstance(estimator.advice, RuleSet)
+        by_position = is_array and len(estimator.advice.space) == len(names)
+        known = None if by_position else names
+        with saying_how_to_keep_names(estimator, has_names=given is not None):
+            rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
+    binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
+    declared = read_groups(getattr(estimator, "groups", None), names, binary)
+    check_groups(declared, points)
+    columns = Columns.match(rules.space, names, binary, by_position, declared)
+    weight = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+    return AdviceCase(
+        points,
+        signs,
+        weight,
+        classes,
+        rules,
+        columns,
+        binary,
+        by_position,
+        tuple(encode_rule(rule, columns) for rule in rules),
+        _signs(rules, classes),
+    )
+
+
+def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any], FloatArray]:
+    """Read points and labels as `read_training` does; the second class may be known to the advice alone."""
+    labels_met = np.asarray(y)
+    only = np.unique(labels_met) if labels_met.ndim == 1 else np.zeros(0)
+    if len(only) != 1 or (only.dtype.kind == "f" and not np.isfinite(only).all()):
+        points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
+        return points, labels.classes, labels.signs
+    check_classification_targets(y)
+    rules = read_advice(estimator.advice)
+    both = np.unique(np.array([*only.tolist(), *(rule.label for rule in rules)]))
+    if len(both) != 2:
+        raise DataError(
+            f"y holds only one class, {only[0]!r}, and the advice "
+            + ("no other" if len(both) < 2 else f"{len(both) - 1} others")
+            + "; a classifier needs two classes to tell apart"
+        )
+    validate_data(estimator, as_given(X), skip_check_array=True)
+    return read_points(estimator, X), both, np.where(labels_met == both[1], 1.0, -1.0)
+
+
+def _advice_alone(estimator: Any) -> AdviceCase:
+    if estimator.advice is None:
+        raise DataError("there is neither data nor advice: nothing can be learned")
+    rules = read_advice(estimator.advice)
+    labels = {rule.label for rule in rules} | set(rules.classes)
+    if len(labels) != 2:
+        raise DataError(
+            f"advice alone must speak of two classes, not of {len(labels)}: "
+            f"{', '.join(repr(label) for label in rules.classes)}; declare both with 'classes: ...'"
+        )
+    names = column_names(rules.space)
+    estimator.n_features_in_ = len(names)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+    columns = Columns.match(
+        rules.space, names, declared=read_groups(getattr(estimator, "groups", None), names)
+    )
+    classes = np.unique(np.array(list(labels)))
+    nothing = np.zeros(0)
+    return AdviceCase(
+        None,
+        nothing,
+        nothing,
+        classes,
+        rules,
+        columns,
+        None,
+        False,
+        tuple(encode_rule(rule, columns) for rule in rules),
+        _signs(rules, classes),
+    )
+
+
+def _signs(rules: RuleSet, classes: NDArray[Any]) -> FloatArray:
+    positive = as_label(classes[1])
+    return np.array([1.0 if rule.label == positive else -1.0 for rule in rules])

@@ -226,7 +226,7 @@ class BoxPremises:
 
     @classmethod
     def none(cls, n_features: int) -> BoxPremises:
-        """No boxes at all."""
+        """Make an empty value, without any box."""
         empty = np.zeros((0, n_features))
         return cls(empty, empty, np.zeros(0), np.zeros(0))
 

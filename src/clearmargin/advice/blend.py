@@ -5,10 +5,32 @@ premise of each rule is a case at which its neighbours disagree, and where rules
 them all. On the average they say more. So reference points are drawn, each column by itself, from the values that it
 has in the data, smoothed, with two more values for a column that rules name, beyond their lowest and highest bound, so
 that each condition can be true and false. The rules vote on these points, and a plain SVM learns the vote.
+
+**The centred SVM** (`centred_path`) is the 1-norm SVM whose weights are drawn towards those of another plane instead of
+towards zero. Variables: weights w (n), intercept b, hinge losses xi (m). Data: points X, signs y, costs c; a centre
+(w0, b0)::
+
+    minimise    ||w - w0||_1 + [ |b - b0| ] + sum_j c_j xi_j
+    subject to  y_j (x_j'w + b) + xi_j >= 1,    xi >= 0
+
+The term in brackets is there where the intercept is drawn like a weight; it is not in the plain SVM, whose centre is
+zero. With small costs the answer is the centre, with large ones the SVM of the data. The dual, with f0 = X w0 + b0 and
+signed multipliers alpha_j = y_j a_j::
+
+    maximise    (y - f0)'alpha + constant
+    subject to  -1 <= X'alpha <= 1,    -1 <= sum_j alpha_j <= 1  (or = 0),    0 <= y_j alpha_j <= c_j
+
+has the same rows for all costs, so that one model serves a whole path of costs, each solution starting from the one
+before.
+
+Tables of whole numbers have many optimal planes, and which of them a solver meets depends on the processor. So the
+terms |w_j - w0_j| cost slightly different prices, 1 to 1 + 2e-6, and a free intercept costs a little, too: that leaves
+one plane, whose objective is at most 2e-6 of its 1-norm above the optimum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
@@ -19,18 +41,116 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from clearmargin.advice.advice_check import warn_about
-from clearmargin.advice.advice_reading import Advice
-from clearmargin.advice.centred_svm import centred_path
+from clearmargin.advice.advice_reading import Advice, AdviceCase, read_case
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import AdviceCase, judge_plane, read_case
+from clearmargin.advice.train import judge_plane
 from clearmargin.advice.verdict import judge
+from clearmargin.lp_svm.lpsvm import signed_bounds
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, advance, all_or_nothing, task
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.solvers import Linear, Program, Session, Variables
 from clearmargin.tables.validation import check_positive, check_whole
 
-__all__ = ["AdviceBlendSVC", "Standard", "rule_votes", "vote_plane"]
+__all__ = [
+    "AdviceBlendSVC",
+    "Standard",
+    "centred_path",
+    "centred_program",
+    "rule_votes",
+    "vote_plane",
+]
+
+
+# Far above what a solver may leave (1e-9), far below what a table can tell.
+_TIE_BREAK = 1e-6
+_GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0
+
+
+def _prices(n: int) -> FloatArray:
+    """Prices of the weights and, last, of the intercept, that no two sets of features have in common."""
+    steps = np.arange(1, n + 2, dtype=np.float64)
+    return np.asarray(_TIE_BREAK * (1.0 + steps * _GOLDEN_RATIO % 1.0))
+
+
+def centred_program(
+    X: FloatArray, y: FloatArray, cost: FloatArray, center: FloatArray, *, penalise_intercept: bool
+) -> Program:
+    """Build the dual at the head of this file, as a minimisation; the duals of its rows are minus w - w0 and b - b0.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        Points.
+    y, cost : ndarray of shape (m,)
+        Signs and costs.
+    center : ndarray of shape (n + 1,)
+        w0, and last b0.
+    penalise_intercept : bool
+        Whether the distance of the intercept costs like that of a weight.
+
+    Returns
+    -------
+    Program
+        A linear program.
+    """
+    missing = y - (X @ center[:-1] + center[-1])
+    prices = _prices(X.shape[1])
+    weights, intercept = 1.0 + prices[:-1], float(penalise_intercept) + prices[-1]
+    return Program(
+        [
+            Variables("alpha", len(y), *signed_bounds(y, cost), cost=-missing),
+            Linear("weights", {"alpha": X.T}, -weights, weights),
+            Linear("balance", {"alpha": 1.0}, -intercept, intercept),
+        ]
+    )
+
+
+def centred_path(
+    X: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    lams: Sequence[float],
+    center: FloatArray | None = None,
+) -> FloatArray:
+    """Find the planes for some costs.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        Points.
+    y : ndarray of shape (m,)
+        Their signs; both occur, unless there is a centre.
+    weight : ndarray of shape (m,)
+        Their weights, positive.
+    lams : sequence of float
+        Costs of a point of weight 1.
+    center : ndarray of shape (n + 1,), optional
+        w0 and b0. Without it the plain SVM: the weights are drawn to zero, and the intercept is free.
+
+    Returns
+    -------
+    ndarray of shape (len(lams), n + 1)
+        w and, last, b of each plane.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [2.0]]), np.array([-1.0, 1.0])
+    >>> centred_path(X, y, np.ones(2), [10.0]).tolist()
+    [[1.0, -1.0]]
+    >>> centred_path(X, y, np.ones(2), [0.1], center=np.array([0.5, 0.0])).tolist()
+    [[0.5, 0.0]]
+    """
+    start = np.zeros(X.shape[1] + 1) if center is None else center
+    program = centred_program(X, y, lams[0] * weight, start, penalise_intercept=center is not None)
+    planes = np.empty((len(lams), len(start)))
+    with Session(program, method="dual", tol=1e-9) as session:
+        for k, lam in enumerate(lams):
+            session.set_bounds("alpha", *signed_bounds(y, lam * weight))
+            duals = session.solve(explain=False).duals
+            planes[k] = start - np.concatenate([duals["weights"], duals["balance"]])
+    return planes
 
 
 # Costs of a point's loss against weights of standardised features, in half decades.
@@ -193,20 +313,20 @@ class AdviceBlendSVC(PlaneClassifier):
             votes = None
         if len(np.unique(y[weight > 0])) < 2:
             return self._without_choice(votes, y[weight > 0], Z.shape[1])
-        kinds, lams = _kinds(votes)
+        sources, lams = _sources(votes)
         errors = self._errors(Z, y, weight, votes, seed)
-        prior = _prior(kinds, votes, float(weight.sum()) / self.worth)
+        prior = _prior(sources, votes, float(weight.sum()) / self.worth)
         share = prior * np.exp(-_RATE * (errors - errors.min()))
         share /= share.sum()
         self.candidates_ = {
-            "kind": kinds,
+            "kind": sources,
             "lam": lams,
             "errors": errors,
             "prior": prior,
             "weight": share,
         }
         self.trust_ = {
-            kind: float(share[kinds == kind].sum()) for kind in ("advice", "between", "data")
+            kind: float(share[sources == kind].sum()) for kind in ("advice", "between", "data")
         }
         planes = _planes(Z, y, weight, votes)
         # Each in the scale in which its scores on the data have a root mean square of 1.
@@ -215,7 +335,7 @@ class AdviceBlendSVC(PlaneClassifier):
         return np.asarray(share @ (planes / np.maximum(size, 1e-12)[:, None]))
 
     def _votes(self, case: AdviceCase, standard: Standard, seed: int) -> Votes | None:
-        """The planes of the rules' vote: of what they speak of, and with the commoner class where they are silent."""
+        """Find the planes of the rules' vote: of what they speak of, and with the commoner class elsewhere."""
         if not len(case.rules):
             return None
         vote = vote_plane(case, standard, np.random.default_rng(seed))
@@ -232,7 +352,7 @@ class AdviceBlendSVC(PlaneClassifier):
         return Votes(np.stack([vote, filled]), np.array([spoken, 1.0 - spoken]))
 
     def _without_choice(self, votes: Votes | None, y: FloatArray, n: int) -> FloatArray:
-        """No data, or those of one class: nothing to weigh the advice against."""
+        """Return the plane where there are no data, or those of one class: nothing to weigh the advice against."""
         self.trust_ = {"advice": float(votes is not None), "between": 0.0, "data": 0.0}
         self.candidates_ = {}
         if votes is not None:
@@ -245,7 +365,7 @@ class AdviceBlendSVC(PlaneClassifier):
     ) -> FloatArray:
         """Mean number of errors of each plane on points it was not trained with; a score of zero is half an error."""
         rounds = self._rounds(Z, y, np.random.default_rng(seed))
-        total = np.zeros(len(_kinds(votes)[0]))
+        total = np.zeros(len(_sources(votes)[0]))
         splits = [split for one in rounds for split in one]
         with task("cross-validation", len(splits), show=self.progress):
             for train, test in splits:
@@ -287,27 +407,27 @@ def _is_mostly_wrong(vote: FloatArray, Z: FloatArray, y: FloatArray, weight: Flo
     return bool(lead > _EXCUSE)
 
 
-def _kinds(votes: Votes | None) -> tuple[NDArray[np.str_], FloatArray]:
+def _sources(votes: Votes | None) -> tuple[NDArray[np.str_], FloatArray]:
     """Return what each plane is, and its cost of a loss; planes of the vote have none."""
     lams = np.array(_LAMS)
     if votes is None:
         return np.full(len(lams), "data"), lams
     count = len(votes.planes)
-    kinds = np.repeat(["advice", "between", "data"], [count, len(lams), len(lams)])
-    return kinds, np.concatenate([np.zeros(count), lams, lams])
+    sources = np.repeat(["advice", "between", "data"], [count, len(lams), len(lams)])
+    return sources, np.concatenate([np.zeros(count), lams, lams])
 
 
-def _prior(kinds: NDArray[np.str_], votes: Votes | None, cases: float) -> FloatArray:
+def _prior(sources: NDArray[np.str_], votes: Votes | None, cases: float) -> FloatArray:
     """Return the weight of each plane before any error was counted; `cases` in units of what the advice is worth."""
     if votes is None:
-        return np.full(len(kinds), 1.0 / len(kinds))
+        return np.full(len(sources), 1.0 / len(sources))
     advice = 1.0 / (1.0 + cases**2)
-    rest = (kinds != "advice").sum()
+    rest = (sources != "advice").sum()
     return np.concatenate([advice * votes.share, np.full(rest, (1.0 - advice) / rest)])
 
 
 def _planes(Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | None) -> FloatArray:
-    """Return all planes, in the order of `_kinds`."""
+    """Return all planes, in the order of `_sources`."""
     counts = weight > 0
     Z, y, weight = Z[counts], y[counts], weight[counts]
     if len(np.unique(y)) < 2:
@@ -461,7 +581,7 @@ def _named_bounds(case: AdviceCase) -> list[list[float]]:
 
 
 def _beyond(bounds: list[float], met: Values) -> list[float]:
-    """Two values around the bounds that rules name."""
+    """Find two values around the bounds that rules name."""
     if not bounds:
         return []
     low, high = min(bounds), max(bounds)

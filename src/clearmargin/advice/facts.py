@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.advice.advice_check import check_advice
-from clearmargin.advice.advice_report import AdviceReport
+from clearmargin.advice.advice_check import AdviceReport, check_advice
 from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.words import condition_texts, finite, single_condition

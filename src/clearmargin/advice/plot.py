@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from clearmargin.advice.advice_columns import Premise
-    from clearmargin.advice.fitted_advice import FittedAdvice
-    from clearmargin.advice.rule_tree import Node, RuleTree, RuleTrees, TreeTest
+    from clearmargin.advice.advice_reading import Premise
+    from clearmargin.advice.rule_tree import FittedAdvice, Node, RuleTree, RuleTrees, TreeTest
 
 __all__ = [
     "AdviceDisplay",
@@ -70,7 +69,7 @@ _METHODS: dict[str | None, str] = {
 
 
 class AdviceDisplay:
-    """Premises of advice over two features before and after training, with the model and, if wanted, points.
+    """Premises of advice over two features before and after training, with the model and, where given, points.
 
     The advice as it was given is filled in the light colour of its class; what the model was trained with in the end is
     hatched over it, upright for the positive class and slanted for the other. The plane is a solid line, scores of 1
@@ -174,7 +173,7 @@ class AdviceDisplay:
         AdviceDisplay
             With what was drawn.
         """
-        from clearmargin.advice.fitted_advice import FittedAdvice  # which brings scikit-learn along
+        from clearmargin.advice.rule_tree import FittedAdvice  # which brings scikit-learn along
 
         advice = FittedAdvice.of(estimator, X)
         if y is not None and advice.points is None:
@@ -305,9 +304,9 @@ def _two_features(advice: FittedAdvice, features: Any) -> tuple[str, str]:
         features = advice.names
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise InvalidValueError(f"features must be two different names, not {features!r}")
-    kinds = {j for group in advice.columns.groups.values() for j in group.values()}
+    categorical = {j for group in advice.columns.groups.values() for j in group.values()}
     for name in features:
-        if advice.column(name) in kinds:
+        if advice.column(name) in categorical:
             raise InvalidValueError(
                 f"feature {name!r} stands for a category; only features of numbers can be drawn along an axis"
             )
@@ -832,7 +831,7 @@ def _draw_answers(ax: Axes, node: PlacedNode, left: float, top: float) -> None:
 
 
 def _draw_box(ax: Axes, node: PlacedNode, left: float, top: float, colour: str) -> None:
-    """A box with round corners: full at an end with a class, dashed where the rule is silent."""
+    """Draw a box with round corners: full at an end with a class, dashed where the rule is silent."""
     from matplotlib.colors import to_rgba
     from matplotlib.patches import FancyBboxPatch
 

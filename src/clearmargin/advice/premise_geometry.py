@@ -377,7 +377,7 @@ class PremiseGeometry:
         return "overlap" if self._nested(i, j) else "touch"
 
     def _inner_rows(self, i: int) -> BoolArray:
-        """The rows that are strict in the inner part of a premise: all but those that are equalities all over it."""
+        """Find the rows that are strict in the inner part of a premise: all that are not equalities all over it."""
         if i not in self._inner:
             premise = flat(self.regions[i])
             rows = np.ones(len(premise.b), dtype=np.bool_)

@@ -8,10 +8,9 @@ alone suggest and its certificate in each premise::
 
 which says by how much each row has to move for the premise to fit that plane. Where the data speak for a premise, in
 that points of its class are in it, the one farthest on its side of that plane is its anchor, which refinement must not
-lose. Without an anchor, a premise that a step leaves without any point has been rejected: it is taken out, and
-the others go on without it. In the end the rows stay as they are and the
-plane is estimated once more; if the advice as it was given has a lower objective with no change at all, that is the
-answer.
+lose. Without an anchor, a premise that a step leaves without any point has been rejected: it is taken out, and the
+others go on without it. In the end the rows stay as they are and the plane is estimated once more; if the advice as it
+was given has a lower objective with no change at all, that is the answer.
 
 None of this is in the papers. *As published*, refinement starts from the knowledge-based SVM with the advice as it is
 given and its multipliers, has no anchors, and may change a row by a factor as well as turn it (see `refine_lp`). A

@@ -305,7 +305,7 @@ def _prices(premises: Premises, d: FloatArray) -> sparse.csc_array[np.float64]:
 
 
 def _program(problem: AdviceProblem, movable: Movable) -> Program:
-    """The linearisation around zero. Errors are split instead of bounded from both sides, which halves the rows."""
+    """Build the linearisation around zero; errors are split, not bounded from both sides, which halves the rows."""
     premises, n = problem.premises, problem.n_features
     r, no_u = len(premises), np.zeros(len(premises.d))
     weights = sparse.kron(premises.sign[:, None], sparse.eye_array(n), format="csc")

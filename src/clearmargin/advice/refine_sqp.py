@@ -145,7 +145,7 @@ class ConvexProgram:
         for _ in range(_ROUNDS):
             found = reduced.solve(at)
             price = reduced.reduced_costs(at, found)
-            lacking = frame.most_wanted(np.where(reduced.used, 0.0, price), _TOLERANCE)
+            lacking = frame.entering(np.where(reduced.used, 0.0, price), _TOLERANCE)
             w, b, rest = frame.plane(found.x)
             window = reduced.window
             joining = window.contradicting(w, b, rest, found.objective)
@@ -255,7 +255,7 @@ class _Entries:
     def add_both(
         self, name: str, row: IntArray, column: IntArray, value: FloatArray | float
     ) -> None:
-        """A coefficient of t: in 1 + t, and with the other sign in 1 - t, which is the next row."""
+        """Add a coefficient of t: in 1 + t, and with the other sign in 1 - t, which is the next row."""
         self.add(name, row, column, value)
         self.add(name, row + 1, column, -np.asarray(value, dtype=np.float64))
 
@@ -371,11 +371,11 @@ class ConeFrame:
         self._set_places()
 
     def _set_places(self) -> None:
-        """Which constraint each entry of F, f and D belongs to; two for each premise and feature, then the advice."""
+        """Note the constraint of each entry of F, f and D; two for each premise and feature, then the advice."""
         premises, move, n = self.premises, self.movable, self.n
-        self.own_rule = premises.rule[move.shift]
+        self.shift_rule = premises.rule[move.shift]
         self.turn_pair = premises.rule[move.row] * n + move.column
-        self.turn_own = np.searchsorted(move.shift, move.row)
+        self.turn_shift = np.searchsorted(move.shift, move.row)
         turning = np.zeros(self.r * n, dtype=np.bool_)
         turning[self.turn_pair] = True
         self.turning = turning.reshape(self.r, n)
@@ -395,15 +395,15 @@ class ConeFrame:
             used[self.at[f"{name}_down"]] = value < 0
         return used
 
-    def most_wanted(self, price: FloatArray, tolerance: float) -> BoolArray:
-        """Which unknowns have a negative reduced cost; of the entries of a column of F the most negative one only."""
-        wanted = price < -tolerance
+    def entering(self, price: FloatArray, tolerance: float) -> BoolArray:
+        """Find the unknowns with a negative reduced cost; of a column of F the most negative entry only."""
+        negative = price < -tolerance
         turns = price[self.at["F_up"]], price[self.at["F_down"]]
         least = np.full(self.r * self.n, -tolerance)
         np.minimum.at(least, self.turn_pair, np.minimum(*turns))
         for name, value in zip(("F_up", "F_down"), turns, strict=True):
-            wanted[self.at[name]] &= value <= least[self.turn_pair]
-        return np.asarray(wanted)
+            negative[self.at[name]] &= value <= least[self.turn_pair]
+        return np.asarray(negative)
 
     def opposites(self, x: FloatArray) -> BoolArray:
         """Return which unknowns are zero because the other part of the same number clearly is not."""
@@ -500,7 +500,7 @@ class ReducedCones:
         out = np.ones(move.shift.size, dtype=np.bool_)
         out[self._shifts] = False
         advice = force[2 * frame.r * frame.n :]
-        slope = np.where(out, advice[frame.own_rule] * mean[move.shift], 0.0)
+        slope = np.where(out, advice[frame.shift_rule] * mean[move.shift], 0.0)
         total[frame.at["f_up"]] -= slope
         total[frame.at["f_down"]] += slope
         return np.asarray(total[: frame.size])
@@ -508,7 +508,7 @@ class ReducedCones:
     def _set_rows(self) -> None:
         """Decide where each constraint is: equations, inequalities, cones."""
         frame, m = self.frame, len(self._points.y)
-        pair, rule = frame.turn_pair[self._turns], frame.own_rule[self._shifts]
+        pair, rule = frame.turn_pair[self._turns], frame.shift_rule[self._shifts]
         inside = np.concatenate(
             [
                 np.repeat(np.bincount(pair, minlength=frame.r * frame.n), 2),
@@ -549,7 +549,7 @@ class ReducedCones:
         self._shifted = self._first[2 * frame.r * frame.n + rule] + 2 + rank
 
     def _set_entries(self) -> None:
-        """Where the entries of K are, in the order in which `_numbers` has their values."""
+        """Note where the entries of K are, in the order in which `_numbers` has their values."""
         tied, column = self._ties()
         self._again = np.flatnonzero(self._is_cone[tied])
         places = _Places()
@@ -571,7 +571,7 @@ class ReducedCones:
         self._pattern = Pattern(indptr, rows, self._zero, self._nonnegative, self._sizes)
 
     def _ties(self) -> tuple[IntArray, IntArray]:
-        """Which unknowns are in which constraint, two for each premise and feature and then one for each premise."""
+        """List which unknowns are in which constraint, two for each premise and feature, then one for each premise."""
         frame, move, n, r = self.frame, self.frame.movable, self.frame.n, self.frame.r
         at = {name: place.start for name, place in frame.at.items()}
         every, advice, both = np.arange(r * n), 2 * r * n, np.arange(2)
@@ -589,20 +589,20 @@ class ReducedCones:
         ties.put(advice + np.arange(r), at["zeta"] + np.arange(r))
         # T stands in for entries that are left out.
         on = np.zeros((move.shift.size, n), dtype=np.bool_)
-        on[frame.turn_own[self._turns], move.column[self._turns]] = True
-        row, column = np.nonzero(frame.turning[frame.own_rule] & ~on)
-        pairs(frame.own_rule[row] * n + column, at["T"] + row)
+        on[frame.turn_shift[self._turns], move.column[self._turns]] = True
+        row, column = np.nonzero(frame.turning[frame.shift_rule] & ~on)
+        pairs(frame.shift_rule[row] * n + column, at["T"] + row)
         still = np.setdiff1d(np.arange(move.shift.size), self._shifts)
-        ties.put(advice + frame.own_rule[still], at["T"] + still)
+        ties.put(advice + frame.shift_rule[still], at["T"] + still)
         self._stand_ins = 2 * row.size + still.size
         for name in ("F_up", "F_down"):
             pairs(frame.turn_pair[self._turns], at[name] + self._turns)
         for name in ("f_up", "f_down"):
-            ties.put(advice + frame.own_rule[self._shifts], at[name] + self._shifts)
+            ties.put(advice + frame.shift_rule[self._shifts], at[name] + self._shifts)
         return ties.joined()
 
     def _put_squares(self, places: _Places) -> None:
-        """What is squared in each cone."""
+        """Put in what is squared in each cone."""
         frame, move = self.frame, self.frame.movable
         at = {name: place.start for name, place in frame.at.items()}
         for name in ("F_up", "F_down"):
@@ -617,7 +617,7 @@ class ReducedCones:
         places.put(self._squares + 2, at["u"] + move.shift)
 
     def _put_points(self, places: _Places) -> None:
-        """The rows of the points in the window, and of all others."""
+        """Put in the rows of the points in the window, and of all others."""
         n, m, at = self.frame.n, len(self._points.y), self.frame.at
         margin = self._margin_at + np.arange(m)
         # p, q and b come first.

@@ -1,10 +1,13 @@
-"""A rule with linear conditions as a small decision tree that comes close to it, for people who read trees.
+"""The rules of a fitted model for those who look at them afterwards: as rows, and as small decision trees.
 
-A premise is sampled in three ways, a third each: all over the domain of the model, in and around the smallest box that
-holds the premise, and in the premise itself; the rows of the data come on top. Conditions on one feature become the
-first questions of the tree, as they are. Below them, a tree of scikit-learn learns which points satisfy the conditions
-on several features, and its thresholds are rounded. How well the finished tree agrees with the premise is then measured
-on sampled points that it has not seen, and on the rows of the data.
+`FittedAdvice` has the premises before and after as rows over the columns; figures are drawn from it.
+
+**A decision tree** comes close to a rule with linear conditions, for people who read trees. A premise is sampled in
+three ways, a third each: all over the domain of the model, in and around the smallest box that holds the premise, and
+in the premise itself; the rows of the data come on top. Conditions on one feature become the first questions of the
+tree, as they are. Below them, a tree of scikit-learn learns which points satisfy the conditions on several features,
+and its thresholds are rounded. How well the finished tree agrees with the premise is then measured on sampled points
+that it has not seen, and on the rows of the data.
 """
 
 from __future__ import annotations
@@ -16,18 +19,161 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from clearmargin.advice.advice_columns import Premise
-from clearmargin.advice.fitted_advice import FittedAdvice
-from clearmargin.advice.frame import Frame
-from clearmargin.advice.outcome import Verdict
+from clearmargin.advice.advice_reading import Columns, Premise, encode_rule
+from clearmargin.advice.outcome import AdviceOutcome, Verdict
+from clearmargin.advice.train import Frame
 from clearmargin.advice.verdict import tight_intervals
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.language.printer import format_label, format_number
+from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label
+from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.validation import read_points
 
-__all__ = ["Node", "RuleTree", "RuleTrees", "TreeLeaf", "TreeTest", "fit_tree", "rule_trees"]
+__all__ = [
+    "FittedAdvice",
+    "Node",
+    "RuleTree",
+    "RuleTrees",
+    "TreeLeaf",
+    "TreeTest",
+    "fit_tree",
+    "rule_trees",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedAdvice:
+    """What a fitted model knows of its advice, over its columns and in the user's units.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    columns : Columns
+        The columns of each feature of the advice.
+    outcome : AdviceOutcome
+        What became of each rule.
+    before, after : tuple of Premise
+        The premises as they were given and as they count now.
+    points : ndarray of shape (m, n) or None
+        The rows of the table that was given.
+
+    Examples
+    --------
+    >>> from clearmargin.advice import AdviceSVC
+    >>> model = AdviceSVC("x0 >= 1 => yes", lam=10).fit([[0.0], [2.0]], ["no", "yes"])
+    >>> FittedAdvice.of(model).before[0].D.tolist()
+    [[-1.0]]
+    """
+
+    names: tuple[str, ...]
+    columns: Columns
+    outcome: AdviceOutcome
+    before: tuple[Premise, ...]
+    after: tuple[Premise, ...]
+    points: FloatArray | None
+
+    @classmethod
+    def of(cls, model: Any, X: Any = None) -> FittedAdvice:
+        """Read a fitted model.
+
+        Parameters
+        ----------
+        model : AdviceSVC
+            Fitted.
+        X : data frame or array-like of shape (m, n), optional
+            Rows, as the model takes them.
+
+        Returns
+        -------
+        FittedAdvice
+            Its advice.
+        """
+        if not hasattr(model, "fit") or not hasattr(model, "advice"):
+            raise InvalidValueError(
+                f"a fitted AdviceSVC is needed, not {type(model).__name__}: only it has advice before and after"
+            )
+        check_is_fitted(model)
+        points = None if X is None else np.asarray(read_points(model, X))
+        given = getattr(model, "feature_names_in_", None)
+        # As training does: rules read an array by position where they have as many features.
+        by_position = (
+            given is None
+            and isinstance(model.advice, RuleSet)
+            and len(model.advice_.space) == model.n_features_in_
+        )
+        if by_position:
+            names = list(model.advice_.space.names)
+        elif given is None:
+            names = [f"x{j}" for j in range(model.n_features_in_)]
+        else:
+            names = [str(name) for name in given]
+        binary = None if points is None else ((points == 0) | (points == 1)).all(axis=0)
+        columns = Columns.match(model.advice_.space, names, binary, by_position)
+        refined = Columns.match(model.refined_.space, names, binary, by_position)
+        return cls(
+            names=tuple(names),
+            columns=columns,
+            outcome=model.outcome_,
+            before=tuple(encode_rule(rule.before, columns) for rule in model.outcome_),
+            after=tuple(encode_rule(rule.after, refined) for rule in model.outcome_),
+            points=points,
+        )
+
+    def name_of(self, k: int) -> str:
+        """Return what a rule is called; without a name by its number, counted from 1."""
+        return self.outcome[k].before.name or f"rule {k + 1}"
+
+    def find(self, rule: object) -> int:
+        """Find a rule by its name, or by its position in the outcome.
+
+        Parameters
+        ----------
+        rule : str or int
+            Its name; or its position, as in ``outcome_[position]``.
+
+        Returns
+        -------
+        int
+            Its position.
+        """
+        count = len(self.outcome)
+        if not count:
+            raise InvalidValueError("the model was fitted without advice; there is no rule to show")
+        if isinstance(rule, int | np.integer) and not isinstance(rule, bool):
+            if not -count <= rule < count:
+                raise InvalidValueError(
+                    f"rule must be a name or a position from 0 to {count - 1}, not {rule}"
+                )
+            return int(rule) % count
+        names = [self.name_of(k) for k in range(count)]
+        if not isinstance(rule, str):
+            raise InvalidValueError(f"rule must be a name or a position, not {rule!r}")
+        if rule not in names:
+            raise InvalidValueError(f"unknown rule {rule!r}{nearest_name(rule, names)}")
+        return names.index(rule)
+
+    def column(self, name: str) -> int:
+        """Position of a column; an unknown name is an error that suggests the nearest one."""
+        if name not in self.names:
+            raise DataError(f"unknown feature {name!r}{nearest_name(str(name), self.names)}")
+        return self.names.index(name)
+
+    def typical(self) -> FloatArray | None:
+        """Return a typical row: medians, and of each category the most frequent one; None where no table was given."""
+        if self.points is None or not len(self.points):
+            return None
+        row: FloatArray = np.median(self.points, axis=0)
+        for group in self.columns.groups.values():
+            members = list(group.values())
+            most = members[int(self.points[:, members].sum(axis=0).argmax())]
+            row[members] = 0.0
+            row[most] = 1.0
+        return row
 
 
 # Of the width of the box around a premise, sampled on either side of it as well.

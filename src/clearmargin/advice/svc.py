@@ -15,18 +15,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from clearmargin.advice.advice_check import warn_about
-from clearmargin.advice.advice_reading import Advice
+from clearmargin.advice.advice_reading import Advice, AdviceCase, read_case
 from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import (
-    REFINERS,
-    AdviceCase,
-    Training,
-    frame_problem,
-    plane_for,
-    read_case,
-    train,
-)
+from clearmargin.advice.train import REFINERS, Training, frame_problem, plane_for, train
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
@@ -384,7 +376,7 @@ class AdviceSVCCV(PlaneClassifier):
         )
 
     def _grid(self) -> list[Costs]:
-        """All combinations: most weight for the advice first, then the smallest for points, then the firmest rules."""
+        """List all combinations: most weight for the advice first, then the least for points, then the firmest rules."""
         refines = self.refine is not None and self.advice is not None
         lams = _values("lams", self.lams, _REFINING["lams"] if refines else _LAMS)
         mus = _values("mus", self.mus, _REFINING["mus"] if refines else _MUS)

@@ -21,9 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.advice_columns import Columns, Premise, encode_rule
-from clearmargin.advice.advice_reading import column_of
-from clearmargin.advice.frame import Frame, declared_ranges
+from clearmargin.advice.advice_reading import AdviceCase, Columns, Premise, column_of, encode_rule
 from clearmargin.advice.outcome import (
     AdviceOutcome,
     ConditionChange,
@@ -33,7 +31,7 @@ from clearmargin.advice.outcome import (
     rule_text,
 )
 from clearmargin.advice.premise_geometry import is_void, worst_margin
-from clearmargin.advice.train import UNCHANGED, AdviceCase, Training, is_changed
+from clearmargin.advice.train import UNCHANGED, Frame, Training, declared_ranges, is_changed
 from clearmargin.language.printer import Phrases
 from clearmargin.rules import (
     Box,
@@ -141,7 +139,7 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
 
 
 def _without(rows: ReadRows, dropped: NDArray[np.bool_]) -> ReadRows:
-    """Rows that extension made superfluous count as changed, and say nothing any more."""
+    """Clear rows that extension made superfluous; they count as changed."""
     if not dropped.any():
         return rows
     A = np.where(dropped[:, None], 0.0, rows.A)
@@ -174,7 +172,7 @@ def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bo
 
 
 def _predicted(case: AdviceCase, training: Training) -> FloatArray:
-    """The sign of the class that the model gives to each training point; the plane belongs to the negative one."""
+    """Return the sign of the predicted class of each training point; the plane belongs to the negative one."""
     if not len(case.points):
         return np.zeros(0)
     return np.where(Hyperplane(training.w, training.b).decision(case.points) > 0, 1.0, -1.0)
@@ -633,7 +631,7 @@ def _is_on_side(lowest: object, is_attained: bool, side: _Side) -> bool:
 
 
 def _middle(domain: Domain) -> FloatArray:
-    """Values for columns that nothing asks about."""
+    """Return values for columns that nothing asks about."""
     low, high = domain.space.lower, domain.space.upper
     known = np.isfinite(low) & np.isfinite(high)
     return np.where(known, np.where(known, low, 0.0) / 2 + np.where(known, high, 0.0) / 2, 0.0)
