@@ -376,7 +376,7 @@ class AdviceSVCCV(PlaneClassifier):
         )
 
     def _grid(self) -> list[Costs]:
-        """List all combinations: most weight for the advice first, then the least for points, then the firmest rules."""
+        """List all combinations: most weight for the advice first, then least for points, then the firmest rules."""
         refines = self.refine is not None and self.advice is not None
         lams = _values("lams", self.lams, _REFINING["lams"] if refines else _LAMS)
         mus = _values("mus", self.mus, _REFINING["mus"] if refines else _MUS)
