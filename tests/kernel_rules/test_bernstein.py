@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clearmargin.kernel_rules.bernstein import Pieces, bracketed_roots, sign_changes
-from clearmargin.kernel_rules.kernels import KERNELS
+from clearmargin.kernel_rules.kernels import KERNELS, Lines
 from clearmargin.models.kernel_function import KernelFunction
 
 
@@ -128,7 +128,7 @@ def test_the_pieces_are_as_near_to_the_function_as_they_say(kind, seed):
     function = KernelFunction(kind, S, coefs, rng.normal(size=q), gamma, 0.5, int(seed % 7))
     anchors, axes = rng.random((3, n)), rng.permutation(n)
     low, high = np.full(n, -0.2), np.full(n, 1.3)
-    pieces = Pieces.join(list(KERNELS[kind].pieces(function, anchors, axes, low, high)))
+    pieces = Pieces.join(list(KERNELS[kind].pieces(function, Lines(anchors, axes, low, high))))
     assert set(pieces.owner.tolist()) == set(range(3 * n * q))
     for k in rng.integers(len(pieces.owner), size=40):
         line, column = divmod(int(pieces.owner[k]), q)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel_rules.bernstein import SignChanges
-from clearmargin.kernel_rules.kernels import KERNELS
+from clearmargin.kernel_rules.kernels import KERNELS, Lines
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, float_array
 
@@ -100,10 +100,10 @@ def nearest_crossings(
     Z, low, high = _checked(function, anchors, lower, upper)
     below, above = np.full(Z.size, -np.inf), np.full(Z.size, np.inf)
     certified = np.ones(Z.size, dtype=bool)
-    own = Z.reshape(-1)
-    for found in _changes(function, Z, np.arange(function.n_features), low, high):
+    anchor = Z.reshape(-1)
+    for found in _changes(function, Lines(Z, np.arange(function.n_features), low, high)):
         line = found.owner // function.n_functions
-        is_below, is_above = found.position <= own[line], found.position >= own[line]
+        is_below, is_above = found.position <= anchor[line], found.position >= anchor[line]
         np.maximum.at(below, line[is_below], found.position[is_below])
         np.minimum.at(above, line[is_above], found.position[is_above])
         certified[found.doubtful // function.n_functions] = False
@@ -150,7 +150,7 @@ def all_crossings(
     q, a = function.n_functions, len(chosen)
     certified = np.ones(len(Z) * a, dtype=bool)
     owners, positions = [np.zeros(0, dtype=np.intp)], [np.zeros(0)]
-    for found in _changes(function, Z, chosen, low, high):
+    for found in _changes(function, Lines(Z, chosen, low, high)):
         owners.append(found.owner)
         positions.append(found.position)
         certified[found.doubtful // q] = False
@@ -167,17 +167,11 @@ def all_crossings(
     )
 
 
-def _changes(
-    function: KernelFunction,
-    Z: FloatArray,
-    axes: IntArray,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> Iterator[SignChanges]:
-    """Yield the changes of sign, lot by lot; the owner is (anchor * a + position among the axes) * q + function."""
-    if not (len(Z) and len(axes) and function.n_functions):
+def _changes(function: KernelFunction, lines: Lines) -> Iterator[SignChanges]:
+    """Yield the changes of sign, lot by lot, with the owners of `Kernel.sign_changes`."""
+    if not (len(lines.anchors) and len(lines.axes) and function.n_functions):
         return
-    yield from KERNELS[function.kind].sign_changes(function, Z, axes, lower, upper)
+    yield from KERNELS[function.kind].sign_changes(function, lines)
 
 
 def _checked(

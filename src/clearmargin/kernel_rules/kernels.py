@@ -34,12 +34,13 @@ Bernstein form with a bound on what they leave out (`bernstein.py`), so that no 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, comb, factorial, sqrt
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,6 +61,7 @@ __all__ = [
     "Expansion",
     "Kernel",
     "LinearKernel",
+    "Lines",
     "PolynomialKernel",
     "RBFKernel",
     "SigmoidKernel",
@@ -72,12 +74,33 @@ SAFETY = 8.0 * 2.0**-53
 _BLOCK = 1 << 20
 
 
-class Kernel(Protocol):
-    """What a kernel has to tell of itself."""
+class Lines(NamedTuple):
+    """Lines along axes through points: one for each anchor and axis.
+
+    Parameters
+    ----------
+    anchors : ndarray of shape (m, n)
+        Points that the lines pass.
+    axes : ndarray of int, shape (a,)
+        The directions of the lines.
+    lower, upper : ndarray of shape (n,)
+        Ends of the lines.
+    """
+
+    anchors: FloatArray
+    axes: IntArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Kernel(ABC):
+    """What a kernel has to tell of itself; subclasses say how."""
 
     def growth_rate(self, function: KernelFunction) -> float:
         """Give g of the factor growth(v) = exp(g abs(v)^2) that `expand` takes out; 0 where it takes none."""
+        return 0.0
 
+    @abstractmethod
     def gradients(self, function: KernelFunction, k: int, Z: FloatArray) -> FloatArray:
         """Give the gradients of one function at some points.
 
@@ -96,6 +119,7 @@ class Kernel(Protocol):
             Gradients.
         """
 
+    @abstractmethod
     def expand(self, function: KernelFunction, centre: FloatArray, half: FloatArray) -> Expansion:
         """Expand the kernel around the centres of boxes.
 
@@ -112,32 +136,34 @@ class Kernel(Protocol):
             The models.
         """
 
-    def sign_changes(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[SignChanges]:
-        """Find where the functions change sign on lines along axes, lot by lot.
+    @abstractmethod
+    def sign_changes(self, function: KernelFunction, lines: Lines) -> Iterator[SignChanges]:
+        """Find where the functions change sign on lines, lot by lot.
 
         Parameters
         ----------
         function : KernelFunction
             With this kernel.
-        anchors : ndarray of shape (m, n)
-            Points that the lines pass.
-        axes : ndarray of int, shape (a,)
-            The directions of the lines.
-        lower, upper : ndarray of shape (n,)
-            Ends of the lines.
+        lines : Lines
+            Where to look.
 
         Yields
         ------
         SignChanges
             The owner is (anchor * a + position among the axes) * q + function.
         """
+
+
+class _PiecewiseKernel(Kernel):
+    """A kernel that is polynomials in Bernstein form along an axis, so that no change of sign is missed."""
+
+    @abstractmethod
+    def pieces(self, function: KernelFunction, lines: Lines) -> Iterator[Pieces]:
+        """Write the functions along all lines as polynomials, lot by lot; owners as for `sign_changes`."""
+
+    def sign_changes(self, function: KernelFunction, lines: Lines) -> Iterator[SignChanges]:
+        """Find all changes of sign."""
+        return changes_in_lots(self.pieces(function, lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +211,7 @@ class Expansion:
 
 
 def count_roundings(function: KernelFunction) -> float:
-    """Roundings that a term meets in sums over support vectors and over coordinates, and some of each kernel.
+    """Count the roundings that a term meets in sums over support vectors and over coordinates, and some of each kernel.
 
     Parameters
     ----------
@@ -205,7 +231,7 @@ def count_roundings(function: KernelFunction) -> float:
     return len(function.vectors) + 2.0 * function.n_features + 16.0
 
 
-class PolynomialKernel:
+class PolynomialKernel(_PiecewiseKernel):
     r"""(gamma s'z + coef0)^degree.
 
     **Models.** With y = gamma s_i'z + coef0, a box centre + v has y = y_i + u_i, u_i = w_i'v and w_i = gamma s_i, and
@@ -234,19 +260,15 @@ class PolynomialKernel:
         """Give gamma, coef0 and the degree."""
         return function.gamma, function.coef0, function.degree
 
-    def growth_rate(self, function: KernelFunction) -> float:
-        """Give 0: no factor is taken out."""
-        return 0.0
-
     def gradients(self, function: KernelFunction, k: int, Z: FloatArray) -> FloatArray:
-        """Give the gradients of one function at some points; see `Kernel`."""
+        """Give the gradients of one function at some points."""
         gamma, coef0, degree = self.constants(function)
         inner = gamma * (Z @ function.vectors.T) + coef0
         rates = degree * inner ** max(degree - 1, 0)
         return np.asarray((gamma * rates * function.coefs[:, k]) @ function.vectors)
 
     def expand(self, function: KernelFunction, centre: FloatArray, half: FloatArray) -> Expansion:
-        """Expand the kernel around the centres of boxes; see `Kernel`."""
+        """Expand the kernel around the centres of boxes."""
         gamma, coef0, degree = self.constants(function)
         inner = _Inner.of(function.vectors * gamma, coef0, centre, half)
         often = count_roundings(function) + (function.n_features + 16.0) * (degree + 1.0)
@@ -256,26 +278,9 @@ class PolynomialKernel:
             _expand_power(inner.y, inner.reach, degree), often * size**degree, rate_noise
         )
 
-    def sign_changes(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[SignChanges]:
-        """Find where the functions change sign on lines along axes, none forgotten; see `Kernel`."""
-        return changes_in_lots(self.pieces(function, anchors, axes, lower, upper))
-
-    def pieces(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[Pieces]:
-        """Give the functions along all lines, one piece for each function on each line, some anchors at a time."""
+    def pieces(self, function: KernelFunction, lines: Lines) -> Iterator[Pieces]:
+        """Make one piece for each function on each line, some anchors at a time."""
+        anchors, axes, lower, upper = lines
         gamma, coef0, p = self.constants(function)
         q, a = function.n_functions, len(axes)
         rows = max(1, _BLOCK // max(1, len(function.vectors), a * q * (p + 1)))
@@ -301,7 +306,7 @@ class LinearKernel(PolynomialKernel):
         return 1.0, 0.0, 1
 
     def gradients(self, function: KernelFunction, k: int, Z: FloatArray) -> FloatArray:
-        """Give the gradients of one function at some points; see `Kernel`."""
+        """Give the gradients of one function at some points."""
         return np.asarray(np.tile(function.coefs[:, k] @ function.vectors, (len(Z), 1)))
 
 
@@ -396,7 +401,7 @@ def _polynomial_lines(
     ends: tuple[FloatArray, FloatArray],
     constants: tuple[float, float, int],
 ) -> tuple[FloatArray, FloatArray]:
-    """Bernstein coefficients and their errors, over anchors, axes and functions."""
+    """Compute Bernstein coefficients and their errors, over anchors, axes and functions."""
     low, high = ends[0] - Z[:, axes], ends[1] - Z[:, axes]
     reach = np.maximum(np.abs(low), np.abs(high)) + np.abs(Z[:, axes])
     taylor = _taylor(function, Z, axes, constants)
@@ -407,7 +412,7 @@ def _polynomial_lines(
 def _taylor(
     function: KernelFunction, Z: FloatArray, axes: IntArray, constants: tuple[float, float, int]
 ) -> FloatArray:
-    """Coefficients of C(p, k) v^k, over anchors, axes, functions and k."""
+    """Compute the coefficients of C(p, k) v^k, over anchors, axes, functions and k."""
     gamma, coef0, p = constants
     U = gamma * (Z @ function.vectors.T) + coef0
     S = gamma * function.vectors[:, axes]
@@ -442,7 +447,7 @@ def _polynomial_error(
     reach: FloatArray,
     constants: tuple[float, float, int],
 ) -> FloatArray:
-    """What rounding may do: the unit of it times sum_i |c_i| (gamma |z| |s_i| + |coef0|)^p, |z| the largest on a line.
+    """Bound rounding errors: the unit times sum_i |c_i| (gamma |z| |s_i| + |coef0|)^p, |z| the largest on a line.
 
     The sums have as many terms as there are support vectors; their errors grow like the square root of that.
     """
@@ -462,7 +467,7 @@ _MIN_POINTS, _MAX_POINTS = 64, 512
 _POINTS_PER_UNIT = 8.0
 
 
-class SigmoidKernel:
+class SigmoidKernel(Kernel):
     r"""tanh(gamma s'z + coef0).
 
     **Models.** tanh(y + u) = t + (1 - t^2) u - t (1 - t^2) u^2 up to L r^3 / 6, t = tanh(y), where L bounds the third
@@ -473,32 +478,22 @@ class SigmoidKernel:
     its bracket. Two crossings between neighbours on the grid are not seen: all lines are doubtful.
     """
 
-    def growth_rate(self, function: KernelFunction) -> float:
-        """Give 0: no factor is taken out."""
-        return 0.0
-
     def gradients(self, function: KernelFunction, k: int, Z: FloatArray) -> FloatArray:
-        """Give the gradients of one function at some points; see `Kernel`."""
+        """Give the gradients of one function at some points."""
         rates = 1.0 - function.kernel(Z) ** 2
         return np.asarray((function.gamma * rates * function.coefs[:, k]) @ function.vectors)
 
     def expand(self, function: KernelFunction, centre: FloatArray, half: FloatArray) -> Expansion:
-        """Expand the kernel around the centres of boxes; see `Kernel`."""
+        """Expand the kernel around the centres of boxes."""
         inner = _Inner.of(function.vectors * function.gamma, function.coef0, centre, half)
         # tanh and its derivatives move by at most a few times what their argument moves by.
         often = count_roundings(function) + (function.n_features + 16.0) * (1.0 + inner.size)
         noise = often * (1.0 + inner.reach) ** 3
         return inner.model(_expand_tanh(inner.y, inner.reach), noise, noise)
 
-    def sign_changes(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[SignChanges]:
-        """Find the changes of sign that a grid shows; see `Kernel`."""
+    def sign_changes(self, function: KernelFunction, lines: Lines) -> Iterator[SignChanges]:
+        """Find the changes of sign that a grid shows."""
+        anchors, axes, lower, upper = lines
         s, q = len(function.vectors), function.n_functions
         for k, axis in enumerate(axes.tolist()):
             slopes = function.gamma * function.vectors[:, axis]
@@ -573,7 +568,7 @@ _REST = 1e-21
 _MIN_EXPONENT = -600.0
 
 
-class RBFKernel:
+class RBFKernel(_PiecewiseKernel):
     r"""exp(-gamma abs(z - s)^2).
 
     **Models.** With d_i = centre - s_i and g = gamma,
@@ -622,13 +617,13 @@ class RBFKernel:
         return function.gamma
 
     def gradients(self, function: KernelFunction, k: int, Z: FloatArray) -> FloatArray:
-        """Give the gradients of one function at some points; see `Kernel`."""
+        """Give the gradients of one function at some points."""
         weights = function.kernel(Z) * function.coefs[:, k]
         pulls = weights @ function.vectors - weights.sum(axis=1)[:, None] * Z
         return np.asarray(2.0 * function.gamma * pulls)
 
     def expand(self, function: KernelFunction, centre: FloatArray, half: FloatArray) -> Expansion:
-        """Expand the kernel around the centres of boxes; see `Kernel`."""
+        """Expand the kernel around the centres of boxes."""
         gamma = function.gamma
         away = centre[:, None, :] - function.vectors
         squares = np.einsum("bsn,bsn->bs", away, away)
@@ -681,26 +676,9 @@ class RBFKernel:
             growth,
         )
 
-    def sign_changes(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[SignChanges]:
-        """Find where the functions change sign on lines along axes, none forgotten; see `Kernel`."""
-        return changes_in_lots(self.pieces(function, anchors, axes, lower, upper))
-
-    def pieces(
-        self,
-        function: KernelFunction,
-        anchors: FloatArray,
-        axes: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> Iterator[Pieces]:
-        """Give the functions along all lines, some anchors and one axis at a time; all pieces are of one degree."""
+    def pieces(self, function: KernelFunction, lines: Lines) -> Iterator[Pieces]:
+        """Make pieces of some anchors and one axis at a time, all of one degree."""
+        anchors, axes, lower, upper = lines
         # In units of 1 / sqrt(gamma), and centred, so that the squares that cancel are small.
         root = sqrt(function.gamma)
         s, q = len(function.vectors), function.n_functions
@@ -716,10 +694,10 @@ class RBFKernel:
         squares = (S**2).sum(axis=1)
         for first in range(0, len(Z), rows):
             block = Z[first : first + rows]
-            own = (block**2).sum(axis=1)
-            minus_distance = 2.0 * (block @ S.T) - own[:, None] - squares
+            block_squares = (block**2).sum(axis=1)
+            minus_distance = 2.0 * (block @ S.T) - block_squares[:, None] - squares
             # The exponents are differences of numbers as large as the squares.
-            unit = EPS * (16.0 + 2.0 * sqrt(s) + own + squares.max(initial=0.0))
+            unit = EPS * (16.0 + 2.0 * sqrt(s) + block_squares + squares.max(initial=0.0))
             E = np.empty_like(minus_distance)
             for k, axis in enumerate(axes.tolist()):
                 _fill(E, minus_distance, block[:, axis], S[:, axis])
@@ -738,7 +716,7 @@ class RBFKernel:
 
 
 def _exponential(r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Coefficients of u and u^2 in the model 1 + c1 u + c2 u^2 of exp(u), and how far below and above exp lies."""
+    """Give c1 and c2 of the model 1 + c1 u + c2 u^2 of exp(u), and how far below and above exp lies."""
     q = r * r / 4.0
     # 2 I_1(r) / r by its series; any value near it will do.
     c1 = 1.0 + q / 2.0 * (1.0 + q / 6.0 * (1.0 + q / 12.0 * (1.0 + q / 20.0 * (1.0 + q / 30.0))))
@@ -755,7 +733,7 @@ def _exponential(r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Flo
 
 
 def _sinh_cubic(r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Coefficients of u and u^3 in a model of sinh(u), and its error."""
+    """Give the coefficients of u and u^3 in a model of sinh(u), and its error."""
     # With x = u / r: x^5 = 5/4 x^3 - 5/16 x up to 1/16, and x^7 = 21/16 x^3 - 7/16 x up to 1/8.
     r2 = r * r
     c1 = 1.0 - r2**2 / 384.0 - r2**3 / 11520.0
@@ -794,8 +772,13 @@ class _Cells:
         """Divide the range of an axis, given the coordinates of the support vectors."""
         reach = _REACH / root if root else np.inf
         sides = np.sort(sides)
-        gaps = np.flatnonzero(np.diff(sides) > 2.0 * reach)
-        ends = [sides[:1] - reach, sides[gaps] + reach, sides[gaps + 1] - reach, sides[-1:] + reach]
+        far_apart = np.flatnonzero(np.diff(sides) > 2.0 * reach)
+        ends = [
+            sides[:1] - reach,
+            sides[far_apart] + reach,
+            sides[far_apart + 1] - reach,
+            sides[-1:] + reach,
+        ]
         knots = np.unique(np.clip(np.concatenate([*ends, [lower, upper]]), lower, upper)).tolist()
         parts = [np.array([lower])]
         for start, end in pairwise(knots):
@@ -819,9 +802,11 @@ class _Cells:
         return float(self.halves[~self.is_empty].max(initial=0.0))
 
 
-def _fill(E: FloatArray, minus_distance: FloatArray, own: FloatArray, sides: FloatArray) -> None:
+def _fill(
+    E: FloatArray, minus_distance: FloatArray, coordinates: FloatArray, sides: FloatArray
+) -> None:
     """Put the factors of an axis, which do not know t, in place."""
-    np.subtract(own[:, None], sides, out=E)
+    np.subtract(coordinates[:, None], sides, out=E)
     E *= E
     E += minus_distance
     np.clip(E, _MIN_EXPONENT, 0.0, out=E)
@@ -836,7 +821,7 @@ def _products(
     basis: FloatArray,
     unit: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficients and errors of some lines of one axis, over cells, anchors and functions."""
+    """Compute coefficients and errors of lines of one axis, over cells, anchors and functions."""
     weights, q, width = function.coefs, function.n_functions, basis.shape[1]
     coefs = np.empty((len(cells.middles), len(E), q, width))
     error = np.empty((len(cells.middles), len(E), q))
@@ -865,7 +850,7 @@ def _products(
 
 
 def _table(x: FloatArray, half: float, basis: FloatArray) -> FloatArray:
-    """Bernstein coefficients of exp(-(half u - x)^2), |u| <= 1, for each x; the sum of all terms; what is dropped."""
+    """Give Bernstein coefficients of exp(-(half u - x)^2), |u| <= 1, for each x; the sum of terms; what is dropped."""
     terms, width = basis.shape
     series = np.empty((terms, len(x)))
     # What is far away is in _REST; it would make denormal numbers, too.
@@ -883,7 +868,7 @@ def _table(x: FloatArray, half: float, basis: FloatArray) -> FloatArray:
 
 
 def _degrees(half: float) -> tuple[int, int]:
-    """Degrees of the Taylor polynomial and of what is kept of it.
+    """Choose the degrees of the Taylor polynomial and of what is kept of it.
 
     By Cramer's inequality |d^n exp(-x^2)| <= 1.09 2^(n/2) sqrt(n!), so the terms from n on are at most
     1.09 (sqrt(2) half)^n / sqrt(n!) and less than half of the one before; interpolation at Chebyshev's nodes
@@ -899,7 +884,7 @@ def _degrees(half: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _basis(taylor: int, kept: int) -> FloatArray:
-    """Row k: Bernstein coefficients on [-1, 1] of u^k, for k > kept of its Chebyshev expansion up to T_kept."""
+    """Give as row k Bernstein coefficients on [-1, 1] of u^k, for k > kept of its Chebyshev expansion up to T_kept."""
     bernstein = np.array([_monomial(k, kept) for k in range(kept + 1)])
     to_power = np.zeros((kept + 1, kept + 1))
     for k in range(kept + 1):
@@ -917,7 +902,7 @@ def _dropped(taylor: int, kept: int) -> FloatArray:
 
 
 def _monomial(k: int, p: int) -> list[float]:
-    """Bernstein coefficients of u^k on [-1, 1] in degree p: the polar form at j arguments 1 and p - j arguments -1."""
+    """Give Bernstein coefficients of u^k on [-1, 1] in degree p: the polar form at j times 1 and p - j times -1."""
     return [
         sum(comb(j, i) * comb(p - j, k - i) * (-1) ** (k - i) for i in range(k + 1)) / comb(p, k)
         for j in range(p + 1)
@@ -925,7 +910,7 @@ def _monomial(k: int, p: int) -> list[float]:
 
 
 def _chebyshev(k: int) -> FloatArray:
-    """Coefficients of u^k in T_0, ..., T_k."""
+    """Give the coefficients of u^k in T_0, ..., T_k."""
     return np.asarray(np.polynomial.chebyshev.poly2cheb(np.eye(k + 1)[k]))
 
 
