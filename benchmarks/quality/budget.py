@@ -30,7 +30,7 @@ LEAVES = (3, 4, 6, 8, 12, 16, 24, 32)
 # No peer is compared at more rules than this.
 MOST_RULES = 40
 # Statements are judged on so many fresh rows. Each is a training row that takes each value, with this chance, from one
-# of its nearest rows, and the machine says what it is. Nothing has to be held out for it, where folds of the training
+# of its nearest rows, and the machine predicts its class. Nothing is held out for it, where folds of the training
 # rows would judge rules that are made from fewer rows.
 N_FRESH, TAKEN, N_NEAREST = 4_000, 0.25, 5
 

@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def fidelity(self) -> float:
-        """How often it says what the machine says."""
+        """Compute how often it predicts what the machine predicts."""
         return self.mean("fidelity")
 
     @property

@@ -29,7 +29,7 @@ IntArray = NDArray[np.int64]
 class Fold:
     """Training rows, held-out rows, and a machine that was trained on the former with their labels.
 
-    `said_train` and `said_test` are what the machine says; it is what all methods learn from and are faithful to.
+    `said_train` and `said_test` are what the machine predicts; it is what all methods learn from and are faithful to.
     """
 
     data: str

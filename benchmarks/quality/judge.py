@@ -23,7 +23,7 @@ class Answer:
 
     `predicted` is by the rules alone, with the default where none fires. `overlap` is the share of rows that
     rules of different classes cover (of a weighted sum, on which several terms fire). `proved` tells for which rows the
-    prediction carries a proof that the machine says the same.
+    prediction carries a proof that the machine predicts the same.
     """
 
     predicted: Array

@@ -1,4 +1,4 @@
-"""Explanations of single rows: a box around a row in which the machine says the same, and how true that is."""
+"""Explanations of single rows: a box around a row in which the machine predicts the same, and how true that is."""
 
 from __future__ import annotations
 

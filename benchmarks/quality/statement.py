@@ -42,7 +42,7 @@ class Statement:
         return len(self.rules) + int(not self.fires(X).all())
 
     def fidelity(self, X: Array, said: Array) -> float:
-        """Share of rows on which the machine says the same."""
+        """Share of rows on which the machine predicts the same."""
         return float(np.mean(self.predict(X) == said))
 
 

@@ -1,4 +1,4 @@
-"""The peer that everybody has: a decision tree of scikit-learn that learns what the machine says."""
+"""The peer that everybody has: a decision tree of scikit-learn that learns what the machine predicts."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_no_training_point_of_another_class_is_in_a_tuned_box(anchors, by, two_c
     X, y = two_classes
     y = np.where(
         np.arange(len(y)) % 17 == 0, "outer", y
-    )  # so that the labels are not what the model says
+    )  # so that the labels are not what the model predicts
     rules = SupportVectorRules(scaled(SVC()), anchors=anchors, by=by).fit(X, y)
     word = rules.estimator_.predict(X) if by == "model" else y
     for rule, held in zip(rules.rules_, inside(rules.rules_, X), strict=True):

@@ -112,7 +112,7 @@ def test_a_fold_without_rules_counts_with_the_answer_of_its_model(noise):
     model = RuleExtractor(OnlyOnAll(), max_rules=1)
     check = report(model, X, y, cv=3, cases=0).to_dict()["validation"]
     assert check["figures"]["coverage"]["part"] == 0
-    # Half of the rows of each fold are of the class that a constant model says.
+    # Half of the rows of each fold are of the class that a constant model predicts.
     assert check["figures"]["model_accuracy"]["part"] == 60
 
 

@@ -98,13 +98,13 @@ def figure_of(ax: Axes) -> Figure | SubFigure:
 
 
 def size_of(ax: Axes) -> tuple[float, float]:
-    """Width and height of axes in inches."""
+    """Measure width and height of axes in inches."""
     box, dpi = ax.get_window_extent(), figure_of(ax).dpi
     return box.width / dpi, box.height / dpi
 
 
 def class_colours(classes: Sequence[Label]) -> Mapping[Label, str]:
-    """One colour for each class, the same in all displays; with more than six classes they come round again.
+    """Give one colour for each class, the same in all displays; with more than six classes they come round again.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def share_text(share: float) -> str:
 
 
 def text_width(text: str, size: float = SMALL, *, bold: bool = False) -> float:
-    """Width of a line of text in inches."""
+    """Measure the width of a line of text in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -254,7 +254,7 @@ def wrap(text: str, width: float, size: float = SMALL, *, max_lines: int = 4) ->
 
 
 def _longest_head(word: str, width: float, size: float) -> int:
-    """Number of letters that fit, at least one."""
+    """Count the letters that fit, at least one."""
     fitting = bisect_right(range(len(word)), width, key=lambda n: text_width(word[:n], size))
     return max(1, fitting - 1)
 
@@ -300,7 +300,7 @@ def clip(polygon: FloatArray, normal: FloatArray, offset: float) -> FloatArray:
 def class_polygons(
     surface: Any, features: tuple[int, int], extent: Extent
 ) -> tuple[FloatArray, ...] | None:
-    """Give for each class the polygon in which the model says it, if that depends on two features alone.
+    """Give for each class the polygon in which the model predicts it, if that depends on two features alone.
 
     Parameters
     ----------

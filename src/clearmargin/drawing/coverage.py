@@ -259,7 +259,7 @@ def _training_curves(estimator: Any, rules: RuleSet) -> dict[Label, FloatArray]:
 
 def _data_curves(estimator: Any, rules: RuleSet, X: Any, y: Any) -> dict[Label, FloatArray]:
     which = estimator.which(X)
-    # What the model says, not what is said where no rule fires.
+    # What the model predicts, not the fallback where no rule fires.
     model = getattr(estimator, "estimator_", estimator)
     predicted = np.array([_place(rules, c) for c in read_classes(model.predict(X), len(which))])
     true = np.array([_place(rules, label) for label in read_classes(y, len(which))])
@@ -285,7 +285,7 @@ def _first(covered: BoolArray) -> IntArray:
 
 
 def _shares(first: IntArray, counted: BoolArray, n_rules: int) -> FloatArray:
-    """Share of the rows counted that one rule, two rules, ... cover."""
+    """Compute the share of the rows counted that one rule, two rules, ... cover."""
     hits = first[counted & (first >= 0)]
     share: FloatArray = np.cumsum(np.bincount(hits, minlength=n_rules)) / max(1, counted.sum())
     return share

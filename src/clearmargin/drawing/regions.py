@@ -66,7 +66,7 @@ class RegionsDisplay:
     extent : (float, float, float, float)
         Left, right, bottom and top.
     polygons : tuple of ndarray, optional
-        For each class the part of the drawing in which the model says it.
+        For each class the part of the drawing in which the model predicts it.
     points : ndarray of shape (m, 2), optional
         Points to draw.
     point_classes : list, optional
@@ -330,7 +330,7 @@ def _boxed(region: object) -> Box:
 
 
 def _cut(rules: RuleSet, pair: list[int], extent: Extent) -> FloatArray:
-    """Left, right, bottom and top of each rule, cut at the frame."""
+    """Give left, right, bottom and top of each rule, cut at the frame."""
     rectangles = np.empty((len(rules), 4))
     for row, rule in zip(rectangles, rules, strict=True):
         box = _boxed(rule.region)

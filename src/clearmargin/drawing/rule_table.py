@@ -43,9 +43,9 @@ __all__ = [
     "LINE",
     "OVERHANG",
     "SQUARE",
+    "CategorySquares",
     "Cells",
     "Column",
-    "Kinds",
     "Layout",
     "Place",
     "RulesDisplay",
@@ -169,12 +169,12 @@ class RulesDisplay:
         require_matplotlib()
         caption = self._caption()
         layout = lay_out(self.columns, self._cells(), bool(caption))
-        own = ax is None
+        is_new_figure = ax is None
         axes = open_axes(ax, (layout.width, layout.height))
         self.ax_: Axes = axes
         self.figure_: Figure | SubFigure = figure_of(axes)
         self.layout_: Layout = layout
-        if own:
+        if is_new_figure:
             axes.set_position((0.0, 0.0, 1.0, 1.0))
         axes.set_axis_off()
         axes.set_xlim(0.0, layout.width)
@@ -207,7 +207,7 @@ class RulesDisplay:
         interval = self._interval(rule, feature)
         if interval is None:
             return missing_text(rule, feature)
-        # Whole numbers are said as they are.
+        # Whole numbers are written as they are.
         digits = None if self.rules.space.integer[feature] else self.digits
         return interval_text(interval, digits)
 
@@ -238,12 +238,12 @@ class RulesDisplay:
         y = (layout.rows[row] + layout.rows[row + 1]) / 2
         for column, place in zip(self.columns, layout.columns, strict=True):
             j = column.feature
-            if not column.kinds:
+            if not column.categories:
                 strokes.add_track(place, y)
             interval = self._interval(rule, j)
             if j in rule.region.sets:
                 codes = sorted(rule.region.sets[j])
-                strokes.add_kinds(self.ax_, place, column, y, codes, colour)
+                strokes.add_categories(self.ax_, place, column, y, codes, colour)
             elif interval is not None:
                 text = self._text(rule, j)
                 strokes.add_interval(self.ax_, place, column, y, interval, text, colour)
@@ -280,7 +280,7 @@ def plot_rules(
 
 
 def _with_largest_coverage(rules: RuleSet, max_rules: int) -> list[int]:
-    """Positions of the rules that cover most rows, in their order; the first ones where nothing is known."""
+    """Select the positions of the rules that cover most rows, in their order; the first ones where nothing is known."""
     covered = [0 if rule.stats is None else rule.stats.covered for rule in rules]
     order = sorted(range(len(rules)), key=lambda k: -covered[k])
     return sorted(order[:max_rules])
@@ -302,14 +302,14 @@ def write(ax: Axes, x: float, y: float, text: str, **options: Any) -> None:
 def draw_head(ax: Axes, layout: Layout, columns: Sequence[Column]) -> None:
     """Write the heads of the columns and the ends of their scales."""
     bottom = layout.rows[0] - 0.08
-    scales = LINE if any(not column.kinds for column in columns) else 0.0
+    scales = LINE if any(not column.categories for column in columns) else 0.0
     around = [place for place in (layout.linear, layout.labels, layout.stats) if place is not None]
     for place in (*layout.columns, *around):
         for k, line in enumerate(reversed(place.head)):
             y = bottom - scales - (k + 0.5) * LINE
             write(ax, place.left, y, line, size=HEAD_SIZE)
     for column, place in zip(columns, layout.columns, strict=True):
-        if not column.kinds:
+        if not column.categories:
             y = bottom - LINE / 2
             write(ax, place.left, y, short_number(column.low), alpha=_QUIET)
             write(ax, place.right, y, short_number(column.high), alpha=_QUIET, ha="right")
@@ -398,24 +398,24 @@ class Strokes:
         """Write what a condition says above its scale."""
         write(ax, (place.left + place.right) / 2, y - _TEXT_ABOVE, text, ha="center")
 
-    def add_kinds(
+    def add_categories(
         self, ax: Axes, place: Place, column: Column, y: float, codes: Sequence[int], colour: str
     ) -> None:
         """Draw a square for each category, filled if it is allowed."""
-        kinds = place.kinds
-        assert kinds is not None
-        top = y + _BAR_BELOW if not kinds.n_lines else y - (kinds.n_lines - 1) / 2 * LINE
-        for code, (right, line) in enumerate(kinds.places):
+        squares = place.squares
+        assert squares is not None
+        top = y + _BAR_BELOW if not squares.n_lines else y - (squares.n_lines - 1) / 2 * LINE
+        for code, (right, line) in enumerate(squares.places):
             x, at = place.left + right, top + line * LINE
             allowed = code in codes
             self.squares.setdefault("in" if allowed else "out", []).append(
                 (x + SQUARE / 2, at, colour)
             )
-            if kinds.n_lines:
-                name = column.kinds[code]
+            if squares.n_lines:
+                name = column.categories[code]
                 write(ax, x + SQUARE + 0.05, at, name, alpha=1.0 if allowed else _QUIET)
-        if not kinds.n_lines:
-            names = ", ".join(column.kinds[code] for code in codes)
+        if not squares.n_lines:
+            names = ", ".join(column.categories[code] for code in codes)
             write(ax, place.left, y - _TEXT_ABOVE, fit_line(names, place.width, keep_end=False))
 
     def draw(self, ax: Axes) -> None:
@@ -477,7 +477,7 @@ OVERHANG = 0.1
 _MARGIN, _GAP = 0.12, 0.2
 _ROW = 0.44
 _NARROWEST, _WIDEST_HEAD = 1.0, 1.7
-_WIDEST_KINDS, _MAX_LINES = 2.4, 3
+_WIDEST_CATEGORIES, _MAX_LINES = 2.4, 3
 _LINEAR = 2.6
 _WIDEST_LABEL, _WIDEST_NAME = 1.8, 1.4
 
@@ -508,7 +508,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
+class CategorySquares:
     """How the categories of a feature stand in a cell: named squares in lines, or a strip of squares without names.
 
     Parameters
@@ -533,14 +533,14 @@ class Place:
         Lines of the head.
     left, width : float
         Where it stands.
-    kinds : Kinds or None
-        How its categories stand, if it has some.
+    squares : CategorySquares or None
+        How its categories stand, if it has any.
     """
 
     head: tuple[str, ...]
     left: float
     width: float
-    kinds: Kinds | None = None
+    squares: CategorySquares | None = None
 
     @property
     def right(self) -> float:
@@ -619,11 +619,11 @@ def lay_out(columns: Sequence[Column], cells: Cells, caption: bool) -> Layout:
         stats = _column("rows covered", at + _GAP, _widest(cells.stats, 9.0, bold=False))
         at = stats.right
     head_lines = max(len(place.head) for place in (*places, labels))
-    scales = LINE if any(not column.kinds for column in columns) else 0.0
+    scales = LINE if any(not column.categories for column in columns) else 0.0
     rows = [_MARGIN + head_lines * LINE + scales + 0.08]
-    kinds_lines = max((p.kinds.n_lines for p in places if p.kinds is not None), default=0)
+    category_lines = max((p.squares.n_lines for p in places if p.squares is not None), default=0)
     for lines in linear_lines:
-        needed = max(kinds_lines, len(lines)) * LINE + 0.14
+        needed = max(category_lines, len(lines)) * LINE + 0.14
         rows.append(rows[-1] + max(_ROW, needed))
     below = 0.08 + LINE if caption else 0.0
     return Layout(
@@ -648,34 +648,34 @@ def _column(head: str, left: float, width: float) -> Place:
 
 
 def _feature(column: Column, texts: Sequence[str], left: float) -> Place:
-    kinds = None
-    if column.kinds:
-        kinds, needed = _arrange(column.kinds)
+    squares = None
+    if column.categories:
+        squares, needed = _arrange(column.categories)
     else:
         ends = text_width(short_number(column.low)) + text_width(short_number(column.high)) + 0.15
         needed = max(ends, *(text_width(text) for text in texts))
     # Three lines at most for the head, if that does not take too much room.
-    wanted = min(_WIDEST_HEAD, 1.15 * text_width(column.title, HEAD_SIZE) / 3)
-    width = max(_NARROWEST, needed, wanted)
-    return Place(tuple(wrap(column.title, width, HEAD_SIZE, max_lines=6)), left, width, kinds)
+    preferred = min(_WIDEST_HEAD, 1.15 * text_width(column.title, HEAD_SIZE) / 3)
+    width = max(_NARROWEST, needed, preferred)
+    return Place(tuple(wrap(column.title, width, HEAD_SIZE, max_lines=6)), left, width, squares)
 
 
-def _arrange(names: Sequence[str]) -> tuple[Kinds, float]:
+def _arrange(names: Sequence[str]) -> tuple[CategorySquares, float]:
     """Put named squares side by side into lines; a strip of bare squares, if that takes too many lines."""
     places: list[tuple[float, int]] = []
     at, line, widest = 0.0, 0, 0.0
     for name in names:
         width = SQUARE + 0.05 + text_width(name)
-        if at and at + width > _WIDEST_KINDS:
+        if at and at + width > _WIDEST_CATEGORIES:
             at, line = 0.0, line + 1
         places.append((at, line))
         widest = max(widest, at + width)
         at += width + 0.14
-    if line < _MAX_LINES and widest <= _WIDEST_KINDS:
-        return Kinds(tuple(places), line + 1), widest
-    step = min(SQUARE + 0.05, _WIDEST_KINDS / len(names))
+    if line < _MAX_LINES and widest <= _WIDEST_CATEGORIES:
+        return CategorySquares(tuple(places), line + 1), widest
+    step = min(SQUARE + 0.05, _WIDEST_CATEGORIES / len(names))
     strip = tuple((k * step, 0) for k in range(len(names)))
-    return Kinds(strip, 0), max(_NARROWEST, len(names) * step)
+    return CategorySquares(strip, 0), max(_NARROWEST, len(names) * step)
 
 
 # Beyond it, not every whole number is a float.
@@ -694,7 +694,7 @@ class Column:
         Name and unit.
     low, high : float
         The range to draw; without meaning for categories.
-    kinds : tuple of str
+    categories : tuple of str
         Its categories; none for a feature of numbers.
     """
 
@@ -702,7 +702,7 @@ class Column:
     title: str
     low: float
     high: float
-    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
 
 
 def columns_of(rules: RuleSet) -> list[Column]:
@@ -724,7 +724,7 @@ def columns_of(rules: RuleSet) -> list[Column]:
             j,
             title_of(rules.space, j),
             *drawn_range(rules, j),
-            tuple(plain(kind) for kind in rules.space.categories[j] or ()),
+            tuple(plain(category) for category in rules.space.categories[j] or ()),
         )
         for j in sorted(occurring)
     ]

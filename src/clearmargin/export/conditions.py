@@ -28,7 +28,7 @@ __all__ = [
     "Missing",
     "Weighted",
     "as_class",
-    "check_some_rules",
+    "check_has_rules",
     "common_kind",
     "conditions",
     "label_text",
@@ -43,7 +43,7 @@ _LARGEST_INTEGER = 2**63 - 1
 
 
 def as_class(rules: RuleSet, default: Label | None) -> Label | None:
-    """Return the class that is said where no rule fires, as the rules spell it; None for no answer.
+    """Return the class that is predicted where no rule fires, as the rules spell it; None for no answer.
 
     Examples
     --------
@@ -53,14 +53,14 @@ def as_class(rules: RuleSet, default: Label | None) -> Label | None:
     """
     if default is None:
         return None
-    said = as_label(default)
+    asked = as_label(default)
     for label in rules.classes:
-        if label == said:
+        if label == asked:
             return label
-    hint = nearest_name(str(said), [str(label) for label in rules.classes])
+    hint = nearest_name(str(asked), [str(label) for label in rules.classes])
     raise InvalidValueError(
-        f"default={said!r} is no class of the rules{hint}; if it should be one, declare it: "
-        f"RuleSet(rules, rules.space, classes=[*rules.classes, {said!r}])"
+        f"default={asked!r} is no class of the rules{hint}; if it should be one, declare it: "
+        f"RuleSet(rules, rules.space, classes=[*rules.classes, {asked!r}])"
     )
 
 
@@ -140,7 +140,7 @@ class Member:
     """The categories that one feature may take, in the order of its space."""
 
     feature: int
-    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +230,9 @@ def _between(box: Box, j: int) -> Between:
 
 
 def _member(region: Region, j: int, categories: tuple[tuple[str, ...] | None, ...]) -> Member:
-    kinds = categories[j]
-    assert kinds is not None
-    return Member(j, tuple(kinds[code] for code in sorted(region.sets[j])))
+    known = categories[j]
+    assert known is not None
+    return Member(j, tuple(known[code] for code in sorted(region.sets[j])))
 
 
 def _weighted(region: Polyhedron, i: int) -> Weighted:
@@ -241,13 +241,13 @@ def _weighted(region: Polyhedron, i: int) -> Weighted:
     return Weighted(terms, "<" if region.strict[i] else "<=", float(region.b[i]))
 
 
-def check_some_rules(rules: object) -> None:
+def check_has_rules(rules: object) -> None:
     """Make sure that there are rules to be written as a program.
 
     Examples
     --------
     >>> from clearmargin.language import parse_rules
-    >>> check_some_rules(parse_rules("x > 3 => a"))
+    >>> check_has_rules(parse_rules("x > 3 => a"))
     """
     check_rules(rules)
     assert isinstance(rules, RuleSet)

@@ -13,7 +13,7 @@ from clearmargin.export.conditions import (
     Missing,
     Weighted,
     as_class,
-    check_some_rules,
+    check_has_rules,
     common_kind,
     conditions,
     label_text,
@@ -78,7 +78,7 @@ def to_pmml(
           <SimpleRule id="1" score="ill">
             <SimplePredicate field="bmi" operator="greaterOrEqual" value="30.0" />
     """
-    check_some_rules(rules)
+    check_has_rules(rules)
     otherwise = as_class(rules, default)
     space = rules.space
     if target in space.names or not target:
@@ -162,15 +162,15 @@ def _local_transformations(
     model: ET.Element, premises: list[list[Condition]], space: FeatureSpace, target: str
 ) -> dict[tuple[tuple[int, float], ...], str]:
     """Define each weighted sum once; give the field that holds it."""
-    wanted = dict.fromkeys(
+    sums = dict.fromkeys(
         part.terms for premise in premises for part in premise if isinstance(part, Weighted)
     )
-    if not wanted:
+    if not sums:
         return {}
     taken = {*space.names, target}
     local = ET.SubElement(model, "LocalTransformations")
     fields: dict[tuple[tuple[int, float], ...], str] = {}
-    for terms in wanted:
+    for terms in sums:
         name = f"sum{len(fields) + 1}"
         while name in taken:
             name += "_"
@@ -242,23 +242,23 @@ def _predicates(
         operator = "isMissing" if part.is_missing else "isNotMissing"
         return [ET.Element("SimplePredicate", {"field": name, "operator": operator})]
     if isinstance(part, Member):
-        return [_member(name, part.kinds)]
+        return [_member(name, part.categories)]
     if part.is_point and part.low is not None:
         return [_simple(name, "equal", repr(part.low[1]))]
     bounds = (bound for bound in (part.low, part.high) if bound is not None)
     return [_simple(name, _OPERATORS[sign], repr(bound)) for sign, bound in bounds]
 
 
-def _member(name: str, kinds: tuple[str, ...]) -> ET.Element:
-    if len(kinds) == 1:
-        return _simple(name, "equal", kinds[0])
-    if not all(_ARRAY_VALUE.fullmatch(kind) for kind in kinds):
+def _member(name: str, categories: tuple[str, ...]) -> ET.Element:
+    if len(categories) == 1:
+        return _simple(name, "equal", categories[0])
+    if not all(_ARRAY_VALUE.fullmatch(category) for category in categories):
         either = ET.Element("CompoundPredicate", {"booleanOperator": "or"})
-        either.extend([_simple(name, "equal", kind) for kind in kinds])
+        either.extend([_simple(name, "equal", category) for category in categories])
         return either
     chosen = ET.Element("SimpleSetPredicate", {"field": name, "booleanOperator": "isIn"})
-    array = ET.SubElement(chosen, "Array", {"n": str(len(kinds)), "type": "string"})
-    array.text = " ".join(f'"{kind}"' for kind in kinds)
+    array = ET.SubElement(chosen, "Array", {"n": str(len(categories)), "type": "string"})
+    array.text = " ".join(f'"{category}"' for category in categories)
     return chosen
 
 

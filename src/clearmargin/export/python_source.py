@@ -12,7 +12,7 @@ from clearmargin.export.conditions import (
     Member,
     Weighted,
     as_class,
-    check_some_rules,
+    check_has_rules,
     conditions,
     label_text,
     used_features,
@@ -86,9 +86,9 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
     >>> names["predict_row"]({"bmi": 31, "glucose": 140})
     'ill'
     """
-    check_some_rules(rules)
+    check_has_rules(rules)
     _check_name(name)
-    said = _literal(as_class(rules, default))
+    default_text = _literal(as_class(rules, default))
     # The class as the rule set spells it: a rule may say True where the class is called 1.
     spelled = {label: _literal(label) for label in rules.classes}
     space = rules.space
@@ -108,7 +108,7 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
         tests = " and ".join(_condition(part, variables, is_named) for part in parts)
         lines.append(f"    if {tests or 'True'}:")
         lines.append(f"        return {spelled[rule.label]}")
-    lines.append(f"    return {said}\n")
+    lines.append(f"    return {default_text}\n")
     helpers = [_MISSING] if used else []
     helpers += [_NUMBER] if any(not is_named[j] for j in used) else []
     helpers += [_KIND] if any(is_named[j] for j in used) else []
@@ -130,7 +130,7 @@ def _condition(part: Condition, variables: list[str], is_named: list[bool]) -> s
     if isinstance(part, Between):
         return _between(part, variable)
     if isinstance(part, Member):
-        categories = [ascii(kind) for kind in part.kinds]
+        categories = [ascii(category) for category in part.categories]
         listed = f"in ({', '.join(categories)})"
         return f"{variable} == {categories[0]}" if len(categories) == 1 else f"{variable} {listed}"
     if is_named[part.feature]:

@@ -24,7 +24,7 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
     rules : RuleSet
         The rules.
     default : label, optional
-        The class of rows that no rule covers; without it, nothing is said of them.
+        The class of rows that no rule covers; without it, the text does not mention them.
 
     Returns
     -------
@@ -151,7 +151,7 @@ _LAYOUT = {"#": "r", "premise": "p{W}", "weight": "r", "covers": "r", "right": "
 
 
 def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:
-    """Title and cells of each column that has something to say."""
+    """Give title and cells of each column that has something to say."""
     yield "#", [str(k) for k in range(1, len(rows) + 1)]
     if any(row.name is not None for row in rows):
         # In the rule language every letter that cannot be seen is written as an escape.
@@ -169,11 +169,11 @@ def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tupl
 
 def _fill_note(rules: RuleSet, escape: Callable[[str], str]) -> str | None:
     """Return what missing values count as, as a line below the table."""
-    said = [
+    filled = [
         escape(f"{quote(name)} {quote(value) if isinstance(value, str) else format_number(value)}")
         for name, value in filled_features(rules)
     ]
-    return f"A missing value counts as: {', '.join(said)}." if said else None
+    return f"A missing value counts as: {', '.join(filled)}." if filled else None
 
 
 def _covers(stats: RuleStats | None) -> str:

@@ -121,7 +121,7 @@ def _cut(text: str, tail: str) -> str:
 
 
 def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | None]]:
-    """Title and cells, column by column."""
+    """Give title and cells, column by column."""
     phrases = Phrases(rules.space)
     rows = [dict(_cells(rules, phrases, k, rule)) for k, rule in members]
     first = ["rule", "name", "premise", "class"]
@@ -170,7 +170,7 @@ def _cells(rules: RuleSet, phrases: Phrases, k: int, rule: Rule) -> Iterator[tup
                 if bound is not None:
                     yield title, bound
         elif isinstance(part, Member):
-            categories = ", ".join(quote(kind) for kind in part.kinds)
+            categories = ", ".join(quote(category) for category in part.categories)
             yield _titles(rules, part.feature)[0], ("text", categories)
         elif isinstance(part, Missing):
             yield _titles(rules, part.feature)[-1], ("text", "yes" if part.is_missing else "no")

@@ -13,7 +13,7 @@ from clearmargin.export.conditions import (
     Missing,
     Weighted,
     as_class,
-    check_some_rules,
+    check_has_rules,
     common_kind,
     conditions,
     label_text,
@@ -80,7 +80,7 @@ def to_sql(
       ELSE NULL
     END
     """
-    check_some_rules(rules)
+    check_has_rules(rules)
     target = find_dialect(dialect)
     if form not in ("case", "view"):
         hint = nearest_name(str(form), ["case", "view"])
@@ -153,7 +153,7 @@ class _Columns:
         return self._dialect.filled(self._names[j], self._dialect.number(float(value)))
 
     def _guards(self, features: Iterable[int], needed: bool = False) -> list[str]:
-        """Tests that there are values, where a comparison may be true without them."""
+        """Write tests that there are values, where a comparison may be true without them."""
         if not self._dialect.guard or not (needed or self._dialect.guards_all):
             return []
         return [
@@ -181,7 +181,7 @@ class _Columns:
         fill = self._space.fill[part.feature]
         if fill is not None:
             value = f"COALESCE({value}, {self._dialect.literal(str(fill))})"
-        categories = [self._dialect.literal(kind) for kind in part.kinds]
+        categories = [self._dialect.literal(category) for category in part.categories]
         return (
             f"{value} = {categories[0]}"
             if len(categories) == 1
@@ -238,9 +238,9 @@ def _parts(name: str | Sequence[str] | None, option: str, what: str) -> tuple[st
 
 
 def _check_blanks(space: FeatureSpace) -> None:
-    """Standard SQL pads texts with blanks before it compares them."""
+    """Raise if categories differ in blanks at their end alone: standard SQL pads texts before it compares them."""
     for feature, categories in zip(space.names, space.categories, strict=True):
-        if categories is not None and len({kind.rstrip(" ") for kind in categories}) < len(
+        if categories is not None and len({category.rstrip(" ") for category in categories}) < len(
             categories
         ):
             raise InvalidValueError(

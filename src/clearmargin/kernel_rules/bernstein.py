@@ -71,7 +71,7 @@ class Pieces:
         )
 
     def where(self, chosen: BoolArray) -> Pieces:
-        """Some of the pieces."""
+        """Select some of the pieces."""
         return Pieces(
             self.coefs[chosen],
             self.error[chosen],
@@ -185,7 +185,7 @@ def sign_changes(pieces: Pieces) -> SignChanges:
     for _ in range(_HALVINGS):
         signs = (pieces.coefs > pieces.error[:, None]).astype(np.int8)
         signs -= pieces.coefs < -pieces.error[:, None]
-        is_single, is_crossed = _kinds(signs)
+        is_single, is_crossed = _find_single_changes(signs)
         known = is_single | is_crossed
         settled.append(_settle(pieces.where(known), signs[known]))
         changes.append(pieces.where(is_crossed))
@@ -211,17 +211,17 @@ def sign_changes(pieces: Pieces) -> SignChanges:
     )
 
 
-def _kinds(signs: _Signs) -> tuple[BoolArray, BoolArray]:
-    """Which rows have one sign, at most the outermost unknown; which change once, at most one between unknown."""
+def _find_single_changes(signs: _Signs) -> tuple[BoolArray, BoolArray]:
+    """Tell which rows have one sign, at most the outermost unknown; which change once, at most one between unknown."""
     first, last = signs[:, 0], signs[:, -1]
     width = signs.shape[1]
     total = np.abs(signs.sum(axis=1, dtype=np.intp))
     is_single = (total > 0) & (total == width - (first == 0) - (last == 0))
     opposite = np.flatnonzero(first * last < 0)
-    some = signs[opposite]
-    unknown = (some == 0).sum(axis=1)
+    candidates = signs[opposite]
+    unknown = (candidates == 0).sum(axis=1)
     is_crossed = np.zeros(len(signs), dtype=bool)
-    is_crossed[opposite] = (unknown <= 1) & (np.abs(np.diff(some, axis=1)).sum(axis=1) == 2)
+    is_crossed[opposite] = (unknown <= 1) & (np.abs(np.diff(candidates, axis=1)).sum(axis=1) == 2)
     return is_single, is_crossed
 
 
@@ -240,7 +240,7 @@ def _settle(pieces: Pieces, signs: _Signs) -> _Settled:
 
 
 def _between(parts: Sequence[_Settled]) -> SignChanges:
-    """Changes from one interval to the next: at their common end, or in what could not be decided between them."""
+    """Find the changes between neighbouring intervals: at their common end, or in what could not be decided."""
     owner = np.concatenate([part.owner for part in parts])
     start = np.concatenate([part.start for part in parts])
     order = np.lexsort((start, owner))
@@ -305,7 +305,7 @@ def bracketed_roots(
 
 
 def _evaluate(coefs: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values and slopes of polynomials in Bernstein form, each at its own argument."""
+    """Evaluate polynomials in Bernstein form and their slopes, each at its argument."""
     p = coefs.shape[1] - 1
     powers, others = _powers(u, p), _powers(1.0 - u, p)[:, ::-1]
     value = (coefs * (powers * others) * _binomials(p)).sum(axis=1)
@@ -325,6 +325,6 @@ def _binomials(p: int) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _halving(p: int) -> FloatArray:
-    """Two matrices: coefficients times them are those of the left and the right half."""
+    """Make two matrices: coefficients times them are those of the left and the right half."""
     left = np.array([[comb(j, i) * 0.5**j for j in range(p + 1)] for i in range(p + 1)])
     return np.stack([left, left[::-1, ::-1]])

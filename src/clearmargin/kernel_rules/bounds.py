@@ -224,17 +224,17 @@ class _Bound:
         up = np.minimum(ex.growth, _LARGEST_GROWTH)
         swell = np.exp(up)
         noise = SAFETY * (ex.noise @ weight) + _UNDERFLOW * float(weight.sum())
-        own = SAFETY * (count_roundings(function) + function.n_features) * (1.0 + up) * abs(b)
+        rounding = SAFETY * (count_roundings(function) + function.n_features) * (1.0 + up) * abs(b)
         loss = np.where(a > 0.0, ex.below, ex.above) * weight
         # sum_i a_i c2_i w_i w_i', and the part of it that the intercept adds on the diagonal.
         Q = np.swapaxes(ex.slopes * (a * ex.second)[:, :, None], 1, 2) @ ex.slopes
         doubt = _combine(weight * ex.rate_error, size)
         doubt += 2.0 * (np.abs(Q) @ half[:, :, None])[:, :, 0]
-        doubt += 2.0 * gamma * (abs(b) + own)[:, None] * half * swell[:, None]
+        doubt += 2.0 * gamma * (abs(b) + rounding)[:, None] * half * swell[:, None]
         constant, curve = _intercept(b, up)
         diagonal = np.arange(function.n_features)
         Q[:, diagonal, diagonal] += gamma * curve[:, None]
-        constant += ex.constant @ a - noise - own * swell
+        constant += ex.constant @ a - noise - rounding * swell
         model, v, gap = bound_quadratics(_combine(a * ex.first, ex.slopes), Q, half)
         model += constant - loss.sum(axis=1)
         gap += _combine(loss / np.maximum(ex.reach, SAFETY), size) * half
@@ -247,7 +247,7 @@ class _Bound:
         shrink = (1.0 - SAFETY * (function.n_features + 16.0) * (1.0 + up)) / swell
         model = np.where(model > 0.0, model * shrink, model)
         model[~np.isfinite(model) | (ex.growth > _LARGEST_GROWTH)] = -np.inf
-        plain = np.where(a > 0.0, ex.low, ex.high) @ a + b - noise - own
+        plain = np.where(a > 0.0, ex.low, ex.high) @ a + b - noise - rounding
         plain[~np.isfinite(plain)] = -np.inf
         # Derivatives of what overflowed say nothing.
         usable = np.isfinite(gap.sum(axis=1)) & (ex.growth <= _LARGEST_GROWTH)
@@ -259,7 +259,7 @@ class _Bound:
 def _with_cubes(
     a: FloatArray, ex: Expansion, loss: FloatArray, Q: FloatArray, half: FloatArray, rows: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bounds, points and gaps of some boxes with the cubic terms of the models, but for the constants."""
+    """Compute bounds, points and gaps of boxes with the cubic terms of the models, but for the constants."""
     slopes = ex.slopes[rows] if len(ex.slopes) > 1 else ex.slopes
     linear, error = reduce_cubics(a * ex.third[rows], slopes, half[rows])
     linear += _combine(a * ex.third_first[rows], slopes)
@@ -271,14 +271,14 @@ def _with_cubes(
 
 
 def _combine(weights: FloatArray, slopes: FloatArray) -> FloatArray:
-    """sum_i weights_bi slopes_bij, where slopes may be the same for all boxes."""
+    """Compute sum_i weights_bi slopes_bij, where slopes may be the same for all boxes."""
     if len(slopes) == 1:
         return np.asarray(weights @ slopes[0])
     return np.asarray((weights[:, None, :] @ slopes)[:, 0])
 
 
 def _intercept(b: float, up: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Constant and slope of a line in x that is below b exp(x) for 0 <= x <= up."""
+    """Give constant and slope of a line in x that is below b exp(x) for 0 <= x <= up."""
     if b > 0.0:
         middle = b * np.exp(up / 2.0)
         return middle * (1.0 - up / 2.0), middle

@@ -221,7 +221,7 @@ def _decide_box(
             ):  # between categories: the one that it is nearest to, if that is a witness as well
                 row = _with_one_category(machine, encoded, row, asked)
                 encoded = _encoded(machine, row, encoded)
-            if asked.contains(row[None])[0] and _says_otherwise(machine, encoded, k):
+            if asked.contains(row[None])[0] and _predicts_otherwise(machine, encoded, k):
                 return _Found("refuted", row, nodes, verdict.bound)
         if verdict.status != "proved":
             return _Found("unknown", None, nodes, verdict.bound)
@@ -245,9 +245,9 @@ def _with_one_category(
     return chosen
 
 
-def _encoded(machine: KernelMachine, row: FloatArray, like: FloatArray) -> FloatArray:
+def _encoded(machine: KernelMachine, row: FloatArray, start: FloatArray) -> FloatArray:
     """Return the encoded columns of a row; those that the machine does not look at stay as they are."""
-    encoded = like.copy()
+    encoded = start.copy()
     for column, (j, code) in enumerate(machine.encoding.sources):
         if code is not None:
             encoded[column] = float(row[j] == code)
@@ -261,12 +261,12 @@ def _whole_witness(
 ) -> FloatArray | None:
     """Return a row with whole numbers beside a witness that is one as well; None where there is none."""
     broken = np.flatnonzero(whole & (row != np.floor(row)))[:_MAX_BROKEN]
-    like = np.zeros(len(machine.encoding.sources))
+    start = np.zeros(len(machine.encoding.sources))
     for ends in itertools.product((np.rint, np.floor, np.ceil), repeat=len(broken)):
         near = np.where(whole, np.rint(row), row)
         near[broken] = [end(row[j]) for end, j in zip(ends, broken, strict=True)]
         inside = box.contains(near[None])[0]
-        if inside and _says_otherwise(machine, _encoded(machine, near, like), k):
+        if inside and _predicts_otherwise(machine, _encoded(machine, near, start), k):
             return near
     return None
 
@@ -327,12 +327,12 @@ class _Order:
 
     @classmethod
     def of(cls, machine: KernelMachine, space: FeatureSpace | None) -> _Order:
-        own = machine.encoding.space
-        if space is None or set(space.names) != set(own.names):
-            return cls(list(range(len(own))), [None] * len(own))
-        feature = [space.index(name) for name in own.names]
+        known = machine.encoding.space
+        if space is None or set(space.names) != set(known.names):
+            return cls(list(range(len(known))), [None] * len(known))
+        feature = [space.index(name) for name in known.names]
         codes: list[dict[int, int] | None] = []
-        for categories, f in zip(own.categories, feature, strict=True):
+        for categories, f in zip(known.categories, feature, strict=True):
             given = space.categories[f]
             if categories is None or given is None:
                 codes.append(None)
@@ -379,7 +379,7 @@ class _Order:
         """Return a row as the user counts."""
         given = np.empty_like(row)
         for j, (feature, codes) in enumerate(zip(self.feature, self.codes, strict=True)):
-            back = {own: code for code, own in (codes or {}).items()}
+            back = {inner: code for code, inner in (codes or {}).items()}
             given[feature] = back.get(int(row[j]), row[j]) if codes else row[j]
         return given
 
@@ -500,8 +500,8 @@ def _in_user_units(
     return encoded, row
 
 
-def _says_otherwise(machine: KernelMachine, encoded: FloatArray, k: int) -> bool:
-    """Whether the model really classifies an encoded row otherwise, with three or more classes by the vote of all."""
+def _predicts_otherwise(machine: KernelMachine, encoded: FloatArray, k: int) -> bool:
+    """Check whether the model classifies an encoded row otherwise, with three or more classes by the vote of all."""
     values = machine.function.values(machine.to_machine(encoded[None, :]))[0]
     c = len(machine.classes)
     if c == 2:

@@ -56,7 +56,7 @@ class BoxGrowth:
         self._grew = False
 
     def is_proved(self) -> bool:
-        """Whether the box is proved: one that never grew is a point, which may be too near the surface for a proof."""
+        """Check whether the box is proved: one that never grew is a point, perhaps too near the surface for a proof."""
         return self._grew or self._try(self.lower, self.upper)
 
     def _try(self, lower: FloatArray, upper: FloatArray) -> bool:
@@ -139,7 +139,7 @@ class BoxGrowth:
                 share = (proved + refused) / 2.0
 
     def _by_slope(self, lower: FloatArray, upper: FloatArray) -> list[tuple[int, int]]:
-        """Sides in the order of what walking along them to the limit costs the decision function."""
+        """Sort sides by what walking along them to the limit costs the decision function."""
         sides = [(side, j) for j in np.unique(self.machine.source).tolist() for side in (-1, 1)]
         ends = np.tile(self.point, (len(sides), 1))
         for row, (side, j) in zip(ends, sides, strict=True):
@@ -343,13 +343,13 @@ class _Prover:
         """Return the proved part of a box around its deepest point, as its two ends; None where it holds no point."""
         task = self.task
         low, high = np.maximum(lower, task.lower), np.minimum(upper, task.upper)
-        held = Box(low, high).contains(task.points)
-        depth = np.where(held, self.depth[:, k], -np.inf)
+        covered = Box(low, high).contains(task.points)
+        depth = np.where(covered, self.depth[:, k], -np.inf)
         row = int(np.argmax(depth))
         return self.grow(row, k, low, high) if depth[row] > 0 else None
 
     def grow(self, row: int, k: int, low: FloatArray, high: FloatArray) -> FloatArray | None:
-        """A proved box within limits, around a point on the side of class k; None where it is too near the surface."""
+        """Grow a proved box within limits, around a point of class k; None where it is too near the surface."""
         task = self.task
         start = task.points[row]
         box = BoxGrowth(self.machine, self.functions[k], start, self.budget)
@@ -362,7 +362,7 @@ class _Prover:
 
 
 def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[FloatArray, int]]:
-    """Boxes around points that no proved box covers, the deepest first, while they cover more than a few of these."""
+    """Grow boxes around points that no proved box covers, the deepest first, while they cover more than a few."""
     task = prover.task
     bare: BoolArray = np.ones(len(task.points), dtype=np.bool_)
     for box in proved:
@@ -379,9 +379,9 @@ def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[Fl
             bare[row] = False
             idle += 1
             continue
-        held = Box(*grown).contains(task.points)
-        idle = 0 if np.count_nonzero(held & bare) >= _FEW else idle + 1
-        bare &= ~held
+        covered = Box(*grown).contains(task.points)
+        idle = 0 if np.count_nonzero(covered & bare) >= _FEW else idle + 1
+        bare &= ~covered
         bare[row] = False
         found.append((grown, int(k)))
     return found

@@ -211,7 +211,7 @@ class SupportVectorRules(BoxExtractor):
 def _initial_boxes(
     machine: KernelMachine, task: ExtractionTask, starts: FloatArray
 ) -> tuple[Boxes, IntArray, FloatArray]:
-    """The boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with its class and its anchor.
+    """Make the boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with its class and its anchor.
 
     A start is of the class on whose side it lies, whatever its label: a support vector beyond the surface is no
     example of its own class.

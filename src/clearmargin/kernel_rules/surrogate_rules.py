@@ -209,12 +209,12 @@ class SurrogateRules(BoxExtractor):
 def _cover_with_boxes(
     task: ExtractionTask, rows: FloatArray, codes: IntArray, weights: FloatArray
 ) -> FoundBoxes:
-    """Boxes around rows of each class that hold no row of another one, and that together cover their class."""
+    """Put boxes around rows of each class that hold no row of another one, and that together cover their class."""
     found, labels = [], []
     for k in np.unique(codes).tolist():
-        own = np.flatnonzero(codes == k)
+        members = np.flatnonzero(codes == k)
         # Heavy rows, those of the training table, come first.
-        shuffled = own[task.random.permutation(len(own))]
+        shuffled = members[task.random.permutation(len(members))]
         start = rows[shuffled[np.argsort(-weights[shuffled], kind="stable")][:_MAX_ANCHORS]]
         everywhere = Boxes.unbounded(len(start), rows.shape[1])
         boxes, _ = tune(everywhere, start, rows, codes, np.full(len(start), k, dtype=np.intp))
@@ -335,17 +335,17 @@ def seen_columns(task: ExtractionTask) -> BoolArray:
         All true if the model predicts the same for all rows tried.
     """
     half = min(_ROWS_TRIED // 2, len(task.points))
-    some = task.points[task.random.permutation(len(task.points))[:half]]
-    rows = np.vstack([some, near_training(task, half)])
+    drawn = task.points[task.random.permutation(len(task.points))[:half]]
+    rows = np.vstack([drawn, near_training(task, half)])
     predicted = task.ask(rows)
     seen = np.zeros(rows.shape[1], dtype=np.bool_)
     features = np.array([source.feature for source in task.encoding.sources], dtype=np.intp)
     for feature in np.unique(features):
-        own = features == feature
+        columns = features == feature
         changed = rows.copy()
         # The columns of a categorical feature move together, so that each row still has one category.
-        changed[:, own] = rows[task.random.permutation(len(rows))][:, own]
-        seen[own] = bool((task.ask(changed) != predicted).any())
+        changed[:, columns] = rows[task.random.permutation(len(rows))][:, columns]
+        seen[columns] = bool((task.ask(changed) != predicted).any())
     return seen if seen.any() else np.ones_like(seen)
 
 
@@ -354,7 +354,7 @@ def _named(task: ExtractionTask) -> BoolArray:
 
 
 def _as_rows(task: ExtractionTask, start: FloatArray, moves: FloatArray) -> FloatArray:
-    """Rows that could be rows of the table: within the ranges, whole numbers where the table has whole numbers."""
+    """Make rows that could be rows of the table: within the ranges, whole numbers where the table has whole numbers."""
     rows = np.clip(start + moves, task.lower, task.upper)
     return np.where(task.encoding.columns.integer, np.rint(rows), rows)
 

@@ -423,7 +423,7 @@ def _parse_sum(cursor: Cursor) -> Sum:
 
 
 def _parse_term(cursor: Cursor) -> tuple[float, Name | None]:
-    """One of ``2``, ``x``, ``2*x`` and ``x*2``."""
+    """Parse one of ``2``, ``x``, ``2*x`` and ``x*2``."""
     start = cursor.token.start
     first = _take_operand(cursor)
     if cursor.token.kind != "*":

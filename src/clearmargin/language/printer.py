@@ -54,7 +54,7 @@ def format_rules(rules: RuleSet) -> str:
     lines = []
     if tuple(dict.fromkeys(rule.label for rule in rules)) != rules.classes:
         lines.append(f"classes: {', '.join(spelling.values())}")
-    if not _says_its_space(rules):
+    if not _implies_space(rules):
         lines += [_declare(rules.space, j, phrases) for j in range(len(rules.space))]
     lines += [_line(rule, phrases, spelling[rule.label]) for rule in rules]
     return "".join(f"{line}\n" for line in lines)
@@ -146,7 +146,7 @@ class Phrases:
     def __init__(self, space: FeatureSpace):
         self.names = [quote(name) for name in space.names]
         self.categories = [
-            None if categories is None else [quote(kind) for kind in categories]
+            None if categories is None else [quote(category) for category in categories]
             for categories in space.categories
         ]
 
@@ -257,8 +257,8 @@ def _between(what: str, low: tuple[float, bool] | None, high: tuple[float, bool]
     return f"{format_number(low[0])} {left} {what} {right} {format_number(high[0])}"
 
 
-def _says_its_space(rules: RuleSet) -> bool:
-    """Whether reading the rules alone gives their space: every feature is used, in order, and nothing more is known."""
+def _implies_space(rules: RuleSet) -> bool:
+    """Check whether reading the rules alone gives their space: each feature is used, in order, and no more is known."""
     space = rules.space
     is_plain = not (np.isfinite(space.lower) | np.isfinite(space.upper) | space.integer).any()
     if not is_plain or any(phrases is not None for phrases in (*space.units, *space.fill)):
@@ -294,6 +294,6 @@ def _declare(space: FeatureSpace, j: int, phrases: Phrases) -> str:
     if (unit := space.units[j]) is not None:
         parts.append(f"unit {quote(unit)}")
     if (value := space.fill[j]) is not None:
-        said = quote(value) if isinstance(value, str) else format_number(value)
-        parts.append(f"fill {said}")
+        text = quote(value) if isinstance(value, str) else format_number(value)
+        parts.append(f"fill {text}")
     return f"feature {phrases.names[j]}{': ' if parts else ''}{' '.join(parts)}"

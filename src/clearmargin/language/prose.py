@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# What is said of the proof of a rule.
+# The words for the proof of a rule.
 PROOF_WORDS = {
     "proved": "proved",
     "observed": "observed",
@@ -174,23 +174,23 @@ def _premise(
 ) -> str:
     region = rule.region
     if isinstance(region, Box):
-        said = [
+        conditions = [
             _say_feature(region, j, space, digits, case[j] if len(case) else None)
             for j in region.bounded
         ]
     else:
-        said = [
+        conditions = [
             *phrases.rows(region),
             *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
             *(f"{plain(space.names[j])} is missing" for j in region.missing),
             *(f"{plain(space.names[j])} is not missing" for j in region.known),
         ]
-    return " and ".join(said)
+    return " and ".join(conditions)
 
 
 def _sentence(rule: Rule, space: FeatureSpace, phrases: Phrases, digits: int) -> str:
-    said = _premise(rule, space, phrases, digits)
-    premise = f"If {said}, then" if said else "Always"
+    conditions = _premise(rule, space, phrases, digits)
+    premise = f"If {conditions}, then" if conditions else "Always"
     name = "" if rule.name is None else f"{plain(rule.name)}: "
     remarks = _remarks(rule)
     return f"{name}{premise} {plain(rule.label)}.{f' ({remarks})' if remarks else ''}"
@@ -453,7 +453,7 @@ def rules_html(rules: RuleSet) -> str:
 
 
 def _columns(rows: list[RuleRow]) -> Iterator[tuple[str, list[str]]]:
-    """Title and cells of each column that has something to say."""
+    """Give title and cells of each column that has something to say."""
     yield "#", [str(k) for k in range(1, len(rows) + 1)]
     if any(row.name is not None for row in rows):
         yield "name", [plain(row.name or "") for row in rows]

@@ -196,14 +196,16 @@ class Vocabulary:
         """Make the vocabulary of a space and classes."""
         index = {name: j for j, name in enumerate(space.names)}
         codes = tuple(
-            None if categories is None else {kind: code for code, kind in enumerate(categories)}
+            None
+            if categories is None
+            else {category: code for code, category in enumerate(categories)}
             for categories in space.categories
         )
         labels = {label: label for label in classes}
         return cls(source, space, classes, index, codes, labels, MatrixBudget())
 
     def feature(self, name: Name) -> int:
-        """Index of a feature."""
+        """Find the index of a feature."""
         index = self._index.get(name.text)
         if index is None:
             refuse_infinity(self.source, name)
@@ -215,7 +217,7 @@ class Vocabulary:
         return index
 
     def numeric_feature(self, name: Name) -> int:
-        """Index of a feature that must not have categories."""
+        """Find the index of a feature that must not have categories."""
         index = self.feature(name)
         if self._codes[index] is not None:
             raise self.source.error(
@@ -453,7 +455,7 @@ def refuse_infinity(source: Source, name: Name) -> None:
 
 
 def _compared_as_numbers(rules: Sequence[RuleNode]) -> Iterator[str]:
-    """Names that stand in a comparison which can only be one of numbers."""
+    """Find names that stand in a comparison which can only be one of numbers."""
     for rule in rules:
         for condition in rule.conditions:
             if isinstance(condition, Bound):
@@ -517,7 +519,7 @@ class _Usage:
                 found[member.text] = None
 
     def check_spellings(self) -> None:
-        """A bare number can only stand for a category that is written in backquotes elsewhere."""
+        """Raise if a bare number stands for a category that is not written in backquotes elsewhere."""
         for feature, member in self._spelled:
             if member.text not in (self.features[feature] or {}):
                 raise self.source.error(
@@ -610,7 +612,7 @@ def _check_missing(
     sets: dict[int, set[int]],
     words: Vocabulary,
 ) -> None:
-    """A value that is missing meets no other condition."""
+    """Raise if a value that must be missing has another condition, which it cannot meet."""
     needed = set(sets)
     for item in found:
         needed |= {item.feature} if isinstance(item, Limits) else set(item.weights)
@@ -775,7 +777,7 @@ def _polyhedron(
 
 
 def _as_rows(limits: Limits) -> Iterator[Row]:
-    """Plain bounds as inequalities, the lower one first."""
+    """Write plain bounds as inequalities, the lower one first."""
     if limits.low > -math.inf:
         yield Row({limits.feature: -1.0}, -limits.low, limits.low_is_open)
     if limits.high < math.inf:

@@ -245,19 +245,19 @@ class _Reader:
         if self.text.startswith(plain(unit), place):
             self.at = place + len(plain(unit))
 
-    def _read_members(self, name: str, place: int, kinds: tuple[str, ...] | None) -> None:
+    def _read_members(self, name: str, place: int, categories: tuple[str, ...] | None) -> None:
         self._add_text(name, place)
         self._add("in", self.at)
         self._add("{", self.at)
         while True:
-            self._read_member(kinds)
+            self._read_member(categories)
             if (joined := self._take(_NEXT_MEMBER)) is None:
                 break
             self._add(",", joined.start())
         self._add("}", self.at)
 
-    def _read_member(self, kinds: tuple[str, ...] | None) -> None:
-        if kinds is not None and (found := self._longest(kinds)) is not None:
+    def _read_member(self, categories: tuple[str, ...] | None) -> None:
+        if categories is not None and (found := self._longest(categories)) is not None:
             self._add_text(quote(found), self.at)
             self.at += len(plain(found))
             return
@@ -294,7 +294,7 @@ class _Reader:
         self._read_rest()
 
     def _read_rest(self) -> None:
-        """The weight, the full stop, remarks in parentheses, a comment."""
+        """Read the weight, the full stop, remarks in parentheses, a comment."""
         weight = self._take(_WEIGHT)
         if self.text.startswith(".", self.at) and self.at < self.end:
             self.at += 1

@@ -361,7 +361,7 @@ class LPSVCCV(PlaneClassifier):
         self, points: Any, labels: TwoClasses, routed: Any, groups: Any, times: Any
     ) -> Folds:
         """Split the rows; what was routed to the splitter besides groups goes to it as it is."""
-        more = {name: own for name, own in routed.splitter.split.items() if name != "groups"}
+        more = {name: value for name, value in routed.splitter.split.items() if name != "groups"}
         return Splitting(self.cv, groups, times, params=more).folds(points, labels.codes)
 
     def _fold(self, task: _Task, split: Any, columns: IntArray) -> Fold:

@@ -259,7 +259,7 @@ def dual_program(data: LPSVMData) -> Program:
 
 
 def signed_bounds(y: FloatArray, cost: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds of alpha = y u for 0 <= u <= cost."""
+    """Give the bounds of alpha = y u for 0 <= u <= cost."""
     return np.where(y > 0, 0.0, -cost), np.where(y > 0, cost, 0.0)
 
 

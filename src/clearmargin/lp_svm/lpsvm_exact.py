@@ -156,7 +156,7 @@ def exact_lpsvm(centred: Centred, start: LPSVMSolution) -> LPSVMSolution | None:
 
 
 def _first_equals(data: LPSVMData, features: Index, slope: FloatArray) -> list[int]:
-    """For each feature the first one with the same column, or the opposite one: a short cut to where ties end."""
+    """Find for each feature the first one with the same column, or the opposite one: a short cut to where ties end."""
     if not isinstance(data.X, np.ndarray):
         return [int(j) for j in features]
     found = []

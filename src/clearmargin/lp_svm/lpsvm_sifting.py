@@ -241,7 +241,7 @@ def sift_lpsvm(
 
 
 def _levels(data: LPSVMData) -> Iterator[tuple[LPSVMData, bool]]:
-    """Samples of growing size; the last one is the whole."""
+    """Draw samples of growing size; the last one is the whole."""
     sizes = []
     size = _FIRST_SAMPLE
     while size * 2 < len(data):
@@ -268,7 +268,7 @@ def _stratified_order(y: FloatArray) -> Index:
 
 
 def _sample(data: LPSVMData, rows: Index) -> LPSVMData:
-    """Some of the points, each class with the cost of all its points."""
+    """Take some of the points, each class with the cost of all its points."""
     y, cost = data.y[rows], data.cost[rows].copy()
     for sign in (-1.0, 1.0):
         cost[y == sign] *= data.cost[data.y == sign].sum() / cost[y == sign].sum()

@@ -355,13 +355,13 @@ def _indicators(step: Any, flow: Flow, name: str) -> Iterator[list[int | None]]:
         if missing.any():
             flow.sources.note_encoded_missing(origin)
         yield [
-            None if gap else flow.sources.indicator(origin, category_name(category))
-            for category, gap in zip(categories.tolist(), missing, strict=True)
+            None if is_missing else flow.sources.indicator(origin, category_name(category))
+            for category, is_missing in zip(categories.tolist(), missing, strict=True)
         ]
 
 
 def _combine(rows: list[list[tuple[int, float]]], flow: Flow) -> Flow:
-    """Columns that are weighted sums of sources."""
+    """Make columns that are weighted sums of sources."""
     matrix = sparse.lil_array((len(rows), len(flow.sources)))
     for i, row in enumerate(rows):
         for source, weight in row:

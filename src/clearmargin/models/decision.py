@@ -121,7 +121,7 @@ def _read(estimator: Any, flow: Flow) -> Decision:
             "use a linear classifier such as LPSVC, or SurrogateRules(method='train'), which takes any classifier",
         )
     classes = np.asarray(estimator.classes_)
-    scores = _own_planes(estimator, flow)
+    scores = _coefficient_planes(estimator, flow)
     if len(scores) == 1 and len(classes) == 2:
         return Decision(classes, scores, (Duel(1, 0, scores[0]),))
     if len(scores) != len(classes):
@@ -132,7 +132,7 @@ def _read(estimator: Any, flow: Flow) -> Decision:
     return Decision(classes, scores, highest_wins(scores))
 
 
-def _own_planes(
+def _coefficient_planes(
     estimator: Any, flow: Flow, sizes: FloatArray | None = None
 ) -> tuple[Hyperplane, ...]:
     coef: Any = estimator.coef_
@@ -164,7 +164,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
             "use SupportVectorRules, which reads rules out of kernel machines",
         )
     classes = estimator.classes_
-    scores = _own_planes(estimator, flow, _support_sizes(estimator))
+    scores = _coefficient_planes(estimator, flow, _support_sizes(estimator))
     if len(classes) == 2:
         # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
         return Decision(classes, scores, (Duel(0, 1, _negative(scores[0])),))
@@ -211,7 +211,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
 
 
 def _support_sizes(estimator: Any) -> FloatArray:
-    """What libsvm rounds: it multiplies by all support vectors, one by one, not by the weights they add up to."""
+    """Bound what libsvm rounds: it multiplies by all support vectors, one by one, not by the weights they add up to."""
     vectors, duals = estimator.support_vectors_, estimator.dual_coef_
     vectors, duals = (v.toarray() if hasattr(v, "toarray") else v for v in (vectors, duals))
     sizes = np.abs(np.asarray(duals, dtype=np.float64)).sum(axis=0)[:, None] * np.abs(vectors)

@@ -156,7 +156,7 @@ class CentredMap:
 
     @classmethod
     def start(cls, order: Sequence[int] | IntArray, n_in: int, unit: float) -> CentredMap:
-        """Some of the sources as they are."""
+        """Take some of the sources as they are."""
         chosen = np.asarray(order, dtype=np.intp)
         ones, rows = np.ones(len(chosen)), np.arange(len(chosen))
         matrix = sparse.csr_array((ones, (rows, chosen)), shape=(len(chosen), n_in))
@@ -164,7 +164,7 @@ class CentredMap:
 
     @classmethod
     def combined(cls, matrix: Any, unit: float) -> CentredMap:
-        """Exact sums of sources, such as a category by its number."""
+        """Make exact sums of sources, such as a category by its number."""
         rows = sparse.csr_array(matrix, dtype=np.float64)
         n_out, n_in = rows.shape
         nothing = sparse.csr_array((n_out, n_in))
@@ -181,7 +181,7 @@ class CentredMap:
         return 0.0 if self.unit == DOUBLE else self.unit
 
     def take(self, indices: Sequence[int] | IntArray) -> CentredMap:
-        """Some of the columns."""
+        """Take some of the columns."""
         chosen = np.asarray(indices, dtype=np.intp)
         return replace(
             self,
@@ -403,7 +403,7 @@ class Sources:
         self._size = len(self.names)
 
     def indicator(self, column: int, category: str) -> int:
-        """Position of the 0/1 column that says whether `column` holds this category."""
+        """Find the position of the 0/1 column that says whether `column` holds this category."""
         known = self._indicators.setdefault(column, {})
         if category not in known:
             known[category] = self._size
@@ -411,7 +411,7 @@ class Sources:
         return known[category]
 
     def categories(self, column: int) -> list[str]:
-        """Categories of a column of the table in the order in which they were met; none for numbers."""
+        """Give the categories of a column of the table in the order in which they were met; none for numbers."""
         return list(self._indicators.get(column, ()))
 
     def note_fill(self, column: int, value: float | str | None) -> None:
@@ -419,7 +419,7 @@ class Sources:
         self._fill.setdefault(column, set()).add(value)
 
     def fill(self, column: int) -> float | str | None:
-        """The value that missing ones of a column count as; None if there is none, or if steps disagree about it.
+        """Give the value that missing ones of a column count as; None if there is none, or if steps disagree about it.
 
         An encoder that learned a category for missing values met some that no step before it replaced: an imputer looks
         for NaN, and a column of objects may hold None.
@@ -433,7 +433,7 @@ class Sources:
         self._encoded_missing.add(column)
 
     def has_encoded_missing(self, column: int) -> bool:
-        """Whether the model treats a missing value of a column as one more category, of which rules do not speak."""
+        """Check whether the model treats a missing value of a column as a category, of which rules do not speak."""
         return column in self._encoded_missing
 
     def __len__(self) -> int:
@@ -469,7 +469,7 @@ class Flow:
 
     @classmethod
     def start(cls, sources: Sources, order: Sequence[int]) -> Flow:
-        """Columns of the table in the order in which the model knows them."""
+        """Take the columns of the table in the order in which the model knows them."""
         n = len(sources.names)
         centred = CentredMap.start(order, n, sources.unit)
         return cls(AffineMap.selection(order, n), tuple(order), sources, centred)
@@ -485,7 +485,7 @@ class Flow:
         )
 
     def take(self, indices: Sequence[int] | IntArray) -> Flow:
-        """Some of the columns, as they are."""
+        """Take some of the columns, as they are."""
         chosen = np.asarray(indices, dtype=np.intp)
         chosen_map = AffineMap.selection(chosen, self.affine.n_out).after(self.affine)
         origin = tuple(self.origin[j] for j in chosen)
@@ -500,7 +500,7 @@ class Flow:
         return int(matrix.indices[first]), float(matrix.data[first]), float(self.affine.shift[k])
 
     def through(self, step: AffineMap, centred: CentredMap | None = None) -> Flow:
-        """Columns that a map makes of these; they are no copies any more.
+        """Make the columns that a map makes of these; they are no copies any more.
 
         Parameters
         ----------

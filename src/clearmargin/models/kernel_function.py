@@ -124,7 +124,7 @@ class KernelFunction:
         return found
 
     def take(self, functions: Sequence[int], signs: Sequence[int]) -> KernelFunction:
-        """Some of the functions, each kept (sign 1) or negated (sign -1).
+        """Take some of the functions, each kept (sign 1) or negated (sign -1).
 
         Parameters
         ----------

@@ -325,9 +325,9 @@ class KernelMachine:
         return low, high
 
     def region(self, k: int) -> KernelFunction:
-        """Functions that are all positive only where the machine says class k.
+        """Give functions that are all positive only where the machine predicts class k.
 
-        A vote of three or more classes may be won without winning all duels; there the machine says k on more than
+        A vote of three or more classes may be won without winning all duels; there the machine predicts k on more than
         that.
 
         Parameters

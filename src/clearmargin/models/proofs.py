@@ -85,7 +85,7 @@ def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
 
 
 def _decide(domain: Domain, box: Box, region: Sequence[HalfSpace]) -> Proof | None:
-    """Whether a box is proved to lie in a region; "stated" if that holds only within ranges that were not declared."""
+    """Decide whether a box is proved to lie in a region; "stated" if only within ranges that were not declared."""
     if all(domain.is_inside(box, side) for side in region):
         return "proved"
     within = all(domain.is_inside(box, side, seen=True) for side in region)

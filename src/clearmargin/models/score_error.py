@@ -64,7 +64,7 @@ class ScoreError(Value):
     is_direct: bool = False
 
     def bound(self, reach: FloatArray) -> float:
-        """The bound at a distance from the centre, feature by feature; infinite where a distance is that counts."""
+        """Give the bound at a distance from the centre, feature by feature; infinite where one that counts is."""
         counts = self.slope > 0
         return _SAFETY * (self.base + float((self.slope[counts] * reach[counts]).sum()))
 
@@ -228,7 +228,7 @@ class Guard:
         return found is not None and (found > 0 or (found == 0 and self._touches_rightly(box)))
 
     def excess(self, box: Box) -> float | None:
-        """By how much the score at the corner nearest to the plane exceeds the bound; None where there is no corner.
+        """Compute by how much the score at the corner nearest to the plane exceeds the bound; None without a corner.
 
         A value that is not negative is a lower bound, one that is negative is right to some roundings.
         """

@@ -217,7 +217,7 @@ def _no_rules(model: Any) -> Summary:
 
 
 def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summary) -> Summary:
-    """Everything that is said of rules."""
+    """Gather all facts about rules."""
     rules, classes = subject.rules, subject.classes
     measured = measure(subject.model, rules, subject.machine, classes, table, labels)
     if measured.true is not None and (measured.true < 0).any():
@@ -243,19 +243,19 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
 
 
 def _total(measured: Measured) -> Summary:
-    covered, says = measured.covered, measured.rule_says
+    covered, by_rule = measured.covered, measured.rule_predicts
 
     def matches(other: Any) -> int | None:
-        return None if other is None else int((covered & (says == other)).sum())
+        return None if other is None else int((covered & (by_rule == other)).sum())
 
     return {
         "rows": len(covered),
         "covered": int(covered.sum()),
         "correct": matches(measured.true),
-        "agreed": matches(measured.machine_says),
+        "agreed": matches(measured.model_predicts),
         "model_right": None
-        if measured.true is None or measured.machine_says is None
-        else int((measured.machine_says == measured.true).sum()),
+        if measured.true is None or measured.model_predicts is None
+        else int((measured.model_predicts == measured.true).sum()),
     }
 
 

@@ -81,12 +81,12 @@ def rule_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -
     """
     phrases, limits = Phrases(rules.space), ranges(rules.space, measured.table)
     number = {label: k for k, label in enumerate(classes)}
-    said_in_words = sentences(rules, rules.space)
+    rule_sentences = sentences(rules, rules.space)
     facts = []
     for r, rule in enumerate(rules):
         rows = measured.covers[:, r]
         correct = None if measured.true is None else measured.true[rows] == number[rule.label]
-        predicted = measured.machine_says
+        predicted = measured.model_predicts
         agreed = None if predicted is None else predicted[rows] == number[rule.label]
         facts.append(
             {
@@ -96,7 +96,7 @@ def rule_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -
                 "origin": rule.origin,
                 "proof": rule.proof,
                 "weight": rule.weight,
-                "sentence": said_in_words[r],
+                "sentence": rule_sentences[r],
                 "premise": phrases.premise(rule),
                 "conditions": _conditions(rule, rules.space, phrases, limits),
                 **_counts(len(rows), rows, correct, agreed),
@@ -189,8 +189,8 @@ def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured
 def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
     """Count rows and rules class by class.
 
-    A row is *reachable* for the rules of a class if it is of the class and the model says so, too: that is what rules
-    of the model can get right. Without labels, it is reachable where the model says so.
+    A row is *reachable* for the rules of a class if it is of the class and the model predicts it, too: that is
+    what rules of the model can get right. Without labels, it is reachable where the model predicts the class.
 
     Parameters
     ----------
@@ -205,18 +205,18 @@ def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) 
     labels = [rule.label for rule in rules]
     facts = []
     for k, label in enumerate(classes):
-        own = np.array([predicted == label for predicted in labels], dtype=np.bool_)
+        of_class = np.array([predicted == label for predicted in labels], dtype=np.bool_)
         reachable = _reachable(measured, k)
-        covered = reachable & measured.covers[:, own].any(axis=1)
+        covered = reachable & measured.covers[:, of_class].any(axis=1)
         reach, count = int(reachable.sum()), int(covered.sum())
         facts.append(
             {
                 "class": label,
-                "rules": int(own.sum()),
+                "rules": int(of_class.sum()),
                 "rows": None if measured.true is None else int((measured.true == k).sum()),
                 "model_says": None
-                if measured.machine_says is None
-                else int((measured.machine_says == k).sum()),
+                if measured.model_predicts is None
+                else int((measured.model_predicts == k).sum()),
                 "reachable": reach,
                 "covered": count,
                 "coverage": count / reach if reach else None,
@@ -237,7 +237,7 @@ def _recall(measured: Measured, k: int, covered: int) -> float | None:
 def curve_facts(
     rules: RuleSet, classes: tuple[Label, ...], measured: Measured, model: Any
 ) -> list[Facts]:
-    """Share of the reachable rows that one rule, two rules, ... cover, and the share of volume that they fill.
+    """Compute the share of the reachable rows that one rule, two rules, ... cover, and of the volume that they fill.
 
     Parameters
     ----------
@@ -254,9 +254,9 @@ def curve_facts(
     volume, total = getattr(model, "volume_curve_", {}), getattr(model, "volume_coverage_", {})
     facts = []
     for k, label in enumerate(classes):
-        own = [r for r, rule in enumerate(rules) if rule.label == label]
+        of_class = [r for r, rule in enumerate(rules) if rule.label == label]
         reachable = _reachable(measured, k)
-        so_far = np.logical_or.accumulate(measured.covers[reachable][:, own], axis=1)
+        so_far = np.logical_or.accumulate(measured.covers[reachable][:, of_class], axis=1)
         counts = np.count_nonzero(so_far, axis=0)
         reach = int(reachable.sum())
         known = total.get(label)
@@ -276,11 +276,11 @@ def curve_facts(
 
 
 def _reachable(measured: Measured, k: int) -> Any:
-    says = measured.machine_says
+    predicted = measured.model_predicts
     if measured.true is None:
-        assert says is not None or measured.rule_says is not None
-        return (measured.rule_says if says is None else says) == k
-    return measured.true == k if says is None else (measured.true == k) & (says == k)
+        assert predicted is not None or measured.rule_predicts is not None
+        return (measured.rule_predicts if predicted is None else predicted) == k
+    return measured.true == k if predicted is None else (measured.true == k) & (predicted == k)
 
 
 def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> list[Facts]:
@@ -339,11 +339,11 @@ def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
 def _choose(
     measured: Measured, known: BoolArray, size: FloatArray, count: int
 ) -> list[tuple[str, int]]:
-    says = measured.answer if measured.machine_says is None else measured.machine_says
+    predicted = measured.answer if measured.model_predicts is None else measured.model_predicts
     if measured.true is None:
         queues = {"clear": _typical_first(known & measured.covered, size)}
     else:
-        wrong = known & (says != measured.true)
+        wrong = known & (predicted != measured.true)
         queues = {
             "right": _typical_first(known & ~wrong & measured.covered, size),
             "wrong": _sorted(wrong, -size),
@@ -389,13 +389,13 @@ def _explain(
     elif measured.which[row] >= 0:
         rule, how = subject.rules[int(measured.which[row])], "rule"
         sentence = sentences([rule], space)[0]
-    says = measured.answer if measured.machine_says is None else measured.machine_says
+    predicted = measured.answer if measured.model_predicts is None else measured.model_predicts
     return {
         "kind": kind,
         "row": row + 1,
         "name": row_name(X, row),
         "true": None if measured.true is None else _label(subject, measured.true[row]),
-        "says": _label(subject, says[row]),
+        "says": _label(subject, predicted[row]),
         "score": None if score is None else finite(score),
         "reason": how,
         "rule": int(measured.which[row]) + 1 if how == "rule" else None,
@@ -481,9 +481,9 @@ def uncovered_facts(
         Counts; the first rows with their names; the features in which uncovered rows differ most from covered ones.
     """
     bare = ~measured.covered
-    says = measured.machine_says
+    predicted = measured.model_predicts
     rows = np.flatnonzero(bare)
-    by_class = measured.true if measured.true is not None else says
+    by_class = measured.true if measured.true is not None else predicted
     return {
         "rows": len(rows),
         "of": len(bare),
@@ -499,15 +499,15 @@ def uncovered_facts(
             for k, label in enumerate(classes)
         ],
         "model_right": None
-        if says is None or measured.true is None
-        else int(np.count_nonzero(bare & (says == measured.true))),
+        if predicted is None or measured.true is None
+        else int(np.count_nonzero(bare & (predicted == measured.true))),
         "first": [{"row": row + 1, "name": row_name(X, row)} for row in rows[:_MOST_ROWS].tolist()],
         "typical": _typical(space, measured.table, bare),
     }
 
 
 def _typical(space: FeatureSpace, table: FloatArray, bare: BoolArray) -> list[Facts]:
-    """Medians, or most common categories, of uncovered and covered rows, the most different features first."""
+    """Give medians, or most common categories, of uncovered and covered rows, the most different features first."""
     if not bare.any() or bare.all():
         return []
     facts, sizes = [], []

@@ -131,7 +131,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def fingerprint(X: Any) -> str:
-    """SHA-256 of a table's canonical bytes.
+    """Compute the SHA-256 of a table's canonical bytes.
 
     For each column in its order: ``n`` (numbers) or ``t`` (texts), the length of the name as 8 bytes, the name in
     UTF-8, the number of rows as 8 bytes; then each number as a 64-bit float, with one NaN for all that is missing and
@@ -166,7 +166,7 @@ def fingerprint(X: Any) -> str:
 
 
 def fingerprint_column(name: str, values: Any) -> str:
-    """SHA-256 of the canonical bytes of a single column.
+    """Compute the SHA-256 of the canonical bytes of a single column.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def make_markdown(summary: dict[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text in which nothing is taken for markup, on one line."""
+    """Write text in which nothing is taken for markup, on one line."""
     flat = " ".join(visible(text).split("\n"))
     escaped = _SPECIAL.sub(r"\\\1", flat)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

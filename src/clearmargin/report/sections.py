@@ -202,14 +202,14 @@ def feature_section(summary: Summary) -> Section | None:
         return None
     classes = [entry["class"] for entry in summary["rules"]["classes"]]
     columns = ("feature", "range", *(f"rules for {plain(label)}" for label in classes))
-    with_gaps = any(fact["missing"] for fact in summary["features"])
-    if with_gaps:
+    any_missing = any(fact["missing"] for fact in summary["features"])
+    if any_missing:
         columns = (*columns, "missing")
     rows: list[tuple[Cell, ...]] = []
     for fact in summary["features"]:
         unit = f" {plain(fact['unit'])}" if fact["unit"] else ""
         row = (plain(fact["name"]), f"{_range(fact)}{unit}", *(f"{n:,}" for n in fact["rules"]))
-        rows.append((*row, _missing_text(fact)) if with_gaps else row)
+        rows.append((*row, _missing_text(fact)) if any_missing else row)
     numbers = frozenset(range(2, len(columns)))
     used = sum(1 for fact in summary["features"] if any(fact["rules"]))
     head = Para.of(
@@ -240,7 +240,7 @@ def _missing_text(fact: Summary) -> str:
 
 def _range(fact: Summary) -> str:
     if fact["categories"] is not None:
-        return listed([plain(kind) for kind in fact["categories"]])
+        return listed([plain(category) for category in fact["categories"]])
     low, high = fact["range"]
     kind = " (whole numbers)" if fact["integer"] else ""
     return f"{number_text(low)} to {number_text(high)}{kind}"
@@ -379,7 +379,7 @@ def _share(curve: Summary, key: str, r: int) -> str:
 
 
 def case_section(summary: Summary) -> Section | None:
-    """Some cases with their reasons."""
+    """Show cases with their reasons."""
     classes = [] if summary["rules"] is None else [e["class"] for e in summary["rules"]["classes"]]
     cards = [_case_card(case, classes, k) for k, case in enumerate(summary["cases"])]
     return Section("cases", "Some cases", tuple(cards)) if cards else None
@@ -406,7 +406,7 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         (name, ratio_text(value)) for name, value in case["parts"].items() if value is not None
     ]
     marks = [Mark("✗ wrong", "wrong")] if case["kind"] == "wrong" else []
-    # The proof is about what the model says, and not about the truth.
+    # The proof is about what the model predicts, and not about the truth.
     if case["sentence"]:
         proof = proof_mark(case["proof"])
         marks.append(Mark(f"reason {proof.text}", proof.style))

@@ -135,7 +135,7 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         raise InvalidValueError(
             f"{type(model).__name__} has no rules and is no classifier; report takes {_TAKEN}"
         )
-    # Without classes, what the model says stands in for them: its rules are the same.
+    # Without classes, what the model predicts stands in for them: its rules are the same.
     labels = model.predict(table.taken_by(model)) if y is None else y
     extractor = RuleExtractor(model)
     extractor.fit(table.taken_by(extractor), labels)
@@ -338,13 +338,13 @@ def _judge(
     if rules is None:
         predicted = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
         true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
-        which, rule_says, answer = nothing, nothing, predicted
+        which, rule_predicts, answer = nothing, nothing, predicted
     else:
         found = measure(model, rules, machine, classes, X, y)
-        assert found.machine_says is not None
+        assert found.model_predicts is not None
         assert found.true is not None
-        predicted, true = found.machine_says, found.true
-        which, rule_says, answer = found.which, found.rule_says, found.answer
+        predicted, true = found.model_predicts, found.true
+        which, rule_predicts, answer = found.which, found.rule_predicts, found.answer
     answers[test] = answer
     covered = which >= 0
     return {
@@ -353,8 +353,8 @@ def _judge(
         "rules": 0 if rules is None else len(rules),
         "model_right": int((predicted == true).sum()),
         "right": int((answer == true).sum()),
-        "rules_right": int((covered & (rule_says == true)).sum()),
-        "agreed": int((covered & (rule_says == predicted)).sum()),
+        "rules_right": int((covered & (rule_predicts == true)).sum()),
+        "agreed": int((covered & (rule_predicts == predicted)).sum()),
     }
 
 
@@ -398,7 +398,7 @@ def _most_common(true: IntArray, classes: tuple[Any, ...]) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What rules and model say about each row, as positions among the classes.
+    """What rules and model predict for each row, as positions among the classes.
 
     Parameters
     ----------
@@ -408,9 +408,9 @@ class Measured:
         Which rules cover which rows.
     which : ndarray of int of shape (m,)
         The rule that decides, -1 where none does.
-    rule_says : ndarray of int of shape (m,)
+    rule_predicts : ndarray of int of shape (m,)
         Position of the class of that rule; -1 where there is none.
-    machine_says : ndarray of int of shape (m,) or None
+    model_predicts : ndarray of int of shape (m,) or None
         Position of the class that the model underneath gives.
     answer : ndarray of int of shape (m,)
         Position of the class predicted in the end; -1 for no answer.
@@ -423,8 +423,8 @@ class Measured:
     table: FloatArray
     covers: BoolArray
     which: IntArray
-    rule_says: IntArray
-    machine_says: IntArray | None
+    rule_predicts: IntArray
+    model_predicts: IntArray | None
     answer: IntArray
     true: IntArray | None
     absent: IntArray
@@ -463,7 +463,7 @@ def measure(
     Returns
     -------
     Measured
-        What was said.
+        The predictions, row by row.
 
     Examples
     --------
@@ -479,17 +479,17 @@ def measure(
     covers &= (which >= 0)[:, None]
     number = {label: k for k, label in enumerate(classes)}
     of_rule = np.array([number[rule.label] for rule in rules] + [-1], dtype=np.intp)
-    machine_says = (
+    model_predicts = (
         None if machine is None else match_labels(machine.predict(table.taken_by(machine)), classes)
     )
     return Measured(
         table=rules.space.read(table),
         covers=covers,
         which=which,
-        rule_says=of_rule[which],
-        machine_says=machine_says,
-        answer=machine_says
-        if model is machine and machine_says is not None
+        rule_predicts=of_rule[which],
+        model_predicts=model_predicts,
+        answer=model_predicts
+        if model is machine and model_predicts is not None
         else match_labels(model.predict(table.taken_by(model)), classes),
         true=None if y is None else match_labels(y, classes),
         absent=np.count_nonzero(~np.isfinite(rules.space.with_fill(None).read(table)), axis=0),
@@ -497,7 +497,7 @@ def measure(
 
 
 def match_labels(labels: Any, classes: tuple[Label, ...]) -> IntArray:
-    """Position of each label among the classes, -1 for one that is none of them.
+    """Find the position of each label among the classes, -1 for one that is none of them.
 
     Examples
     --------

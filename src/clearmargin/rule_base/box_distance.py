@@ -26,7 +26,7 @@ _TINY, _HUGE = 1e-280, 1e300
 
 
 def distance_to_boxes(points: ArrayLike, boxes: Boxes, scale: ArrayLike) -> FloatArray:
-    """Euclidean distance of each point to each box, every axis in units of its scale.
+    """Compute the Euclidean distance of each point to each box, every axis in units of its scale.
 
     Parameters
     ----------
@@ -106,13 +106,13 @@ def _distances(P: FloatArray, boxes: Boxes, units: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):
         for j in np.flatnonzero(bounded.any(axis=0) & (units > 0)):
             # Short rules leave most features free.
-            some = slice(None) if bounded[:, j].all() else np.flatnonzero(bounded[:, j])
+            constrained = slice(None) if bounded[:, j].all() else np.flatnonzero(bounded[:, j])
             x = P[:, j, None]
-            excess = np.maximum(lower[some, j] - x, x - upper[some, j])
+            excess = np.maximum(lower[constrained, j] - x, x - upper[constrained, j])
             np.maximum(excess, 0.0, out=excess)
             excess /= units[j]
             excess *= excess
-            squares[:, some] += excess
+            squares[:, constrained] += excess
         distances = np.sqrt(squares)
         doubtful = (squares > _HUGE) | ((squares < _TINY) & ~boxes.contains(P))
         i, b = np.nonzero(doubtful)
@@ -122,7 +122,7 @@ def _distances(P: FloatArray, boxes: Boxes, units: FloatArray) -> FloatArray:
 
 
 def _careful(P: FloatArray, lower: FloatArray, upper: FloatArray, units: FloatArray) -> FloatArray:
-    """Distances of pairs of a point and a box, divided by the largest excess before anything is squared."""
+    """Compute distances of pairs of a point and a box, divided by the largest excess before anything is squared."""
     excess = np.maximum(np.maximum(lower - P, P - upper), 0.0)
     used = units > 0
     scaled = excess[:, used] / units[used]

@@ -127,7 +127,7 @@ class FoundBoxes:
 
     @classmethod
     def observed(cls, boxes: Boxes, codes: IntArray) -> FoundBoxes:
-        """Boxes without proof."""
+        """Take boxes without proof."""
         return cls(boxes, codes, np.zeros(len(codes), dtype=np.bool_))
 
 

@@ -72,7 +72,7 @@ def prune_subsets(covers: BoolArray, codes: ArrayLike, sizes: ArrayLike | None =
 
 
 def _maximal(words: Words, order: IntArray) -> IntArray:
-    """Of sets sorted from large to small, those contained in none before them."""
+    """Select, of sets sorted from large to small, those contained in none before them."""
     kept: list[int] = []
     outside = np.empty((len(order), words.shape[1]), dtype=np.uint64)
     for b in order:
@@ -129,12 +129,14 @@ def greedy_cover(
     if table.ndim != 2:
         raise DataError(f"covers must have two dimensions (boxes, points), not {table.ndim}")
     r, m = table.shape
-    own = as_codes(box_codes, r, "codes of boxes")[:, None] == as_codes(codes, m, "codes of points")
+    same_class = as_codes(box_codes, r, "codes of boxes")[:, None] == as_codes(
+        codes, m, "codes of points"
+    )
     w = _numbers(weights, m, "weights", 1.0)
     lengths = _numbers(sizes, r, "sizes", 0.0)
     if not penalty >= 0:
         raise InvalidValueError(f"penalty must not be negative, but is {penalty}")
-    right, wrong = table & own, table & ~own
+    right, wrong = table & same_class, table & ~same_class
     count = right.sum(axis=1)
     gain = right @ w - penalty * (wrong @ w) if penalty else right @ w
     least = _ROUNDING * max(1.0, penalty) * float(w.sum())

@@ -264,7 +264,7 @@ class _Search:
                 yield left + first, items, *counts
 
     def _pairs(self, level: _Level, *, is_last: bool) -> Iterator[tuple[IntArray, IntArray]]:
-        """Pairs of the same parent that may reach the threshold, in blocks."""
+        """Yield pairs of the same parent that may reach the threshold, in blocks."""
         same = (level.items[1:, :-1] == level.items[:-1, :-1]).all(axis=1)
         ends = np.append(np.flatnonzero(~same) + 1, len(level.items))
         end = ends[np.searchsorted(ends, np.arange(len(level.items)), side="right")]
@@ -320,7 +320,7 @@ class _Search:
             self._raise_threshold()
 
     def _raise_threshold(self) -> None:
-        """In a search for the best k, forget what is below the k-th, and never look at its like again."""
+        """Raise the minimum leverage to that of the k-th best, and forget what is below it."""
         if self._k is None or self._count_kept <= self._k:
             return
         items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
@@ -405,7 +405,7 @@ class Contrast:
         return len(self.bits)
 
     def singles(self) -> tuple[Counts, Counts]:
-        """Numbers of top and of bottom rows that have each item."""
+        """Count the top and the bottom rows that have each item."""
         ones = np.bitwise_count(self.bits)
         return (
             ones[:, : self.split].sum(axis=1, dtype=np.int64),
@@ -413,7 +413,7 @@ class Contrast:
         )
 
     def product(self, top: Counts, bottom: Counts) -> Counts:
-        """L of counts."""
+        """Compute L of counts."""
         return top * self.n_bottom - bottom * self.n_top
 
     def bound(self, top: Counts, bottom: Counts) -> Counts:
@@ -453,7 +453,7 @@ class Counter:
         return bool(self._is_narrow)
 
     def count_all(self, items: IntArray, others: IntArray) -> NDArray[np.int32]:
-        """Numbers of top and of bottom rows that have each of some items and each of others, of few rows."""
+        """Count the top and the bottom rows that have each of some items and each of others, of few rows."""
         left, right = self._bits.take(items, axis=1), self._bits.take(others, axis=1)
         counts = np.empty((2, len(items), len(others)), dtype=np.int32)
         for first in range(0, len(others), self._step):
@@ -465,7 +465,7 @@ class Counter:
         return counts
 
     def count(self, items: IntArray, parent: IntArray) -> Counts:
-        """Numbers of top and of bottom rows, in two rows, that have all items in each row of `items`.
+        """Count the top and the bottom rows, in two rows, that have all items in each row of `items`.
 
         Rows with the same number in `parent` stand together, differ in their last items alone, and these rise.
         """
@@ -473,9 +473,9 @@ class Counter:
         is_first = np.diff(parent, prepend=-1) != 0
         starts = np.append(np.flatnonzero(is_first), len(items))
         if self._is_narrow and len(items) >= _MANY * self._bits.shape[1] * (len(starts) - 1):
-            some = max(1, self._step // self._bits.shape[1])
+            step = max(1, self._step // self._bits.shape[1])
             for begin, end in zip(
-                starts[:-1:some], [*starts[some:-1:some], len(items)], strict=True
+                starts[:-1:step], [*starts[step:-1:step], len(items)], strict=True
             ):
                 self._block(items[begin:end], is_first[begin:end], counts[:, begin:end])
             return counts
@@ -484,11 +484,11 @@ class Counter:
                 self._partners(items[begin, :-1], items[begin:end, -1], counts[:, begin:end])
             return counts
         for first in range(0, len(items), self._step):
-            some, new = items[first : first + self._step], is_first[first : first + self._step]
+            chunk, new = items[first : first + self._step], is_first[first : first + self._step]
             new[0] = True
-            common = self._all_of(some[new, :-1])
+            common = self._all_of(chunk[new, :-1])
             words = common.take(np.cumsum(new) - 1, axis=self._axis)
-            words &= self._bits.take(some[:, -1], axis=self._axis)
+            words &= self._bits.take(chunk[:, -1], axis=self._axis)
             self._ones(words, counts[:, first : first + self._step])
         return counts
 

@@ -8,11 +8,11 @@ cutting, dropping and moving bounds is written once and not twice. Negation is e
 Source: Fu, Ong, Keerthi, Hung and Goh, IJCNN 2004 (DOI 10.1109/IJCNN.2004.1379916), for the purpose; the procedure is
 as follows. While a box holds a point p of another class, one of its bounds is moved to between p and the points of its
 own class (or the anchor) that lie further in. In each of the 2n directions and for each foreign point there is one
-such cut; all of them are counted at once. Of F foreign and N own points in the box a cut removes f and loses l, and
-the cut is taken that is best in
+such cut; all of them are counted at once. Of F foreign points and N points of the class in the box a
+cut removes f and loses l, and the cut is taken that is best in
 
 * ``"balance"``: f / F - l / N. Few cuts and short rules; slivers that hold by chance are given up.
-* ``"ratio"``: f / (l + 1), the greedy rule of weighted set cover. Most own points stay, behind many bounds.
+* ``"ratio"``: f / (l + 1), the greedy rule of weighted set cover. Most points of the class stay, behind many bounds.
 * ``"fewest"``: -l, the literal reading: points are shaved off one by one. Longest rules.
 
 Ties go to more foreign points removed, then to what leaves the box longer. Each cut removes a foreign point, so the
@@ -21,7 +21,8 @@ cuts may make earlier ones needless: at the end every bound is let out again as 
 that it alone excludes.
 
 A cut that helps exists unless a foreign point coincides with what has to stay. Such boxes cannot be tuned and are
-dropped. An own point that coincides with a foreign one cannot stay in any tuned box, so it does not count as a loss.
+dropped. A point of the class that coincides with a foreign one cannot stay in any tuned box, so it
+does not count as a loss.
 
 **Merging** (`merge_boxes`): two boxes of a class are replaced by their hull while the hull holds no foreign point that
 neither of the two held. A point is in the hull when in each direction it exceeds not both limits. With one word of bits
@@ -168,9 +169,9 @@ def as_codes(codes: ArrayLike, n: int, what: str) -> Codes:
 
 TuningCriterion = Literal["balance", "ratio", "fewest"]
 
-# Two counts share a 64-bit number: foreign points above, own points below.
+# Two counts share a 64-bit number: foreign points above, points of the class below.
 _SHIFT = 32
-_OWN = (1 << _SHIFT) - 1
+_SAME_CLASS = (1 << _SHIFT) - 1
 
 
 def tune(
@@ -197,8 +198,8 @@ def tune(
     box_codes : array-like of int of shape (r,)
         The class of each box.
     criterion : {"balance", "ratio", "fewest"}, default "balance"
-        Which cut is taken: most foreign less own points, as shares of those in the box; most foreign points for each
-        own point; or fewest own points.
+        Which cut is taken: most foreign points less points of the class, as shares of those in the box; most
+        foreign points for each point of the class; or fewest points of the class.
 
     Returns
     -------
@@ -206,7 +207,7 @@ def tune(
         The boxes that could be tuned, each inside the box that it was.
     kept : ndarray of bool of shape (r,)
         Which boxes these are. The others hold a foreign point at the anchor, or (without anchors) foreign points and
-        no own point apart from them.
+        no point of the class apart from them.
 
     Examples
     --------
@@ -220,15 +221,15 @@ def tune(
         raise InvalidValueError(f"criterion must be one of {allowed}, not {criterion!r}")
     P = as_finite_points(points, boxes.n_features)
     point_codes = as_codes(codes, len(P), "codes of points")
-    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
     fixed = None if anchors is None else _anchor_limits(boxes, anchors)
     inside = boxes.masks(P)
     limits = limits_of(boxes)
     kept = np.ones(len(boxes), dtype=np.bool_)
     U, is_contradicted = directions(P), contradicted(P, point_codes)
-    for code in np.unique(own_codes):
+    for code in np.unique(class_codes):
         foreign = point_codes != code
-        to_cut = np.flatnonzero((own_codes == code) & (inside & foreign).any(axis=1))
+        to_cut = np.flatnonzero((class_codes == code) & (inside & foreign).any(axis=1))
         if not len(to_cut):
             continue
         view = _ClassView.of(U, foreign, ~foreign & ~is_contradicted, criterion)
@@ -277,30 +278,30 @@ def contradicted(P: FloatArray, codes: IntArray | Codes) -> BoolArray:
 
 @dataclass(frozen=True, slots=True)
 class _ClassView:
-    """The points as boxes of one class see them: own, foreign, and sorted along each direction."""
+    """The points as boxes of one class see them: of the class, foreign, and sorted along each direction."""
 
     U: FloatArray
     order: IntArray
     foreign: BoolArray
-    own: BoolArray
+    same_class: BoolArray
     criterion: TuningCriterion
 
     @classmethod
     def of(
-        cls, U: FloatArray, foreign: BoolArray, own: BoolArray, criterion: TuningCriterion
+        cls, U: FloatArray, foreign: BoolArray, same_class: BoolArray, criterion: TuningCriterion
     ) -> _ClassView:
-        # Foreign points go first among equals: a cut at one of them loses the own points at the same coordinate.
-        index = np.concatenate([np.flatnonzero(foreign), np.flatnonzero(own)])
+        # Foreign points go first among equals: a cut at one loses the points of the class at the same coordinate.
+        index = np.concatenate([np.flatnonzero(foreign), np.flatnonzero(same_class)])
         order = index[np.argsort(U[:, index], axis=1, kind="stable")]
-        return cls(U, order, foreign, own, criterion)
+        return cls(U, order, foreign, same_class, criterion)
 
     def cut(
         self, limits: FloatArray, anchor: FloatArray | None, inside: BoolArray
     ) -> FloatArray | None:
         """Return the limits of a box after cutting, None when that is impossible."""
-        alive = inside & (self.own | self.foreign)
+        alive = inside & (self.same_class | self.foreign)
         if anchor is None:
-            if not (alive & self.own).any():
+            if not (alive & self.same_class).any():
                 return None
         elif (self.U[:, inside & self.foreign] == anchor[:, None]).all(axis=0).any():
             return None
@@ -311,9 +312,9 @@ class _ClassView:
         first = None if anchor is None else self._up_to(anchor, alive)
         while self.foreign[order[0]].any():
             d, position, value = self._best_cut(order, first, spread)
-            own = order[d, :position][self.own[order[d, :position]]]
-            # Sorted, so the last own point before the cut is the nearest one.
-            inner = self.U[d, own[-1]] if len(own) else -np.inf
+            same_class = order[d, :position][self.same_class[order[d, :position]]]
+            # Sorted, so the last point of the class before the cut is the nearest one.
+            inner = self.U[d, same_class[-1]] if len(same_class) else -np.inf
             new[d] = halfway(float(max(inner, -np.inf if anchor is None else anchor[d])), value)
             gone = order[d, position:]
             alive[gone] = False
@@ -322,11 +323,11 @@ class _ClassView:
             order = _among(alive, order)
         return self._let_out(limits, new, anchor, inside)
 
-    def _up_to(self, anchor: FloatArray, some: BoolArray | IntArray) -> IntArray:
-        return np.asarray((self.U[:, some] <= anchor[:, None]).sum(axis=1, dtype=np.intp))
+    def _up_to(self, anchor: FloatArray, points: BoolArray | IntArray) -> IntArray:
+        return np.asarray((self.U[:, points] <= anchor[:, None]).sum(axis=1, dtype=np.intp))
 
     def _spread(self, limits: FloatArray, alive: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Start and length of a box along each direction, no further out than the points in it."""
+        """Give start and length of a box along each direction, no further out than the points in it."""
         far = np.minimum(limits, self.U[:, alive].max(axis=1))
         near = -np.roll(far, len(far) // 2)
         length = far / 2 - near / 2  # halves cannot overflow
@@ -341,19 +342,19 @@ class _ClassView:
         """Return the direction, the place in its order and the coordinate at which to cut."""
         foreign = self.foreign[order]
         beyond = _from_the_end(np.where(foreign, 1 << _SHIFT, 1))
-        n_foreign, n_own = int(beyond[0, 0]) >> _SHIFT, int(beyond[0, 0]) & _OWN
-        if first is None:  # an own point has to stay
-            usable = foreign & (beyond & _OWN < n_own)
+        n_foreign, n_same_class = int(beyond[0, 0]) >> _SHIFT, int(beyond[0, 0]) & _SAME_CLASS
+        if first is None:  # a point of the class has to stay
+            usable = foreign & (beyond & _SAME_CLASS < n_same_class)
         else:
             usable = foreign & (np.arange(order.shape[1]) >= first[:, None])
-        # Of foreign points with no own one between them the innermost removes most and loses the same.
+        # Of foreign points with none of the class between them the innermost removes most and loses the same.
         usable[:, 1:] &= ~usable[:, :-1].copy()
         d, position = np.nonzero(usable)
         counts = beyond[d, position]
-        removed, lost = counts >> _SHIFT, counts & _OWN
+        removed, lost = counts >> _SHIFT, counts & _SAME_CLASS
         if self.criterion == "balance":
             # n_own * n_foreign times the difference of shares: whole numbers tie exactly.
-            worth = removed * max(n_own, 1) - lost * n_foreign
+            worth = removed * max(n_same_class, 1) - lost * n_foreign
         elif self.criterion == "ratio":
             worth = removed / (lost + 1)
         else:
@@ -371,21 +372,28 @@ class _ClassView:
     ) -> FloatArray:
         """Move each cut bound out as far as the foreign points allow that no other bound excludes."""
         cuts = np.flatnonzero(new < old)
-        foreign, own = self.U[cuts][:, inside & self.foreign], self.U[cuts][:, inside & self.own]
-        out_foreign, out_own = foreign > new[cuts, None], own > new[cuts, None]
-        # First the bounds that would bring back most own points.
-        alone = (out_own & (out_own.sum(axis=0) == 1)).sum(axis=1)
+        foreign, same_class = (
+            self.U[cuts][:, inside & self.foreign],
+            self.U[cuts][:, inside & self.same_class],
+        )
+        out_foreign, out_same_class = foreign > new[cuts, None], same_class > new[cuts, None]
+        # First the bounds that would bring back most points of the class.
+        alone = (out_same_class & (out_same_class.sum(axis=0) == 1)).sum(axis=1)
         for k in np.argsort(-alone, kind="stable"):
             d = cuts[k]
             only = foreign[k, out_foreign[k] & (out_foreign.sum(axis=0) == 1)]
             if len(only):
                 value = only.min()
-                inner = own[k, (np.delete(out_own, k, axis=0).sum(axis=0) == 0) & (own[k] < value)]
+                inner = same_class[
+                    k,
+                    (np.delete(out_same_class, k, axis=0).sum(axis=0) == 0)
+                    & (same_class[k] < value),
+                ]
                 nearest = inner.max(initial=-np.inf if anchor is None else anchor[d])
                 new[d] = max(new[d], halfway(float(nearest), float(value)))
             else:
                 new[d] = old[d]
-            out_foreign[k], out_own[k] = foreign[k] > new[d], own[k] > new[d]
+            out_foreign[k], out_same_class[k] = foreign[k] > new[d], same_class[k] > new[d]
         return new
 
 
@@ -395,7 +403,7 @@ def _among(alive: BoolArray, order: IntArray) -> IntArray:
 
 
 def _from_the_end(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sums of each row from each place to its end."""
+    """Sum each row from each place to its end."""
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
 
 
@@ -431,29 +439,29 @@ def merge_boxes(
     """
     P = as_finite_points(points, boxes.n_features)
     point_codes = as_codes(codes, len(P), "codes of points")
-    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
     limits, U = limits_of(boxes), directions(P)
     far = U.max(axis=1) if len(P) else np.ones(len(U))
     kept = np.ones(len(boxes), dtype=np.bool_)
-    for code in np.unique(own_codes):
-        index = np.flatnonzero(own_codes == code)
+    for code in np.unique(class_codes):
+        index = np.flatnonzero(class_codes == code)
         merger = _Merger.of(limits[index], U[:, point_codes != code], far)
         alive = merger.run()
         limits[index], kept[index] = merger.limits, alive
-    return from_limits(limits[kept]), own_codes[kept]
+    return from_limits(limits[kept]), class_codes[kept]
 
 
 @dataclass(slots=True)
 class _Merger:
     """Boxes of one class while they are merged.
 
-    `below` says for each direction, box and foreign point whether the point keeps to the limit; `held` is the
+    `below` says for each direction, box and foreign point whether the point keeps to the limit; `inside` is the
     conjunction over directions; `growth` of a pair is inf where it may not be merged.
     """
 
     limits: FloatArray
     below: Words
-    held: Words
+    inside: Words
     reach: FloatArray
     growth: FloatArray
 
@@ -463,12 +471,12 @@ class _Merger:
         below = np.stack(
             [pack_bits(u <= limit[:, None]) for u, limit in zip(foreign, limits.T, strict=True)]
         )
-        held = np.bitwise_and.reduce(below, axis=0)
+        inside = np.bitwise_and.reduce(below, axis=0)
         # Bounds in units of the range of the points, and no further out than it: all features weigh the same.
         near = -np.roll(far, len(far) // 2)
         width = np.where(far > near, far / 2 - near / 2, 1.0)
         reach = np.clip((np.clip(limits, near, far) / 2 - near / 2) / width, 0.0, 1.0)
-        return cls(limits.copy(), below, held, reach, np.full((k, k), math.inf))
+        return cls(limits.copy(), below, inside, reach, np.full((k, k), math.inf))
 
     def run(self) -> BoolArray:
         """Merge until no pair is left, and tell which boxes are."""
@@ -483,7 +491,7 @@ class _Merger:
             for table in (self.limits, self.reach):
                 np.maximum(table[i], table[j], out=table[i])
             self.below[:, i] |= self.below[:, j]
-            self.held[i] = np.bitwise_and.reduce(self.below[:, i], axis=0)
+            self.inside[i] = np.bitwise_and.reduce(self.below[:, i], axis=0)
             alive[j] = False
             self.growth[j] = self.growth[:, j] = math.inf
             self._compare(i, np.flatnonzero(alive & (np.arange(len(alive)) != i)))
@@ -500,7 +508,7 @@ class _Merger:
 
     def _clean(self, i: int, others: IntArray) -> BoolArray:
         """Check whether each hull holds no foreign point that neither of its two boxes held."""
-        inside = ~(self.held[i] | self.held[others])
+        inside = ~(self.inside[i] | self.inside[others])
         for below in self.below:
             inside &= below[i] | below[others]
         clean: BoolArray = np.logical_not(inside.any(axis=1))
@@ -528,7 +536,7 @@ def shorten(
     box_codes : array-like of int of shape (r,)
         The class of each box.
     lower_range, upper_range : array-like of shape (n,), optional
-        The range of each feature, the unit in which gaps are compared; that of the points when not given.
+        The range of each feature, the unit in which distances are compared; that of the points when not given.
 
     Returns
     -------
@@ -544,12 +552,12 @@ def shorten(
     """
     P = as_finite_points(points, boxes.n_features)
     point_codes = as_codes(codes, len(P), "codes of points")
-    own_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
     unit = _units(P, lower_range, upper_range)
     U, limits = directions(P), limits_of(boxes)
-    for code in np.unique(own_codes):
+    for code in np.unique(class_codes):
         foreign = U[:, point_codes != code]
-        for b in np.flatnonzero(own_codes == code):
+        for b in np.flatnonzero(class_codes == code):
             limits[b] = _shortened(limits[b], foreign, unit)
     return from_limits(limits)
 
@@ -573,7 +581,7 @@ def _shortened(limits: FloatArray, foreign: FloatArray, unit: FloatArray) -> Flo
     to_exclude = out.any(axis=0)
     out, behind = out[:, to_exclude], foreign[:, to_exclude]
     short = np.full(len(limits), math.inf)
-    kept = _without_needless(_greedy(out, _gaps(limits, behind, out, unit)), out)
+    kept = _without_needless(_greedy(out, _distances_behind(limits, behind, out, unit)), out)
     if not kept:
         return short
     out, behind = out[kept], behind[kept]
@@ -585,17 +593,19 @@ def _shortened(limits: FloatArray, foreign: FloatArray, unit: FloatArray) -> Flo
     return short
 
 
-def _gaps(limits: FloatArray, behind: FloatArray, out: BoolArray, unit: FloatArray) -> FloatArray:
-    """From each bound to the nearest foreign point behind it."""
+def _distances_behind(
+    limits: FloatArray, behind: FloatArray, out: BoolArray, unit: FloatArray
+) -> FloatArray:
+    """Measure from each bound to the nearest foreign point behind it."""
     nearest = np.where(out, behind, math.inf).min(axis=1, initial=math.inf)
-    gaps = np.zeros(len(limits))
+    distances = np.zeros(len(limits))
     used = np.isfinite(nearest)
-    gaps[used] = (nearest[used] / 2 - limits[used] / 2) / unit[used]
-    return gaps
+    distances[used] = (nearest[used] / 2 - limits[used] / 2) / unit[used]
+    return distances
 
 
-def _greedy(out: BoolArray, gaps: FloatArray) -> list[int]:
-    """Bounds that together exclude all columns of `out`, in the order in which they are taken."""
+def _greedy(out: BoolArray, distances: FloatArray) -> list[int]:
+    """Choose bounds that together exclude all columns of `out`, in the order in which they are taken."""
     words: Words = pack_bits(out)
     left = np.bitwise_or.reduce(words, axis=0)
     n = len(out) // 2
@@ -606,7 +616,7 @@ def _greedy(out: BoolArray, gaps: FloatArray) -> list[int]:
         best = np.flatnonzero(gain == gain.max())
         same = best[has_bound[best]]
         best = same if len(same) else best
-        d = int(best[np.argmax(gaps[best])])
+        d = int(best[np.argmax(distances[best])])
         taken.append(d)
         has_bound[[d % n, d % n + n]] = True
         left &= ~words[d]

@@ -412,7 +412,7 @@ class Box(Value):
         return sign > 0 or (sign == 0 and (halfspace.is_closed or not attained))
 
     def volume(self) -> float:
-        """Product of the widths; a set of categories counts as its number of categories.
+        """Compute the product of the widths; a set of categories counts as its number of categories.
 
         The volume is 0 as soon as one width is or a value must be missing, and ``inf`` if it is larger than any float.
         """

@@ -409,9 +409,9 @@ class Boxes(Value):
         for part, columns in self._chunks(X, rows):
             for block in self._tables():
                 words = block.words(columns)
-                some = np.flatnonzero(words.any(axis=1))
-                lines, boxes = np.nonzero(unpack_bits(words[some], block.n_boxes))
-                places = part.start + some[lines]
+                nonempty = np.flatnonzero(words.any(axis=1))
+                lines, boxes = np.nonzero(unpack_bits(words[nonempty], block.n_boxes))
+                places = part.start + nonempty[lines]
                 found.append(places if rows is None else rows[places])
                 owners.append(block.boxes.start + boxes)
         owner = np.concatenate(owners)
@@ -423,7 +423,7 @@ class Boxes(Value):
     def _chunks(
         self, points: FloatArray, rows: IntArray | None = None
     ) -> Iterator[tuple[slice, FloatArray]]:
-        """Rows by rows, the columns that boxes have conditions on; each column lies in one piece of memory."""
+        """Yield, chunk of rows by chunk, the columns that boxes have conditions on, each contiguous in memory."""
         n_used, n_rows = len(self._used), len(points if rows is None else rows)
         size = max(64, min(_ROWS, _MAX_COPIED // max(1, n_used)))
         for start in range(0, n_rows, size):
@@ -545,11 +545,11 @@ class _Block:
     def _compare(self, columns: FloatArray) -> BoolArray:
         inside = np.ones((self.n_boxes, columns.shape[1]), dtype=np.bool_)
         for part in self._conditions:
-            held = part.holds(columns[part.column])
+            holds = part.holds(columns[part.column])
             if len(part.boxes) == self.n_boxes:
-                inside &= held
+                inside &= holds
             else:
-                inside[part.boxes] &= held
+                inside[part.boxes] &= holds
         return inside
 
 
@@ -568,13 +568,13 @@ class _Conditions:
 
     def holds(self, values: FloatArray) -> BoolArray:
         """Tell for each entry and value whether it holds: what the tables say, by comparing."""
-        held: BoolArray = values >= self._low[:, None]
-        held &= values <= self._high[:, None]
+        inside: BoolArray = values >= self._low[:, None]
+        inside &= values <= self._high[:, None]
         for k, codes in self._sets:
-            held[k] &= np.isin(values, codes)
+            inside[k] &= np.isin(values, codes)
         if self._missing.any():
-            held |= self._missing[:, None] & np.isnan(values)
-        return held
+            inside |= self._missing[:, None] & np.isnan(values)
+        return inside
 
     def table(self, n_boxes: int) -> _Table:
         """Cut the feature at all ends, and list for each segment the boxes that a value there can be in."""
@@ -593,12 +593,12 @@ class _Conditions:
         last += len(segment)
         first[places] = np.where(has_low, np.searchsorted(cuts, self._low) + 1, 0)
         last[places] = np.where(has_high, np.searchsorted(cuts, stop), len(cuts))
-        held = (segment >= first) & (segment <= last)
-        for k, some in self._sets:
-            held[:, places[k]] &= np.isin(segment[:, 0], np.searchsorted(cuts, some) + 1)
-        held[-1, places] = self._missing
+        inside = (segment >= first) & (segment <= last)
+        for k, codes in self._sets:
+            inside[:, places[k]] &= np.isin(segment[:, 0], np.searchsorted(cuts, codes) + 1)
+        inside[-1, places] = self._missing
         is_all = len(words) == _n_words(n_boxes)
-        return _Table(self.column, cuts, pack_bits(held), None if is_all else words)
+        return _Table(self.column, cuts, pack_bits(inside), None if is_all else words)
 
 
 class _Table:

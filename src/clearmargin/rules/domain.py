@@ -252,7 +252,7 @@ class Corner:
         return grouped
 
     def _beside(self, j: int, above: bool, step: float) -> float:
-        """A number of few digits strictly inside an open bound, at most a step away from it where floats allow."""
+        """Give a number of few digits strictly inside an open bound, at most a step away from it where floats allow."""
         low, high = float(self.box.lower[j]), float(self.box.upper[j])
         end = low if above else high
         width = high - low if math.isfinite(high - low) else max(abs(end), 1.0)
@@ -260,18 +260,18 @@ class Corner:
         # Downwards is upwards of the negative.
         return _short_above(end, reach) if above else -_short_above(-end, reach)
 
-    def _free_value(self, j: int, wanted: float) -> float:
+    def _free_value(self, j: int, value: float) -> float:
         """Return a possible value of a column that has no weight."""
         box, categories = self.box, self.space.categories[j]
         if categories is not None:
-            return float(min(box.sets[j], key=lambda code: (code != wanted, code)))
+            return float(min(box.sets[j], key=lambda code: (code != value, code)))
         if self.space.integer[j]:
-            return min(max(float(np.rint(wanted)), float(box.lower[j])), float(box.upper[j]))
-        if wanted == box.lower[j] and not box.lower_closed[j]:
+            return min(max(float(np.rint(value)), float(box.lower[j])), float(box.upper[j]))
+        if value == box.lower[j] and not box.lower_closed[j]:
             return self._beside(j, True, math.inf)
-        if wanted == box.upper[j] and not box.upper_closed[j]:
+        if value == box.upper[j] and not box.upper_closed[j]:
             return self._beside(j, False, math.inf)
-        return wanted
+        return value
 
     def _go_far(self, x: FloatArray, endless: BoolArray) -> None:
         """Move the column without an end that has the largest weight until the value is below -1."""
@@ -934,7 +934,7 @@ class Domain(Value):
         return dict(named[j] for j in chosen)
 
     def _limits(self, seen: bool) -> Box:
-        """Ranges as a box: the declared ends, or all of them."""
+        """Give the ranges as a box: the declared ends, or all of them."""
         low, high = (
             (np.ones(self.n_features, dtype=np.bool_),) * 2
             if seen
@@ -970,7 +970,7 @@ class Domain(Value):
         return lower, upper
 
     def _implies_bound(self, box: Box, j: int, sign: float, *, seen: bool) -> bool:
-        """Whether all relations together imply one bound of a box: the lower one (sign 1) or the upper one (-1)."""
+        """Check whether all relations together imply one bound of a box: the lower (sign 1) or the upper one (-1)."""
         unit = np.zeros(self.n_features)
         unit[j] = sign
         lowest = self.minimum(unit, seen=seen)

@@ -20,7 +20,7 @@ __all__ = ["read_json", "read_text"]
 
 
 # How files begin that people take for text: compressed ones, archives (also .xlsx), pickles, pictures.
-_KINDS = {
+_MAGIC_NUMBERS = {
     b"\x1f\x8b": "is compressed (gzip); unpack it first",
     b"BZh": "is compressed (bzip2); unpack it first",
     b"\xfd7zXZ": "is compressed (xz); unpack it first",
@@ -60,7 +60,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     'age > 3 => old'
     """
     content = Path(path).read_bytes()
-    for start, problem in _KINDS.items():
+    for start, problem in _MAGIC_NUMBERS.items():
         if content.startswith(start):
             raise FileDamagedError(f"{path} is not UTF-8 text: it {problem}")
     try:

@@ -83,7 +83,7 @@ class Hyperplane(Value):
         return Hyperplane(self.coef * factor, exact_score(self.coef, offset, self.intercept))
 
     def exact(self) -> tuple[tuple[Fraction, ...], Fraction]:
-        """Weights and intercept as fractions, without any rounding."""
+        """Give weights and intercept as fractions, without any rounding."""
         return tuple(Fraction(w) for w in self.coef.tolist()), Fraction(self.intercept)
 
     def side(self, sign: Literal[1, -1]) -> HalfSpace:

@@ -195,5 +195,5 @@ def _round(x: float, digits: int, rounding: str) -> float:
 
 
 def _shortest_digits(x: float) -> int:
-    """Number of digits of the shortest decimal that reads back as x, which is what Python prints."""
+    """Count the digits of the shortest decimal that reads back as x, which is what Python prints."""
     return len(Decimal(repr(float(x))).normalize().as_tuple().digits)

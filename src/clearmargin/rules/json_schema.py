@@ -216,17 +216,17 @@ class _Compiler:
         return self._known[address]
 
     def kind(self, schema: Mapping[str, Any]) -> Check:
-        kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
-        tests = [_IS[kind] for kind in kinds]
-        names = [_TYPES[kind] for kind in kinds]
+        types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+        tests = [_IS[name] for name in types]
+        names = [_TYPES[name] for name in types]
         # "true or false" brings the last "or" itself.
-        expected = ", ".join(names) if kinds[-1] == "boolean" else " or ".join(names)
-        if kinds == ["object"] and schema.get("required"):
+        expected = ", ".join(names) if types[-1] == "boolean" else " or ".join(names)
+        if types == ["object"] and schema.get("required"):
             expected += f" with {schema['required'][0]!r}"
 
         def check(data: Any) -> None:
-            for is_kind in tests:
-                if is_kind(data):
+            for is_type in tests:
+                if is_type(data):
                     return
             raise _misfit(f"be {expected}", data)
 
@@ -337,7 +337,7 @@ class _Compiler:
         return check
 
     def one_of_keys(self, schema: Mapping[str, Any]) -> Check:
-        """Some key of a list must be there: `anyOf`, each part of it a `required`."""
+        """Check that a key of a list is there: `anyOf`, each part of it a `required`."""
         needed = [part["required"] for part in schema["anyOf"]]
         *first, last = (repr(keys[-1]) for keys in needed)
         message = f"{', '.join(first)} or {last} is missing"

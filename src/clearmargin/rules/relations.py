@@ -288,13 +288,13 @@ class TiedColumns:
     def _floats(
         self, optimum: Optimum | None, w: FloatArray, near: FloatArray, goal: Fraction | None
     ) -> FloatArray | None:
-        """Floats at an optimum, or a little inside of the relations where those at it do not satisfy them."""
+        """Find floats at an optimum, or a little inside of the relations where those at it do not satisfy them."""
         if optimum is None:
             return None
-        wanted = np.clip(
+        clipped = np.clip(
             near[self.columns], self.box.lower[self.columns], self.box.upper[self.columns]
         )
-        wanted = np.where(self._integer, np.rint(wanted), wanted)
+        clipped = np.where(self._integer, np.rint(clipped), clipped)
         for inset in _INSETS:
             if inset:
                 limit = None if goal is None else (w, _outwards(goal, upwards=False, whole=False))
@@ -303,7 +303,7 @@ class TiedColumns:
                     continue
                 optimum = again[0]
             point = np.array([float(x) for x in optimum.point])
-            for tried in (np.where(w == 0, wanted, point), point):
+            for tried in (np.where(w == 0, clipped, point), point):
                 if self.contains(tried):
                     return tried
         return None

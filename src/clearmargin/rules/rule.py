@@ -30,9 +30,9 @@ class RuleStats(Value):
     covered : int
         How many of them are covered.
     correct : int, optional
-        How many of the covered ones have the class that was said.
+        How many of the covered ones have the class that the rule predicts.
     agreed : int, optional
-        For how many of the covered ones the model says the same.
+        For how many of the covered ones the model predicts the same.
 
     Examples
     --------

@@ -207,7 +207,7 @@ class _Names:
         return len(self.space)
 
     def index(self, name: str) -> int:
-        """Position of a feature; an unknown name is an error that suggests the nearest one."""
+        """Find the position of a feature; an unknown name is an error that suggests the nearest one."""
         found = self._index.get(name)
         return self.space.index(name) if found is None else found
 

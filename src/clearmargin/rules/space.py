@@ -90,7 +90,7 @@ class FeatureSpace(Value):
             raise InvalidValueError(
                 f"feature {labels[j]!r} has no range: from {low[j]} to {high[j]}"
             )
-        kinds = tuple(
+        checked = tuple(
             None if values is None else _check_categories(name, values)
             for name, values in zip(labels, _spread(categories, labels, "categories"), strict=True)
         )
@@ -99,12 +99,12 @@ class FeatureSpace(Value):
             lower=low,
             upper=high,
             integer=bool_array(integer, "integer", shape=shape),
-            categories=kinds,
+            categories=checked,
             units=tuple(
                 None if unit in (None, "") else str(unit)
                 for unit in _spread(units, labels, "units")
             ),
-            fill=tuple(map(_check_fill, labels, kinds, _spread(fill, labels, "fill"))),
+            fill=tuple(map(_check_fill, labels, checked, _spread(fill, labels, "fill"))),
         )
 
     @classmethod
@@ -142,7 +142,7 @@ class FeatureSpace(Value):
         return len(self.names)
 
     def index(self, name: str) -> int:
-        """Position of a feature; an unknown name is an error that suggests the nearest one."""
+        """Find the position of a feature; an unknown name is an error that suggests the nearest one."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -367,26 +367,26 @@ def _check_categories(name: str, values: Iterable[Any]) -> tuple[str, ...]:
     return categories
 
 
-def _check_fill(name: str, kinds: Categories, value: Any) -> float | str | None:
+def _check_fill(name: str, categories: Categories, value: Any) -> float | str | None:
     """Return what a missing value of a feature counts as, if it can."""
     if value is None:
         return None
-    if kinds is None:
+    if categories is None:
         filled = number(value, f"the value that a missing {name!r} counts as")
         if np.isinf(filled):
             raise InvalidValueError(f"a missing {name!r} cannot count as {filled}")
         return filled
-    kind = category_name(value)
-    if kind not in kinds:
+    category = category_name(value)
+    if category not in categories:
         raise InvalidValueError(
-            f"a missing {name!r} counts as {kind!r}, which is none of its categories"
-            f"{nearest_name(kind, kinds)}"
+            f"a missing {name!r} counts as {category!r}, which is none of its categories"
+            f"{nearest_name(category, categories)}"
         )
-    return kind
+    return category
 
 
 def _spread(given: PerFeature, names: tuple[str, ...], what: str) -> list[Any]:
-    """One entry a feature, from a mapping by name or a sequence."""
+    """Give one entry a feature, from a mapping by name or a sequence."""
     if given is None:
         return [None] * len(names)
     if isinstance(given, Mapping):

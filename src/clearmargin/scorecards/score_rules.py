@@ -80,7 +80,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     scorecard_ : Scorecard
         The card.
     fidelity_ : float
-        Share of the training rows of which the card says what the model says. On other rows it will be less.
+        Share of the training rows for which the card predicts what the model predicts. On other rows it will be less.
     rounding_loss_ : float
         By how much whole points lowered the weighted agreement on training rows and drawn rows; 0.0 without them. It
         may be negative, since their threshold is the one with the best agreement.
@@ -194,11 +194,11 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 size = np.abs(self.estimator_.predict_proba(X)[:, 1] - 0.5)
             else:
                 size = np.ones(len(predicted))
-        # What counts is what the model says; its values may disagree, as the probabilities of an SVC do.
+        # What counts is what the model predicts; its values may disagree, as the probabilities of an SVC do.
         return np.where(predicted == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
 
     def _draw(self, X: Table, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
-        """Rows around training rows, as numbers and as the model takes them; categories stay as they are."""
+        """Draw rows around training rows, as numbers and as the model takes them; categories stay as they are."""
         random = check_random_state(self.random_state)
         start = random.randint(len(table), size=self.n_generated)
         is_number = np.array(

@@ -252,9 +252,9 @@ class Scorecard(Value):
         table = self.space.read(case_table(row, self.space.names))
         points = self._parts(table)[0]
         parts = []
-        for part, own in zip(self.features, points.tolist(), strict=True):
+        for part, value in zip(self.features, points.tolist(), strict=True):
             place = int(part.place(table[0, [part.feature]])[0])
-            parts.append((self._condition(part, place), own, float(part.points.max())))
+            parts.append((self._condition(part, place), value, float(part.points.max())))
         parts.sort(key=lambda entry: -entry[1])
         total = float(points.sum())
         label = self.classes[int(total > self.threshold)]
@@ -281,12 +281,12 @@ class Scorecard(Value):
         return Box.from_intervals({}, n, {part.feature: [place]})
 
     def _condition(self, part: ScoredFeature, place: int) -> str:
-        name, kind = self.space.names[part.feature], self._kind(part, place)
+        name, text = self.space.names[part.feature], self._interval_or_category(part, place)
         if part.cuts is None:
-            return f"{name} is {kind}"
-        return f"{name} {kind}" if place in (0, len(part.cuts)) else f"{name} from {kind}"
+            return f"{name} is {text}"
+        return f"{name} {text}" if place in (0, len(part.cuts)) else f"{name} from {text}"
 
-    def _kind(self, part: ScoredFeature, place: int) -> str:
+    def _interval_or_category(self, part: ScoredFeature, place: int) -> str:
         if part.cuts is None:
             return str((self.space.categories[part.feature] or ())[place])
         interval = part.interval(place)
@@ -299,7 +299,7 @@ class Scorecard(Value):
     def lines(self) -> list[tuple[str, str, float]]:
         """Give the table that people read: feature, interval or category, points."""
         return [
-            (self.space.names[part.feature], self._kind(part, place), points)
+            (self.space.names[part.feature], self._interval_or_category(part, place), points)
             for part in self.features
             for place, points in enumerate(part.points.tolist())
         ]

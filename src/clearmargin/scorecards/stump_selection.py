@@ -88,7 +88,7 @@ def candidate_cuts(values: FloatArray, most: int) -> FloatArray:
     values : ndarray of shape (m,)
         The column.
     most : int
-        Most cuts; with more gaps than that, those nearest to equally spaced quantiles are taken.
+        Most cuts; with more places to cut than that, those nearest to equally spaced quantiles are taken.
 
     Returns
     -------
@@ -101,17 +101,17 @@ def candidate_cuts(values: FloatArray, most: int) -> FloatArray:
     array([2. , 2.4, 3. ])
     """
     known = np.unique(values)
-    gaps = np.arange(len(known) - 1)
-    if len(gaps) > most:
+    places = np.arange(len(known) - 1)
+    if len(places) > most:
         shares = np.linspace(0.0, 1.0, most + 2)[1:-1]
         quantiles = np.quantile(values, shares, method="inverted_cdf")
-        gaps = np.unique(np.searchsorted(known, quantiles))
-        gaps = gaps[gaps < len(known) - 1]
-    return np.array([_short_cut(known[g], known[g + 1]) for g in gaps], dtype=np.float64)
+        places = np.unique(np.searchsorted(known, quantiles))
+        places = places[places < len(known) - 1]
+    return np.array([_short_cut(known[g], known[g + 1]) for g in places], dtype=np.float64)
 
 
 def _short_cut(below: float, above: float) -> float:
-    """A number of few digits in (below, above] near its middle; between neighbouring whole numbers, a whole one."""
+    """Give a number of few digits in (below, above] near its middle; between whole numbers, a whole one."""
     if above.is_integer() and above - below == 1.0:
         return above
     middle = below / 2.0 + above / 2.0
@@ -199,10 +199,10 @@ class _Candidates:
     """All candidate stumps and, for each column, the place of each row among its cuts."""
 
     def __init__(self, rows: FloatArray, cuts: Sequence[FloatArray]):
-        used = [j for j, own in enumerate(cuts) if len(own)]
+        used = [j for j, feature_cuts in enumerate(cuts) if len(feature_cuts)]
         self.cuts = [cuts[j] for j in used]
         self.places = [np.searchsorted(cuts[j], rows[:, j], side="right") for j in used]
-        self.sizes = np.array([len(own) for own in self.cuts], dtype=np.intp)
+        self.sizes = np.array([len(feature_cuts) for feature_cuts in self.cuts], dtype=np.intp)
         self.column = np.repeat(np.array(used, dtype=np.intp), self.sizes)
         self.cut = np.concatenate(self.cuts) if used else np.empty(0)
 
@@ -219,15 +219,15 @@ class _Candidates:
         ends = np.concatenate([[0], np.cumsum(self.sizes)])
         gram = np.empty((ends[-1], ends[-1]))
         for a, (place, size) in enumerate(zip(self.places, self.sizes, strict=True)):
-            own = slice(ends[a], ends[a + 1])
+            block = slice(ends[a], ends[a + 1])
             for b in range(a, len(self.places)):
                 other, width = slice(ends[b], ends[b + 1]), self.sizes[b] + 1
                 cells = np.bincount(
                     place * width + self.places[b], weights=v, minlength=(size + 1) * width
                 ).reshape(size + 1, width)
                 above = cells[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1][1:, 1:]
-                gram[own, other] = above
-                gram[other, own] = above.T
+                gram[block, other] = above
+                gram[other, block] = above.T
         return gram
 
 
@@ -302,7 +302,7 @@ def select_stumps(
 def _screened(
     rows: FloatArray, cuts: Sequence[FloatArray], weights: FloatArray, target: FloatArray
 ) -> _Candidates:
-    """The candidates; if they are too many, those of the columns that tell most about the target by themselves."""
+    """Make the candidates; if they are too many, those of the columns that tell most about the target by themselves."""
     candidates = _Candidates(rows, cuts)
     if len(candidates.cut) <= _MOST_CANDIDATES:
         return candidates
@@ -316,13 +316,16 @@ def _screened(
     order = np.argsort(-merit, kind="stable")
     sizes = np.array([len(cuts[j]) for j in order])
     dropped = set(order[np.cumsum(sizes) > _MOST_CANDIDATES].tolist())
-    return _Candidates(rows, [own[:0] if j in dropped else own for j, own in enumerate(cuts)])
+    return _Candidates(
+        rows,
+        [feature_cuts[:0] if j in dropped else feature_cuts for j, feature_cuts in enumerate(cuts)],
+    )
 
 
 def _normal_equations(
     candidates: _Candidates, v: FloatArray, t: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Gram matrix and right-hand side of least squares with an intercept, which is eliminated."""
+    """Build Gram matrix and right-hand side of least squares with an intercept, which is eliminated."""
     total = v.sum()
     gram = candidates.gram(v)
     above = np.diag(gram).copy()
@@ -355,16 +358,16 @@ def _exchange(
 
 
 def _gains(gram: FloatArray, rhs: FloatArray, ridge: float, chosen: list[int]) -> FloatArray:
-    """By how much each stump would lower the squares if it joined the chosen ones, with all weights refitted."""
+    """Compute by how much each stump would lower the squares if it joined the chosen ones, all weights refitted."""
     left, residual = np.diag(gram), rhs
-    own = left
+    squares = left
     if chosen:
         cross = gram[:, chosen]
         block = gram[np.ix_(chosen, chosen)] + ridge * np.eye(len(chosen))
         solved = np.linalg.solve(block, np.column_stack([rhs[chosen], cross.T]))
-        left = own - (cross * solved[:, 1:].T).sum(axis=1)
+        left = squares - (cross * solved[:, 1:].T).sum(axis=1)
         residual = rhs - cross @ solved[:, 0]
-    is_new = left > _DEPENDENT * own
+    is_new = left > _DEPENDENT * squares
     gains = np.where(is_new, residual**2 / np.where(is_new, left + ridge, 1.0), 0.0)
     gains[chosen] = 0.0
     return gains

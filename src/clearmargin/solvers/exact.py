@@ -111,7 +111,7 @@ class ExactProgram:
         return largest
 
     def block(self, rows: list[int], columns: list[int] | Index) -> FloatArray:
-        """Some rows of some columns, dense."""
+        """Take rows of columns, dense."""
         return np.asarray(self.A[:, list(columns)].toarray()[rows], dtype=np.float64)
 
 
@@ -314,7 +314,7 @@ class _Search:
     def _entering(
         self, leaving: _Leaving, checks: _Checks, prices: _Prices, y: Rationals
     ) -> tuple[bool, int, bool]:
-        """What first changes the sign of its price: whether it is a row, which one, and whether nothing moved."""
+        """Find what first changes the sign of its price: whether it is a row, which one, and whether nothing moved."""
         delta = checks.direction(leaving)
         rows = self._rows if not leaving.is_row else [*self._rows, leaving.place]
         changes = [
@@ -377,7 +377,7 @@ class _Prices:
         self._basic = basic
 
     def exact(self, columns: Index) -> _Whole:
-        """Prices of some unknowns, without rounding."""
+        """Compute the prices of unknowns, without rounding."""
         sums = self._rows.exact(columns)
         costs, exponent = scaled_integers(self._program.c[columns])
         least = min(exponent, sums.exponent)
@@ -404,7 +404,7 @@ class _Prices:
         can_enter: BoolArray,
         limit: Fraction | None,
     ) -> list[_Change]:
-        """Unknowns of which one is the first whose price changes its sign when y moves."""
+        """Find unknowns of which one is the first whose price changes its sign when y moves."""
         speed, band = moving.floats()
         toward = np.where(at_upper, -speed, speed)
         size = np.abs(self.floats)
@@ -515,7 +515,7 @@ class _Checks:
         return None
 
     def direction(self, leaving: _Leaving) -> Rationals:
-        """How the multipliers of the rows move when a price of the leaving one appears; a leaving row comes last."""
+        """Tell how multipliers of rows move when a price of the leaving one appears; a leaving row comes last."""
         inner = self._inner(leaving)
         factor = 1 if leaving.side == _HIGH else -1
         numerators = inner.numerators * factor

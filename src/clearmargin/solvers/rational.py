@@ -211,7 +211,7 @@ class Rationals:
         return Fraction(self.numerators[i], self.denominator)
 
     def short_fraction(self, i: int) -> Fraction:
-        """A value; where it is not exact, a short number near it, the same for all values that are equal to it."""
+        """Give a value; where it is not exact, a short number near it, the same for all values that are equal to it."""
         number = self.numerators[i]
         if self.error:
             places = self.error.bit_length() + _SPARE
@@ -320,7 +320,7 @@ class WorkingMatrix:
         self._inverse, self._determinant = inverse * sign, determinant * sign
 
     def _work(self) -> float:
-        """Products of digits that elimination takes: numbers grow to the length of the determinant."""
+        """Estimate the products of digits that elimination takes: numbers grow to the length of the determinant."""
         k = self._size
         bits = max((int(abs(n)).bit_length() for n in self._integers.flat), default=0) + 4
         return float(k**3) * (1.0 + k * bits / 60.0) ** 2
@@ -400,7 +400,7 @@ def _quotient(number: int, shift: int) -> float:
 
 
 def _product(R: FloatArray, residual: Integers, shift: NDArray[np.int64]) -> tuple[FloatArray, int]:
-    """R times the scaled residual, as floats times one power of two."""
+    """Compute R times the scaled residual, as floats times one power of two."""
     sizes = [
         int(abs(r)).bit_length() - int(s) if r else -(10**9)
         for r, s in zip(residual, shift, strict=True)

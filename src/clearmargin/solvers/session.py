@@ -104,7 +104,7 @@ class Session:
         return self._open_engine().basis
 
     def basic(self) -> tuple[dict[str, NDArray[np.intp]], dict[str, NDArray[np.intp]]]:
-        """The unknowns and the rows that are basic after the last solve, by block; empty if there was no basis."""
+        """Give the unknowns and the rows that are basic after the last solve, by block; empty if there was no basis."""
         found = self._open_engine().basic
         columns, rows = column_slices(self._program), row_slices(self._program.linear)
         return _by_block(columns, found[found >= 0]), _by_block(rows, -1 - found[found < 0])

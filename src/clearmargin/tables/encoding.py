@@ -177,7 +177,7 @@ class Encoding(Value):
         return Domain(columns or self.columns, ends[0, features], ends[1, features], groups, tied)
 
     def _over_columns(self, relations: Polyhedron) -> Polyhedron:
-        """Relations between features as relations between columns."""
+        """Write relations between features as relations between columns."""
         place = {feature: k for k, (feature, code) in enumerate(self.sources) if code is None}
         used = relations.A != 0
         has_column = np.array([j in place for j in range(relations.n_features)], dtype=np.bool_)
@@ -332,8 +332,8 @@ class Decoding:
             for j, (column, categories) in enumerate(zip(columns, space.categories, strict=True))
             if categories is not None
         }
-        like = table.select(space.names) if table.is_frame else table
-        return cls(encoding, like.take(np.arange(0)), spellings)
+        model_table = table.select(space.names) if table.is_frame else table
+        return cls(encoding, model_table.take(np.arange(0)), spellings)
 
     def make(self, points: FloatArray) -> Any:
         """Decode rows; a categorical feature gets the category whose column is largest.

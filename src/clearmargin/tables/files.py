@@ -104,7 +104,7 @@ class ReadOptions:
         return mark
 
     def dropped(self, known: Collection[str], file: str) -> list[str]:
-        """Columns to leave out; one that the table lacks is an error."""
+        """Give the columns to leave out; one that the table lacks is an error."""
         names = names_in(self.drop, known)
         for name in names:
             if name not in known:
@@ -112,7 +112,7 @@ class ReadOptions:
         return names
 
     def categorical(self, known: Collection[str], file: str) -> frozenset[str]:
-        """Columns that are categorical whatever they hold; one that the table lacks is an error."""
+        """Give the columns that are categorical whatever they hold; one that the table lacks is an error."""
         names = names_in(self.categories, known)
         for name in names:
             if name not in known:
@@ -293,7 +293,7 @@ def _first_rows(text: CsvText) -> list[list[str]]:
 
 
 def _numbers_and_texts(text: CsvText, options: ReadOptions) -> tuple[list[Any], str] | None:
-    """The columns as numbers or texts, and the decimal mark, by the first rows; None where only all texts can tell."""
+    """Read columns as numbers or texts, and the decimal mark, by the first rows; None where only all texts can tell."""
     import pyarrow as pa
 
     missing = sorted(MISSING | frozenset(options.na))
@@ -318,7 +318,7 @@ def _numbers_and_texts(text: CsvText, options: ReadOptions) -> tuple[list[Any], 
 
 
 def columns_of(chunked: Sequence[Any]) -> list[Any]:
-    """Columns of pyarrow as floats or texts; `WholeTableNeeded` where only texts can tell what they hold."""
+    """Read columns of pyarrow as floats or texts; `WholeTableNeeded` where only texts can tell what they hold."""
     import pyarrow as pa
 
     limit = MAX_EXACT_INTEGER
@@ -376,7 +376,7 @@ def _read_arrow(
 
 
 def index_columns(schema: Any) -> list[str]:
-    """Columns that hold the index of a data frame of pandas."""
+    """Find the columns that hold the index of a data frame of pandas."""
     stored = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in stored if isinstance(name, str)]
 

@@ -108,7 +108,7 @@ def survey(blocks: Iterable[Block], max_rows: int) -> Survey:
 def _rows(
     X: FloatArray, drawn: FloatArray, place: IntArray, start: int, which: IntArray
 ) -> FloatArray:
-    """Some rows of a block, with their numbers in the table, the numbers they drew, and their classes."""
+    """Take rows of a block, with their numbers in the table, the numbers they drew, and their classes."""
     return np.column_stack([start + which, drawn[which], place[which], X[which]])
 
 

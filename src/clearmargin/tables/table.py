@@ -676,7 +676,7 @@ def is_dict_of_columns(X: Any) -> bool:
 
 
 def _column_keys(X: Any) -> dict[str, Hashable] | None:
-    """Under the name of each column of a data frame as text, its key; None if X is not a data frame."""
+    """Map the name of each column of a data frame, as text, to its key; None if X is not a data frame."""
     keys = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow has both
     if keys is None:
         return None
@@ -813,7 +813,7 @@ class ModelTable:
 
     @classmethod
     def blank(cls, names: Sequence[str]) -> ModelTable:
-        """Columns of which only the names are known."""
+        """Make columns of which only the names are known."""
         table = Table.read(np.empty((0, len(names))))
         return cls(tuple(table.columns_of(names)), tuple(range(len(names))), table)
 
@@ -824,7 +824,7 @@ def _check_width(met: int, expected: int | None) -> None:
 
 
 def _known_columns(estimator: Any) -> tuple[tuple[str, ...] | None, int | None]:
-    """Names and number of the columns that the estimator was fitted to, as far as it knows them."""
+    """Give names and number of the columns that the estimator was fitted to, as far as it knows them."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(estimator, Pipeline):

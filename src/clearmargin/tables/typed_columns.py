@@ -187,8 +187,8 @@ def column_values(
         raise _stray_text(name, texts.distinct[texts.codes[row]], text, text.line_of(row))
     known = np.array(
         [
-            np.nan if gap else float(value.replace(",", "."))
-            for value, gap in zip(texts.distinct, is_missing.tolist(), strict=True)
+            np.nan if missing else float(value.replace(",", "."))
+            for value, missing in zip(texts.distinct, is_missing.tolist(), strict=True)
         ]
     )
     numbers = known[texts.codes]

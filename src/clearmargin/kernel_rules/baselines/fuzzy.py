@@ -243,13 +243,13 @@ class FuzzyRules(BoxExtractor):
         which = np.empty(len(points), dtype=np.intp)
         step = max(1, _CHUNK // (len(self._antecedents) + points.shape[1] * self.n_sets))
         for start in range(0, len(points), step):
-            some = slice(start, start + step)
-            logs = log_memberships(self.partition_.memberships(points[some]))
+            chunk = slice(start, start + step)
+            logs = log_memberships(self.partition_.memberships(points[chunk]))
             evidence = FuzzyEvidence(logs, np.empty(0, dtype=np.intp), self.conjunction)
             scores = evidence.degrees(self._antecedents) + self._log_accuracy[:, None]
             best = scores.argmax(axis=0)
             holds = scores[best, np.arange(scores.shape[1])] > -np.inf
-            which[some] = np.where(holds, best, -1)
+            which[chunk] = np.where(holds, best, -1)
         return which
 
     def _check_explained_by_rules(self) -> None:
@@ -270,7 +270,7 @@ class FuzzyRules(BoxExtractor):
 def _resolve(
     evidence: FuzzyEvidence, antecedents: IntArray, codes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Distinct antecedents, each with the class for which its fuzzy accuracy is highest of those given."""
+    """Give distinct antecedents, each with the class for which its fuzzy accuracy is highest of those given."""
     rules = np.unique(np.column_stack([antecedents, codes]), axis=0)
     antecedents, codes = rules[:, :-1], rules[:, -1]
     accuracy = evidence.accuracy(evidence.degrees(antecedents), codes)
@@ -330,7 +330,7 @@ class FuzzyPartition(Value):
         return np.linspace(self.lower, self.upper, self.n_sets, axis=1)
 
     def _places(self, points: ArrayLike) -> FloatArray:
-        """Values in steps from peak to peak: 0 at the first peak, 1 at the second."""
+        """Give values in steps from peak to peak: 0 at the first peak, 1 at the second."""
         P = as_points(points, len(self.lower))
         reach = np.where(self.varies, self.upper - self.lower, 1.0)
         shares = np.where(self.varies, (P - self.lower) / reach, np.where(np.isnan(P), np.nan, 0.0))
@@ -507,7 +507,7 @@ class FuzzyEvidence:
     conjunction: str
 
     def degrees(self, antecedents: IntArray) -> FloatArray:
-        """Logarithms of the degree to which each rule holds of each point.
+        """Compute logarithms of the degree to which each rule holds of each point.
 
         Parameters
         ----------
@@ -521,16 +521,16 @@ class FuzzyEvidence:
         """
         total = np.zeros((len(antecedents), self.logs.shape[2]))
         for j, table in enumerate(self.logs):
-            some = np.flatnonzero(antecedents[:, j] != FREE)
-            chosen = table[antecedents[some, j]]
+            constrained = np.flatnonzero(antecedents[:, j] != FREE)
+            chosen = table[antecedents[constrained, j]]
             if self.conjunction == "product":
-                total[some] += chosen
+                total[constrained] += chosen
             else:
-                total[some] = np.minimum(total[some], chosen)
+                total[constrained] = np.minimum(total[constrained], chosen)
         return _clean(total)
 
     def accuracy(self, degrees: FloatArray, codes: IntArray) -> FloatArray:
-        """Fuzzy accuracy of rules for the class of each.
+        """Compute the fuzzy accuracy of rules for the class of each.
 
         Parameters
         ----------
@@ -547,16 +547,16 @@ class FuzzyEvidence:
         return self._ratio(degrees, self.codes == codes[:, None])
 
     def coverage(self, degrees: FloatArray, codes: IntArray) -> FloatArray:
-        """Fuzzy coverage of rules: the mean degree on points of the class; parameters as for `accuracy`."""
-        own = self.codes == codes[:, None]
-        total = np.where(own, np.exp(degrees), 0.0).sum(axis=1)
-        return np.asarray(total / np.maximum(own.sum(axis=1), 1))
+        """Compute the fuzzy coverage of rules: the mean degree on points of the class; parameters as for `accuracy`."""
+        same_class = self.codes == codes[:, None]
+        total = np.where(same_class, np.exp(degrees), 0.0).sum(axis=1)
+        return np.asarray(total / np.maximum(same_class.sum(axis=1), 1))
 
-    def _ratio(self, degrees: FloatArray, own: BoolArray) -> FloatArray:
+    def _ratio(self, degrees: FloatArray, same_class: BoolArray) -> FloatArray:
         top = degrees.max(axis=1, keepdims=True)
         weights = np.exp(degrees - np.where(np.isfinite(top), top, 0.0))
         total = weights.sum(axis=1)
-        return np.asarray((weights * own).sum(axis=1) / np.where(total > 0, total, 1.0))
+        return np.asarray((weights * same_class).sum(axis=1) / np.where(total > 0, total, 1.0))
 
     def shortened(
         self, antecedent: IntArray, code: int, most: int | None, *, free: bool = True
@@ -582,10 +582,10 @@ class FuzzyEvidence:
         short = antecedent.copy()
         used = np.flatnonzero(short != FREE)
         table = self.logs[used, short[used]]
-        own = self.codes == code
-        best = float(self._ratio(_clean(self._joined(table))[None], own[None])[0])
+        same_class = self.codes == code
+        best = float(self._ratio(_clean(self._joined(table))[None], same_class[None])[0])
         while len(used):
-            without = self._ratio(_clean(self._without_each(table)), own[None])
+            without = self._ratio(_clean(self._without_each(table)), same_class[None])
             j = int(np.argmax(without))
             needless = free and without[j] >= best - _DUST
             if not needless and (most is None or len(used) <= most):

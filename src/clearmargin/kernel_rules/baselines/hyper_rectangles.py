@@ -144,18 +144,18 @@ class HyperRectangleRules(BoxExtractor):
         self, task: ExtractionTask, support: SupportVectors, code: int
     ) -> list[tuple[FloatArray, FloatArray]]:
         scale = RangeScale.of(task.points)
-        own = task.points[task.codes == code]
-        clusters = support_clusters(scale.shares(own), self.q, outliers=self.outliers)
+        class_points = task.points[task.codes == code]
+        clusters = support_clusters(scale.shares(class_points), self.q, outliers=self.outliers)
         self.n_clusters_[task.classes[code]] = clusters.n_clusters
         vectors = support.points[support.codes == code]
-        homes = clusters.labels[_nearest(scale.shares(vectors), scale.shares(own))]
+        homes = clusters.labels[_nearest(scale.shares(vectors), scale.shares(class_points))]
         foreign = np.vstack(
             [task.points[task.codes != code], support.points[support.codes != code]]
         )
-        own_free = ~_among(own, foreign)
+        is_free = ~_among(class_points, foreign)
         boxes: list[tuple[FloatArray, FloatArray]] = []
         for cluster in range(clusters.n_clusters):
-            members = own[(clusters.labels == cluster) & own_free]
+            members = class_points[(clusters.labels == cluster) & is_free]
             boxes += self._cluster_boxes(members, vectors[homes == cluster], foreign, scale)
         return boxes
 
@@ -369,8 +369,8 @@ def _heights(machine: OneClassSVM, points: FloatArray) -> FloatArray:
     norms = (vectors**2).sum(axis=1)
     step = max(1, _CHUNK // len(vectors))
     for start in range(0, len(points), step):
-        some = points[start : start + step]
-        squares = (some**2).sum(axis=1)[:, None] + norms - 2.0 * (some @ vectors.T)
+        chunk = points[start : start + step]
+        squares = (chunk**2).sum(axis=1)[:, None] + norms - 2.0 * (chunk @ vectors.T)
         heights[start : start + step] = (
             np.exp(-q * np.maximum(squares, 0.0)) @ machine.dual_coef_[0]
         )
@@ -397,7 +397,7 @@ def _parts(machine: OneClassSVM, points: FloatArray, samples: int) -> tuple[IntA
 
 
 def _pairs(tree: cKDTree) -> tuple[IntArray, IntArray]:
-    """Pairs of points whose segments are tried."""
+    """Choose pairs of points whose segments are tried."""
     m = tree.n
     if m <= _ALL_PAIRS:
         a, b = np.triu_indices(m, 1)

@@ -142,17 +142,17 @@ class PrototypeRules(BoxExtractor):
     ) -> list[PrototypeRegion]:
         scale = RangeScale.of(task.points)
         data = task.points[task.codes == code]
-        own = support.points[support.codes == code]
+        vectors = support.points[support.codes == code]
         regions: list[PrototypeRegion] = []
         k, rounds = 1, 0
         while len(data):
             rounds += 1
             centres, homes = _k_means(scale.shares(data), k, task.random)
-            near = _nearest(scale.shares(own), centres)
+            near = _nearest(scale.shares(vectors), centres)
             spanned = []
             for c, centre in enumerate(centres):
                 # A prototype without support vectors is that of points in the midst of the class.
-                around = own[near == c] if (near == c).any() else data[homes == c]
+                around = vectors[near == c] if (near == c).any() else data[homes == c]
                 spanned.append(span_region(task, centre, around, scale, code))
             cut = need_partition(task, spanned, support, self.shape)
             if rounds == self.max_iter:
@@ -205,12 +205,12 @@ class PrototypeRules(BoxExtractor):
         # How far the surface is, towards the centre and in shares of the ranges. In units of each surface itself,
         # wide ellipsoids would draw all points to them.
         unit = np.where(self._reach > 0, self._reach, np.inf)
-        gaps = [
+        distances = [
             np.linalg.norm((points - ellipsoid.centre) / unit, axis=1)
             * (1.0 - 1.0 / np.maximum(ellipsoid.distance(points), 1.0))
             for ellipsoid in self.ellipsoids_
         ]
-        return np.asarray(np.argmin(gaps, axis=0), dtype=np.intp)
+        return np.asarray(np.argmin(distances, axis=0), dtype=np.intp)
 
 
 def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
@@ -220,7 +220,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 def _k_means(
     points: FloatArray, k: int, random: np.random.RandomState
 ) -> tuple[FloatArray, IntArray]:
-    """Centres and the cluster of each point; never more clusters than distinct points."""
+    """Find centres and the cluster of each point; never more clusters than distinct points."""
     k = min(k, len(np.unique(points, axis=0)))
     with warnings.catch_warnings():
         # Points that differ by rounding alone may end in the same place.
@@ -422,7 +422,7 @@ class Ellipsoid(Value):
 
 
 def _directions(axes: FloatArray) -> FloatArray:
-    """Axes of length 1: a thin ellipsoid is not a flat one."""
+    """Find axes of length 1: a thin ellipsoid is not a flat one."""
     lengths = np.linalg.norm(axes, axis=1, keepdims=True)
     return np.asarray(axes / np.where(lengths > 0, lengths, 1.0))
 

@@ -41,7 +41,7 @@ class RangeScale:
         return cls(lower, np.where(reach > 0, reach, 1.0))
 
     def shares(self, points: FloatArray) -> FloatArray:
-        """Points in shares of the ranges."""
+        """Give points in shares of the ranges."""
         return (points - self.lower) / self.reach
 
 
