@@ -135,10 +135,8 @@ class Column:
     @cached_property
     def _factors(self) -> _Factors:
         if self.values.dtype != object:
-            distinct, codes = np.unique(self.values, return_inverse=True)
-            if distinct.dtype.kind == "f":
-                codes = np.where(np.isnan(self.values), -1, codes.ravel())
-            return _Factors(distinct.tolist(), codes.ravel())
+            distinct, codes = _numbered(self.values)
+            return _Factors(distinct.tolist(), codes)
         place: dict[Hashable, int] = {}
         codes = np.empty(len(self.values), dtype=np.intp)
         for row, value in enumerate(self.values.tolist()):
@@ -237,6 +235,9 @@ class Column:
 
     def distinct_codes(self) -> IntArray:
         """Number the values such that equal ones have the same number, -1 where missing."""
+        if self._kind != "O" and "_factors" not in self.__dict__:
+            # Without a list of the distinct values, which may be as many as there are rows.
+            return _numbered(self.values)[1]
         return self._factors.codes
 
     def codes(self, categories: tuple[str, ...]) -> FloatArray:
@@ -272,6 +273,13 @@ class Column:
         other = copy(self)
         other.name = name
         return other
+
+
+def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """Return the distinct values of an array in order, and the position of each value among them, -1 for NaN."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    codes = codes.ravel()
+    return distinct, np.where(np.isnan(values), -1, codes) if distinct.dtype.kind == "f" else codes
 
 
 def _declared_categories(source: Any) -> tuple[str, ...] | None:
