@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import gzip
 import io
+import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from clearmargin.exceptions import DataError
 from clearmargin.tables import csv_text, files
-from clearmargin.tables.csv_text import CsvText
+from clearmargin.tables.csv_text import CsvText, WholeTableNeeded
 from clearmargin.tables.files import ReadOptions, names_in, read_file
 from clearmargin.tables.typed_columns import MISSING, find_decimal_mark, is_number
 
@@ -198,6 +203,28 @@ def test_stored_tables_keep_numbers_texts_and_missing_values(tmp_path, form):
     assert found["t"].isna().tolist() == [False, True, False]
     assert found["yes"].tolist() == ["True", "False", "True"]
     assert found["kind"].tolist() == ["u", "v", "u"]
+
+
+def test_stored_days_and_lists_are_refused_and_decimals_are_numbers(tmp_path):
+    days = [dt.date(2024, 1, 31), dt.date(2023, 1, 31)]
+    table = pa.table(
+        {
+            "n": pa.array([Decimal("1.50"), None], pa.decimal128(9, 2)),
+            "day": pa.array(days),
+            "all": pa.array([[1, 2], [3]]),
+        }
+    )
+    parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"'day' of .* holds dates or times; .* drop='day'"):
+        read(tmp_path / "a.parquet", drop=["all"])
+    with pytest.raises(DataError, match=r"'all' of .* several values a row \(list<.* drop='all'"):
+        read(tmp_path / "a.parquet", drop=["day"])
+    found = read_file(tmp_path / "a.parquet", ReadOptions(drop=["all"], time="day")).columns
+    assert found["day"].tolist() == days
+    assert np.array_equal(found["n"], [1.5, np.nan], equal_nan=True)
+    parquet.write_table(table[:0], tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet has column names and no rows"):
+        read(tmp_path / "b.parquet")
 
 
 @pytest.mark.parametrize("form", ["parquet", "feather"])
@@ -384,3 +411,84 @@ def test_a_decimal_mark_that_shows_late_counts_as_an_early_one(rows):
         read_text("\n".join(["a;b", *commas, "2;2.5", ""]))
     with pytest.raises(DataError, match="'1,234' may be a decimal number, or thousands"):
         read_text("\n".join(["a;b", *whole, "1,234;x", ""]))
+
+
+def test_what_pyarrow_would_take_in_silence_is_seen_wherever_blocks_end():
+    """Quotes are at the ends of values, as a regular expression over the whole text says."""
+    agreed = re.compile(r'(?:[^"]|(?:(?<=[,\n\r"])|(?<![\s\S]))"[^"]*"(?=[,\n\r"]|\Z))*')
+
+    @given(st.text(st.sampled_from('a,"\nä'), max_size=9), st.integers(1, 4))
+    @settings(max_examples=150)
+    def check(content, size):
+        text = CsvText("a.csv", lambda: io.BytesIO(b"a,b\n"), ",")
+        text.has_quotes = True
+        data, passed = content.encode(), b""
+        with csv_text._Checked(io.BytesIO(data), text) as stream:
+            try:
+                while block := stream.read(size):
+                    passed += block
+            except csv_text._OddQuotes:
+                assert not agreed.fullmatch(content)
+                return
+        assert agreed.fullmatch(content)
+        assert passed == data
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"a,\0\n", WholeTableNeeded),
+        (b"a,\xff\n", UnicodeDecodeError),
+        (b'a,"b"', WholeTableNeeded),
+    ],
+)
+def test_blocks_with_bytes_that_are_no_text_are_not_passed_on(content, error):
+    text = CsvText("a.csv", lambda: io.BytesIO(b"a,b\n"), ",")
+    with (
+        csv_text._Checked(io.BytesIO(content), text, refuse_zeros=True) as stream,
+        pytest.raises(error),
+    ):
+        list(iter(lambda: stream.read(2), b""))
+
+
+def test_quotes_that_come_after_the_first_block_are_read_as_early_ones(monkeypatch):
+    monkeypatch.setattr(csv_text, "_BLOCK", 1 << 12)
+    lines = [f"{k},x" for k in range(5_000)]
+    lines[4_000] = '4000,"two\nlines, and ""more"""'
+    found = read_text("\n".join(["a,c", *lines]), separator=",").columns
+    assert found["a"].tolist() == list(range(5_000))
+    assert found["c"][4_000] == 'two\nlines, and "more"'
+
+
+def test_a_wrong_byte_far_below_is_named_with_its_line():
+    lines = [b"1,x"] * 50_000
+    lines[40_000] = b"1,gr\xf6sse"
+    with pytest.raises(DataError, match=r"a\.csv is not utf-8 text: line 40002 has the byte 0xf6"):
+        read_text(b"\n".join([b"a,b", *lines]))
+
+
+def test_a_file_that_changes_while_it_is_read_is_said():
+    contents = iter([b"a,b\n1,x\n"] * 2 + [b"a,b\n1,\xff\n"] + [b"a,b\n1,x\n"])
+    text = CsvText("a.csv", lambda: io.BytesIO(next(contents)), ",")
+    with pytest.raises(DataError, match=r"a\.csv changed while it was read; try again"):
+        list(text.records())
+
+
+@pytest.mark.parametrize("separator", [" ", "§", "→"])
+def test_any_character_may_separate_values(separator):
+    text = "a|b\n1|x\n2|y\n".replace("|", separator)
+    found = read_text(text, separator=separator).columns
+    assert found["a"].tolist() == [1, 2]
+    assert found["b"].tolist() == ["x", "y"]
+
+
+def test_the_separator_that_cuts_into_more_parts_is_taken():
+    assert CsvText("a.csv", lambda: io.BytesIO(b"a,b,c;d\n1,2,3;4\n")).separator == ","
+    assert CsvText("a.csv", lambda: io.BytesIO(b"a;b;c,d\n1;2;3,4\n")).separator == ";"
+
+
+def test_an_encoding_that_nobody_knows_is_said():
+    with pytest.raises(DataError, match="unknown encoding 'klingon'; some that exist are utf-8"):
+        read_text("a,b\n1,2\n", encoding="klingon")

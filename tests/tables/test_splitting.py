@@ -106,6 +106,26 @@ def test_times_may_be_numbers_dates_or_texts():
     assert tested == [[[0, 3], [4, 5]]] * len(tested)
 
 
+def test_numbers_among_objects_are_times():
+    times = [10, 9.5, 2, 1, 100, 3]
+    plain, objects = (
+        Splitting(2, times=pd.Series(times, dtype=kind)).folds(np.zeros((6, 1)), [0, 1] * 3).pairs
+        for kind in (float, object)
+    )
+    for (train, test), (same_train, same_test) in zip(plain, objects, strict=True):
+        assert train.tolist() == same_train.tolist()
+        assert test.tolist() == same_test.tolist()
+
+
+def test_rows_with_dates_are_duplicates_of_those_with_the_same_dates():
+    day = dt.date(2024, 1, 31)
+    days = pd.Series([day, None, day, None, dt.date(2024, 2, 1), day], dtype=object)
+    pairs = [(np.arange(2), np.arange(2, 6))]
+    assert count_duplicates(pd.DataFrame({"day": days, "n": 1}), [0] * 6, pairs) == 3
+    stamps = pd.DataFrame({"day": pd.to_datetime(days)})
+    assert count_duplicates(stamps, [0] * 6, pairs) == 3
+
+
 def test_a_splitter_of_series_sees_the_rows_in_the_order_of_time():
     times = np.array([5, 3, 1, 0, 2, 4])
     folds = Splitting(TimeSeriesSplit(2), times=times).folds(np.zeros((6, 1)), [0, 1, 0, 1, 0, 1])
@@ -161,6 +181,12 @@ _Y = [0, 1] * 4
         ),
         ({"times": [0] * 7 + [1], "y": [0] * 7 + [1]}, DataError, "no fold can be made by time"),
         ({"y": [0] * 7 + [1]}, DataError, "a class has one row only"),
+        (
+            {"times": np.array([1, 2.5, *["2024-01-01"] * 6], object)},
+            DataError,
+            "numbers beside dates; give one",
+        ),
+        ({"cv": [(range(8), [])]}, DataError, "fold 1 has no row to be tested on; use fewer"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")

@@ -137,3 +137,48 @@ def test_a_file_that_is_packed_or_missing_is_not_counted(tmp_path):
     assert not has_more_rows(tmp_path / "none.csv", 5)
     (tmp_path / "cut.parquet").write_bytes(b"PAR1" + b"\n" * 100)
     assert not has_more_rows(tmp_path / "cut.parquet", 5)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_of_empty_lines_are_passed_over(tmp_path):
+    rows = ["1.5,w,u", "2,w,v"] * 300
+    lines = ["a,word,y", *rows, *[","] * 3_000, *rows]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    found = survey(TableBlocks(tmp_path / "t.csv", ["a"], "y").blocks(), 10)
+    assert found.n_rows_of == {"u": 600, "v": 600}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"y": [0.5, 1.5]},
+        {"a": ["x", "z"]},
+        {"day": pd.to_datetime(["2024-01-01", "2024-01-02"])},
+        None,
+    ],
+    ids=["classes that are no integers", "text", "dates", "damage"],
+)
+def test_stored_tables_with_more_than_numbers_are_left_to_the_reader_of_whole_tables(
+    column, tmp_path
+):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [1.0, 2.0], "y": ["u", "v"]}).assign(**column or {}).to_parquet(path)
+    if column is None:
+        path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(WholeTableNeeded):
+        TableBlocks(path, ["a"], "y")
+
+
+@pytest.mark.parametrize("texts", [["1,5", "2,5"], ["1.5", "2"], ["1", "x"], ["1", f"{2**60}"]])
+def test_classes_that_are_no_plain_whole_numbers_are_not_guessed(texts, tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,u\n")
+    with pytest.raises(WholeTableNeeded):
+        class_values(TableBlocks(tmp_path / "t.csv", ["a"], "y"), texts)
+
+
+def test_a_table_without_rows_or_with_a_class_for_every_row_is_no_task():
+    with pytest.raises(WholeTableNeeded):
+        survey([], 10)
+    m = 2_000
+    with pytest.raises(WholeTableNeeded):
+        survey([Block(np.zeros((m, 1)), np.arange(m), [str(k) for k in range(m)])], 10)

@@ -220,10 +220,6 @@ class CsvText:
                     f"{self.name}: columns {seen[title]} and {j} are both called {title!r}; rename one of them"
                 )
             seen[title] = j
-        if not any(self.header):
-            raise DataError(
-                f"{self.name}: no column has a name; the first line must name the columns"
-            )
         if all(_is_float(title) for title in self.header):
             raise DataError(
                 f"{self.name}: the first line holds numbers ({', '.join(self.header[:3])} ...); it must name the "
@@ -282,9 +278,10 @@ class CsvText:
         """
         from pyarrow import csv as arrow_csv
 
+        options = self._options(types, missing, decimal)
         try:
             with _Checked(self._open(), self) as stream:
-                return arrow_csv.read_csv(stream, **self._options(types, missing, decimal))
+                return arrow_csv.read_csv(stream, **options)
         except _LateQuotes:
             self.has_quotes = True
             return self.read(types, missing, decimal)
@@ -319,8 +316,8 @@ class CsvText:
         from pyarrow import csv as arrow_csv
 
         try:
+            options = self._options(types, missing, decimal, only, size)
             with _Checked(self._open(), self, refuse_zeros=True) as stream:
-                options = self._options(types, missing, decimal, only, size)
                 yield from arrow_csv.open_csv(stream, **options)
         except (_OddQuotes, pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise WholeTableNeeded from error

@@ -368,7 +368,7 @@ def _read_arrow(
         column = stored.column(title)
         if title not in categorical and pa.types.is_integer(column.type):
             notes += _note_large_integers(name, title, column)
-        is_time = title == options.time and pa.types.is_timestamp(column.type)
+        is_time = title == options.time and pa.types.is_temporal(column.type)
         read[title] = (
             column.to_numpy() if is_time else _plain(name, title, column, title in categorical)
         )
@@ -402,23 +402,22 @@ def _plain(file: str, name: str, column: Any, is_categorical: bool) -> NDArray[A
     import pyarrow as pa
 
     kind = column.type
-    if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not is_categorical:
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if is_number and not is_categorical:
         numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
         is_whole = pa.types.is_integer(kind) and not column.null_count
         return numbers.astype(np.int64) if is_whole else numbers
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+    if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+        what = "dates or times" if pa.types.is_temporal(kind) else f"several values a row ({kind})"
         raise DataError(
-            f"column {name!r} of {file} holds dates or times; turn them into numbers, or leave the column out: "
-            f"drop={name!r}"
+            f"column {name!r} of {file} holds {what}; turn them into numbers, or leave the column out: drop={name!r}"
         )
-    if not pa.types.is_nested(kind):
-        is_coded = pa.types.is_dictionary(kind)
-        coded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
-        whole = coded.combine_chunks()
-        names = [_text(value) for value in whole.dictionary.to_pylist()]
-        codes = whole.indices.cast(pa.int64()).fill_null(len(names)).to_numpy()
-        return np.asarray(np.array([*names, None], dtype=object)[codes])
-    return np.array([_text(value) for value in column.to_pylist()], dtype=object)
+    is_coded = pa.types.is_dictionary(kind)
+    coded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
+    whole = coded.combine_chunks()
+    names = [_text(value) for value in whole.dictionary.to_pylist()]
+    codes = whole.indices.cast(pa.int64()).fill_null(len(names)).to_numpy()
+    return np.asarray(np.array([*names, None], dtype=object)[codes])
 
 
 def _text(value: object) -> str | None:

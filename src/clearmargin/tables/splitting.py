@@ -8,6 +8,7 @@ remembers is right on them.
 from __future__ import annotations
 
 import datetime as dt
+import numbers
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -428,9 +429,15 @@ def _read_times(given: Any, rows: int) -> IntArray | None:
         return None
     values = _column("times", given, rows)
     if values.dtype.kind not in "biufM":
-        values = np.array([_read_time(value, k) for k, value in enumerate(values.tolist())])
-        if values.dtype.kind == "f":
+        listed = values.tolist()
+        is_number = [isinstance(value, numbers.Real) for value in listed]
+        if any(is_number) and not all(is_number):
             raise DataError("times holds numbers beside dates; give one or the other")
+        values = (
+            values.astype(np.float64)
+            if all(is_number)
+            else np.array([_read_time(value, k) for k, value in enumerate(listed)])
+        )
     times = np.unique(values, return_inverse=True)[1].ravel()
     if not times.any():
         raise DataError(
