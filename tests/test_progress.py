@@ -167,6 +167,36 @@ def test_another_thread_cancels():
     assert ended == ["the work was cancelled"]
 
 
+def test_work_outside_of_a_task_is_cancelled_too():
+    with observe() as observer:
+        advance()
+        observer.cancel()
+        with pytest.raises(CancelledError, match="the work was cancelled"):
+            advance()
+
+
+def test_a_step_of_nothing_shows_no_time_left(capsys):
+    with task("folds", 2, show=True):
+        advance(0.0)
+        assert "s left" not in capsys.readouterr().err
+
+
+def test_cancelled_results_of_any_iterator_are_left():
+    taken = []
+
+    def results(observer):
+        for k in range(3):
+            taken.append(k)
+            observer.cancel()
+            yield k
+
+    with observe() as observer, pytest.raises(CancelledError):
+        progress.collect(results(observer), "folds", 3)
+    with observe() as observer, pytest.raises(CancelledError):
+        progress.collect(map(int, results(observer)), "folds", 3)
+    assert taken == [0, 0]
+
+
 def test_observers_see_the_work_of_their_own_context_alone():
     told = []
     outside = contextvars.copy_context()

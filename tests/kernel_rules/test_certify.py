@@ -299,6 +299,10 @@ def test_many_combinations_of_categories_are_proved_over_their_hull():
     answer = certify(model, everything, "some")
     assert answer.status == "refuted"
     assert model.predict(letters[answer.witness.astype(int)][None]).tolist() == ["none"]
+    without = Box([-np.inf] * 3, [np.inf] * 3, sets={0: [0, 1, 2, 4]})
+    answer = certify(model, without, "some")
+    assert answer.status == "refuted"
+    assert without.contains(answer.witness[None])[0]
     with_a = Box([-np.inf] * 3, [np.inf] * 3, sets={0: [0], 1: [1, 2, 3, 4], 2: [1, 2, 3, 4]})
     assert certify(model, with_a, "some").status == "proved"
     calm = make_pipeline(OneHotEncoder(), SVC(gamma=0.01, C=0.001, class_weight={"some": 9})).fit(
@@ -404,6 +408,18 @@ def test_over_whole_numbers_the_answer_is_that_of_all_cases():
                 assert (cases[~right] == answer.witness).all(axis=1).any()
     # Some boxes hold a point of the other class between whole numbers alone.
     assert {("refuted", "proved"), ("refuted", "refuted"), ("proved", "proved")} <= met
+
+
+def test_a_point_of_the_other_class_between_whole_numbers_is_no_case():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.5, 0.0], [1.5, 0.0], [0.5, 9.0]])
+    model = SVC(gamma=20.0, C=100.0).fit(X, ["a", "a", "a", "b", "b", "a"])
+    space = FeatureSpace(["x0", "x1"], [0.0, 0.0], [2.0, 9.0], integer=[True, False])
+    box = Box([0.0, 0.0], [2.0, 0.0])
+    assert certify(model, box, "a").status == "refuted"
+    assert certify(model, box, "a", space=space).status == "proved"
+    # A witness is looked for on both sides of it.
+    other = SVC(gamma=20.0, C=100.0).fit(X, ["a", "a", "b", "b", "b", "a"])
+    assert certify(other, box, "a", space=space).witness.tolist() == [2.0, 0.0]
 
 
 def test_a_box_without_any_whole_number_is_refused():

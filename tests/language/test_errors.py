@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from clearmargin.exceptions import RuleSyntaxError
@@ -408,3 +410,14 @@ def test_what_is_said_of_a_lone_surrogate_can_be_printed():
     text = str(caught.value)
     assert text.encode("utf-8")
     assert text.endswith("\n  a\ufffdb <= 3 => x\n   ^")
+
+
+def test_an_error_of_syntax_can_be_pickled_and_put_into_a_file():
+    with pytest.raises(RuleSyntaxError) as caught:
+        parse_rules("\tbmy >> 30 => ill")
+    error = caught.value
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.line, again.column) == (str(error), error.line, error.column)
+    assert str(error).split("\n")[1:] == ["  \tbmy >> 30 => ill", "  \t     ^"]
+    assert str(error.in_file("a.rules")) == f"a.rules, {error}"
+    assert str(RuleSyntaxError("no rules", line=2, column=1)) == "line 2, column 1: no rules"

@@ -92,6 +92,29 @@ def test_declared_names_may_stand_as_they_are_printed():
     assert parse_rules(sentence, space=rules.space, classes=rules.classes) == rules
 
 
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("if area > 3 and colour is red then ok", "area > 3 and colour in {red} => ok"),
+        ("if area is at least 3 then ok", "area >= 3 => ok"),
+        ("if `area` is at least 3 mm²/s then ok", "area >= 3 => ok"),
+        ("if `the colour` is deep red or red then ok", "`the colour` in {`deep red`, red} => ok"),
+        ("if area is not missing and colour is missing then ok", "area is not missing and colour is missing => ok"),
+        ("if area is  Not  Missing then ok", "area is not missing => ok"),
+    ],
+)  # fmt: skip
+def test_a_sentence_over_known_features_may_be_written_in_many_ways(sentence, rule):
+    kinds = ("deep red", "red")
+    space = FeatureSpace(
+        ["area", "colour", "the colour"],
+        categories=[None, kinds, kinds],
+        units=["mm²/s", None, None],
+    )
+    assert parse_rules(sentence, space=space) == parse_rules(rule, space=space)
+    with pytest.raises(RuleSyntaxError, match="expected a number or a category after 'is'"):
+        parse_rules("if colour is , then ok", space=space)
+
+
 @st.composite
 def printed_sets(draw):
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
@@ -101,8 +124,12 @@ def printed_sets(draw):
     labels = draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=4, unique_by=str))
     rules = []
     for _ in range(draw(st.integers(1, 3))):
-        intervals, sets = {}, {}
+        intervals, sets, missing, known = {}, {}, set(), set()
         for j in draw(st.lists(st.sampled_from(range(len(names))), unique=True)):
+            asks = draw(st.sampled_from([None, None, None, missing, known]))
+            if asks is not None:
+                asks.add(j)
+                continue
             if kinds[j]:
                 sets[j] = draw(st.sets(st.sampled_from(range(len(KINDS))), min_size=1))
                 continue
@@ -110,7 +137,7 @@ def printed_sets(draw):
             low, high = draw(st.sampled_from([(low, high), (low, np.inf), (-np.inf, high)]))
             interval = Interval(low, high, closed=draw(st.sampled_from(["both", "left", "right"])))
             intervals[j] = Interval(low, high, closed="both") if interval.is_empty else interval
-        region = Box.from_intervals(intervals, len(names), sets)
+        region = Box.from_intervals(intervals, len(names), sets, missing=missing, known=known)
         weight = draw(st.sampled_from([1.0, 2.5]))
         name = draw(st.sampled_from([None, "old people", "in"]))
         rules.append(Rule(region, draw(st.sampled_from(labels)), name=name, weight=weight))

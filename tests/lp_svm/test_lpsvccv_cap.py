@@ -176,6 +176,16 @@ def test_a_sparse_table_gives_the_same_plane(weak, capped):
     np.testing.assert_allclose(svm.coef_, capped.coef_, rtol=1e-6, atol=1e-9)
 
 
+def test_a_sparse_table_is_scaled_as_a_dense_one(weak):
+    X, y = weak
+    X = np.where(np.abs(X) > 0.5, X, 0.0) * 10.0 ** (np.arange(X.shape[1]) % 3)
+    dense, thin = (
+        LPSVCCV([0.03, 0.3], scale=True, cv=3).fit(table, y) for table in (X, sparse.csr_matrix(X))
+    )
+    np.testing.assert_allclose(thin.scale_, dense.scale_, rtol=1e-12)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-6, atol=1e-9)
+
+
 def test_weights_reach_the_scores_of_the_second_look(weak):
     X, y = weak
     weight = np.where(np.arange(len(y)) % 5 == 0, 0.0, 1.0)

@@ -81,6 +81,16 @@ def test_windows_over_growing_samples_reach_the_optimum(m, n):
     assert solution.objective == pytest.approx(whole.objective, rel=1e-8)
 
 
+def test_windows_of_planes_through_the_origin_reach_the_optimum():
+    X, y = two_clouds(3_000, 4)
+    data = LPSVMData(X + 0.5, y, np.full(3_000, 0.01), fit_intercept=False)
+    solution = sift_lpsvm(data, tol=TOL)
+    assert solution.b == 0.0
+    assert solution.objective == pytest.approx(
+        solve_lpsvm(data, solver="simplex").objective, rel=TOL
+    )
+
+
 def test_a_window_that_is_too_narrow_is_widened(monkeypatch, instance, optimum):
     monkeypatch.setattr(lpsvm_sifting, "_FIRST_SAMPLE", 12)
     monkeypatch.setattr(lpsvm_sifting, "_GROWTH", 2)
@@ -215,6 +225,21 @@ def test_weights_that_are_zero_but_for_rounding_are_swept_away():
     np.testing.assert_array_equal(sweep(data, dusty).w, clean.w)
     real = replace(clean, w=np.where(clean.w == 0, 3e-6, clean.w))
     assert sweep(data, real) is real
+
+
+def test_weights_that_matter_however_small_are_kept():
+    # Where all margins are met, all that the objective counts is the weight itself.
+    X, y = np.array([[-1e-13, -1.0], [1e-13, 1.0]]), np.array([-1.0, 1.0])
+    data = LPSVMData(X, y, np.full(2, 1e6), penalty=1e-9)
+    near = data.certify(np.array([1.0, 1.0 - 1e-13]), 0.0, np.zeros(2))
+    assert near.objective < 1e-8
+    assert sweep(data, near) is near
+
+
+def test_multipliers_of_one_class_bound_nothing():
+    data = LPSVMData(np.array([[0.0], [2.0]]), np.array([-1.0, 1.0]), cost=np.ones(2))
+    assert dual_bound(data, np.array([0.0, 1.0])) == 0.0
+    assert dual_bound(data, np.array([0.5, 1.0])) == dual_bound(data, np.array([0.5, 0.5]))
 
 
 def test_no_solution_has_dust_for_weights(instance):

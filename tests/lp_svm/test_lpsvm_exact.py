@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from clearmargin.lp_svm import lpsvm_exact
+from clearmargin.exceptions import SolverError
+from clearmargin.lp_svm import lpsvm_exact, lpsvm_solve
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_exact import Centred, certified, exact_lpsvm
 from clearmargin.lp_svm.lpsvm_sifting import sift_lpsvm
 from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
 from clearmargin.solvers import rational
+from clearmargin.solvers.rational import exact_sum
 
 
 def in_order(data: LPSVMData, order: np.ndarray) -> LPSVMData:
@@ -185,6 +187,59 @@ def test_without_an_exact_answer_the_gap_is_certified_all_the_same(instance, mon
         found = solve_lpsvm(data)
         assert not found.is_exact
         assert found.gap <= 1e-6
+
+
+def test_where_one_solver_fails_the_next_one_is_asked(instance, monkeypatch):
+    asked, solve_floats = [], lpsvm_solve._solve_floats
+
+    def fail(data, way, *rest):
+        asked.append(way)
+        if way in broken:
+            raise SolverError(f"{way} broke down")
+        return solve_floats(data, way, *rest)
+
+    data = instance(3)
+    best = solve_lpsvm(data)
+    monkeypatch.setattr(lpsvm_solve, "_solve_floats", fail)
+    broken = {"sifting"}
+    np.testing.assert_array_equal(solve_lpsvm(data).w, best.w)
+    assert asked == list(SOLVERS[1:3])
+    broken = set(SOLVERS)
+    with pytest.raises(SolverError, match=f"{SOLVERS[-1]} broke down"):
+        solve_lpsvm(data)
+    assert asked[2:] == list(SOLVERS[1:])
+
+
+def test_the_better_one_of_several_rough_answers_is_given(instance, monkeypatch):
+    data = instance(3)
+    good = solve_lpsvm(data)
+    rough = [replace(good, w=good.w * (1 + size), b=good.b) for size in (0.5, 0.25, 1.0)]
+    given_ = iter(rough)
+    monkeypatch.setattr(lpsvm_solve, "exact_lpsvm", lambda centred, start: None)
+    monkeypatch.setattr(lpsvm_solve, "_solve_floats", lambda *_: next(given_))
+    monkeypatch.setattr(lpsvm_solve.Centred, "around", lambda data: Centred(data, data, None))
+    found = solve_lpsvm(data)
+    np.testing.assert_array_equal(found.w, rough[1].w)
+
+
+def test_a_solution_without_a_basis_is_no_start(instance):
+    data = instance(3)
+    start = replace(sift_lpsvm(data), basis=None)
+    assert exact_lpsvm(Centred.around(data), start) is None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e3), st.sampled_from([-1.0, 1.0])), min_size=1, max_size=8))
+def test_multipliers_are_lowered_until_the_classes_balance(pairs):
+    u, y = (np.array(column) for column in zip(*pairs, strict=True))
+    balanced, rest = lpsvm_exact._balance(u, y)
+    assert ((balanced >= 0) & (balanced <= u)).all()
+    difference = sum(
+        (Fraction(a) * Fraction(b) for a, b in zip(balanced, y, strict=True)), Fraction(0)
+    )
+    assert abs(difference) == rest
+    assert rest <= Fraction(2) ** -43 * 1000
+    lighter = min(exact_sum(u[y > 0]), exact_sum(u[y < 0]))
+    assert abs(exact_sum(balanced) - 2 * lighter) == rest
 
 
 @pytest.mark.parametrize("shape", [(12, 3), (3, 12)])

@@ -25,7 +25,12 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
-from clearmargin.models.kernel_machine import KernelMachine, read_machine
+from clearmargin.models.kernel_machine import (
+    KernelMachine,
+    innermost,
+    known_columns,
+    read_machine,
+)
 
 KERNELS = {
     "linear": {"kernel": "linear"},
@@ -142,6 +147,9 @@ def test_searches_and_frozen_models_are_looked_into(two_classes):
     assert_same_function(make_pipeline(MinMaxScaler(), inside).fit(X, y), X)
     frozen_step = make_pipeline(FrozenEstimator(StandardScaler().fit(X)), SVC()).fit(X, y)
     assert_same_function(frozen_step, X)
+    frozen = FrozenEstimator(make_pipeline(frozen_step))
+    assert innermost(frozen) is frozen_step[-1]
+    assert known_columns(frozen) == tuple(f"x{j}" for j in range(X.shape[1]))
     blank = read_machine(search)
     np.testing.assert_allclose(values(blank, X)[:, 0], search.decision_function(X), atol=1e-9)
 

@@ -93,6 +93,14 @@ def test_declared_ranges_count_and_are_kept(tmp_path):
 
     assert set(proofs(load_model(edited(path, forget)).rules)) == {"proved", "stated"}
 
+    # One that says that nothing was declared is wrong about rules that need a range.
+    def declare_nothing(document):
+        document["facts"]["declared_ranges"] = '{"lower": [], "upper": []}'
+
+    with pytest.warns(UncertifiedWarning, match="rules are marked as proved in the file, but its"):
+        found = proofs(load_model(edited(path, declare_nothing)).rules)
+    assert set(found) == {"proved", None}
+
 
 def test_rules_without_their_model_are_only_stated_to_be_proved(loans, tmp_path):
     path = loans.rules_.save(tmp_path / "r.json")

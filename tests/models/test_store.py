@@ -77,6 +77,8 @@ def test_an_extractor_is_saved_with_its_rules_and_extracted_from_again(path):
     for row in (0, 5, 100):
         assert str(again.explain(X.iloc[[row]])) == str(extractor.explain(X.iloc[[row]]))
     assert load_model(save_model(again, path, overwrite=True)).facts["trained_by"] == "LPSVC"
+    written = path.read_bytes()
+    assert save_model(again, path, X=X, overwrite=True).read_bytes() == written
 
 
 def test_advice_is_kept_before_and_after(path):

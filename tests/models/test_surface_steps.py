@@ -18,7 +18,7 @@ from sklearn.feature_selection import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -389,6 +389,32 @@ def test_each_part_of_a_reduction_may_have_an_encoder_of_its_own():
     for positive, negative, plane in surface.planes:
         difference = scores[:, positive] - scores[:, negative]
         np.testing.assert_allclose(plane.decision(points), difference, rtol=1e-9, atol=1e-9)
+
+
+def test_pairs_of_classes_may_know_different_categories():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=90), np.repeat([0.0, 1.0, 2.0], 30)])
+    X[:30, 1] = rng.integers(0, 2, 30)  # only the last class has the last category
+    y = np.repeat(["a", "b", "c"], 30)
+    coded = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), [1]), (StandardScaler(), [0])
+    )
+    model = OneVsOneClassifier(make_pipeline(coded, LogisticRegression())).fit(X, y)
+    surface = read_surface(model, X)
+    points, predicted = surface.encode(X), model.predict(X)
+    for label, region in zip("abc", surface.regions(), strict=True):
+        inside = np.all([s.sign * s.hyperplane.decision(points) > 0 for s in region], axis=0)
+        assert inside.sum() > 9
+        assert set(predicted[inside]) == {label}
+
+
+def test_an_imputer_behind_a_mixture_of_columns_fills_none_of_them():
+    X, y = patients()
+    numbers = X[["age", "bmi"]]
+    model = make_pipeline(PCA(), SimpleImputer(), LogisticRegression()).fit(numbers, y)
+    surface = read_surface(model, numbers)
+    assert surface.space.fill == (None,) * numbers.shape[1]
+    assert_same_function(surface, model, numbers)
 
 
 def test_a_pipeline_may_begin_with_nothing():

@@ -121,6 +121,12 @@ def test_more_results_than_the_limit_are_an_error_and_the_best_are_not():
     with pytest.raises(InvalidValueError, match=r"more than 100 properties.*ask for the best k"):
         search_above(contrast, 1, 3, limit=100)
     assert len(search_best(contrast, 50, 3, limit=100_000)) == 50
+    # The best are kept apart from the others in time, so that these need not fit into the limit.
+    assert len(search_best(contrast, 5, 3, limit=60)) == 5
+    # Neither may those that only lead to others be too many.
+    assert len(search_above(contrast, 380, 3)) == 0
+    with pytest.raises(InvalidValueError, match="more than 40 properties may have a part that re"):
+        search_above(contrast, 380, 3, limit=2)
 
 
 def test_large_counts_do_not_overflow():

@@ -67,6 +67,7 @@ EDGES = {
     "a sum that overflows": ([1.0, 1.0, -1.0], [LARGEST, LARGEST, LARGEST], -LARGEST, 0),
     "a small term beside large ones": ([1e16, 1.0], [1.0, 1.0], -1e16, 1),
     "decimals that are not what they seem": ([0.1, 0.2], [1.0, 1.0], -0.3, 1),
+    "an intercept that products cannot balance": ([1.0, 1e150], [1.0, 1e149], -LARGEST, -1),
     "nothing": ([], [], 0.0, 0),
     "nothing but the intercept": ([], [], -5e-324, -1),
 }

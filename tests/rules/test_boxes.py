@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rules import Box, FeatureSpace, Polyhedron, Rule, RuleSet, boxes
+from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet, boxes
 from clearmargin.rules.boxes import Boxes
 
 INF, NAN = math.inf, math.nan
@@ -173,6 +173,20 @@ def test_any_number_of_rules_and_rows(n_rules):
         rules, expected = rule_set(regions, 3), by_loop(regions, X)
         np.testing.assert_array_equal(rules.covers(X), expected)
         assert rules.which(X).tolist() == first_by_loop(expected)
+
+
+def test_conditions_of_some_boxes_and_ends_that_lie_close_together():
+    rng = np.random.default_rng(5)
+    # Of 300 boxes the first 100 bound one feature, the others another one; one end is far from all others.
+    ends = 1.0 + np.sort(rng.random((300, 2)), axis=1) * 1e-9
+    ends[0, 1] = ends[150, 1] = 1e9
+    regions = [
+        Box.from_intervals({int(k >= 100): Interval(*pair)}, 2) for k, pair in enumerate(ends)
+    ]
+    X = rng.choice(np.append(ends.ravel(), NAN), size=(1_500, 2))
+    expected = np.column_stack([region.contains(X) for region in regions])
+    assert 0.1 < expected.mean() < 0.9
+    np.testing.assert_array_equal(rule_set(regions, 2).covers(X), expected)
 
 
 def test_chunks_of_rows_and_blocks_of_boxes_join_without_a_seam(monkeypatch):

@@ -232,6 +232,29 @@ def test_groups_that_cannot_be_are_refused(groups, words):
         Domain(LOAN.space, groups=groups)
 
 
+def test_columns_of_a_group_differ():
+    with pytest.raises(InvalidValueError, match=r"'g' must differ: \(1, 1\), \('a', 'b'\)"):
+        OneHot("g", [1, 1], ["a", "b"])
+    with pytest.raises(InvalidValueError, match=r"'g' must differ: \(1, 2\), \('a', 'a'\)"):
+        OneHot("g", [1, 2], ["a", "a"])
+
+
+def test_where_no_case_is_possible_everything_is_true_of_all_cases():
+    nobody = Box([90.0, 0, 0, 0], [99.0, 1, 1, 1])
+    assert LOAN.minimum([1.0, 0, 0, 0], within=nobody, seen=True) is None
+    assert LOAN.maximum([1.0, 0, 0, 0], within=nobody, seen=True) is None
+    assert LOAN.proved_minimum([], [1.0, 0, 0, 0], within=nobody, seen=True) == np.inf
+    assert LOAN.is_inside(nobody, Hyperplane([1.0, 0, 0, 0], -1e9).side(1), seen=True)
+
+
+def test_a_function_that_falls_too_slowly_has_no_bound_and_no_witness():
+    found = Domain(FeatureSpace(["x"])).minimum([5e-324], 1.0)
+    assert (found.value, found.point) == (-np.inf, None)
+    tied = Domain(FeatureSpace(["x", "a", "b"]), relations="a <= b")
+    found = tied.minimum([5e-324, -1.0, 1.0], 1.0)
+    assert (found.value, found.point) == (-np.inf, None)
+
+
 def test_a_box_over_other_columns_is_refused():
     with pytest.raises(InvalidValueError, match="the domain has 4 columns, not 2"):
         LOAN.round_to_values(Box.unbounded(2))

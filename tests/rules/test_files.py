@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clearmargin.exceptions import FileInTheWayError, InvalidValueError
+from clearmargin.rules import file_writing
 from clearmargin.rules.file_writing import write_bytes_atomically, write_text_atomically
 
 pytestmark = pytest.mark.posix
@@ -109,6 +110,24 @@ def test_a_file_system_without_hard_links_is_good_enough(target, monkeypatch):
     write_text_atomically(target, "new")
     assert target.read_text() == "new"
     assert only(target.parent) == ["rules.json"]
+
+
+def test_a_system_without_locks_and_owners_is_good_enough(target, monkeypatch):
+    monkeypatch.setattr(file_writing, "fcntl", None)
+    monkeypatch.delattr(os, "chown")
+    target.write_text("old")
+    target.chmod(0o640)
+    leftover = target.with_name(".0123456789abcdef.part")
+    leftover.write_text("half")
+    os.utime(leftover, (1e9, 1e9))
+    write_text_atomically(target, "new", overwrite=True)
+    assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o640)
+    assert only(target.parent) == ["rules.json"]
+
+
+def test_a_folder_that_may_not_be_listed_is_good_enough(target, monkeypatch):
+    monkeypatch.setattr(Path, "iterdir", fail(PermissionError(13, "Permission denied")))
+    assert write_text_atomically(target, "new").read_text() == "new"
 
 
 def test_a_system_that_cannot_flush_folders_is_good_enough(target, monkeypatch):

@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 
 from clearmargin import Box, Domain, FeatureSpace, Polyhedron
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
+from clearmargin.rules import relations
 from clearmargin.rules.hyperplane import Hyperplane
 from clearmargin.rules.polyhedron import exact_minimum, is_infeasible
 from clearmargin.rules.relations import narrow
@@ -269,3 +270,45 @@ def test_relations_that_no_case_satisfies_are_refused():
     coded = FeatureSpace(["c", "x"], categories={"c": ["u", "v"]})
     with pytest.raises(InvalidValueError, match="'c' has categories; a relation compares numbers"):
         Domain(coded, relations=Polyhedron([[1.0, 1.0]], [0.0]))
+
+
+def test_seen_ranges_without_a_case_imply_everything():
+    """Two columns that were seen apart, and of which a declared relation says that they never are."""
+    space = FeatureSpace(["a", "b"], [5.0, 0.0], [9.0, 3.0])
+    domain = Domain(space, relations="a <= b")
+    box = Box([6.0, 1.0], [7.0, 2.0])
+    assert not domain.implies(box)
+    assert domain.implies(box, seen=True)
+    assert domain.without_implied(box, seen=True) == Box.unbounded(2)
+    sums = Domain(
+        FeatureSpace(["a", "b"], [0.0] * 2, [1.0] * 2), relations="a + b >= 3 and a - b <= 9"
+    )
+    assert sums.without_implied(box, seen=True) == Box.unbounded(2)
+    assert sums.without_implied(box) == box
+    assert sums.implies(Polyhedron([[1.0, 0.0]], [-5.0]), seen=True)
+
+
+def test_whole_numbers_that_a_strict_relation_shuts_out_are_no_cases():
+    space = FeatureSpace(["a", "b", "c"], [0.0] * 3, [2.0] * 3, integer=True)
+    domain = Domain(space, True, True, relations="a + b > c")
+    assert domain.minimum([1.0, 1.0, 0.0]).value == 1
+    full = Box([0.0, 0.0, 2.0], [1.0, 1.0, 2.0])
+    assert domain.minimum([1.0, 1.0, 0.0], within=full) is None
+
+
+def test_a_search_over_whole_numbers_that_is_cut_short_gives_a_bound(monkeypatch):
+    space = FeatureSpace(["a", "b"], [0.0] * 2, [9.0] * 2, integer=True)
+    domain = Domain(space, True, True, relations="3*a + 5*b >= 7")
+    found = domain.minimum([2.0, 3.0])
+    listed = [(2 * a + 3 * b) for a in range(10) for b in range(10) if 3 * a + 5 * b >= 7]
+    assert (found.value, found.is_attained) == (min(listed), True)
+    monkeypatch.setattr(relations, "_MOST_NODES", 0)
+    bound = domain.minimum([2.0, 3.0])
+    assert 0 < bound.value < found.value
+    assert (bound.is_attained, bound.point, bound.multipliers) == (False, None, None)
+
+
+def test_bounds_beyond_all_floats_are_none():
+    far = Polyhedron([[1e-300, 1.0]], [0.0])
+    box = narrow(far, Box([-INF, -1e300], [INF, 1e300]), np.array([False, False]))
+    assert (box.lower[0], box.upper[0]) == (-INF, INF)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -136,7 +138,18 @@ def test_an_array_with_texts_is_a_table_too():
     assert rules.predict(X.to_numpy(dtype=object)).shape == (150,)
 
 
-@pytest.mark.parametrize("model", [KNeighborsClassifier(), NearestCentroid()])
+class OnlyPredicts(ClassifierMixin, BaseEstimator):
+    """Predicts by the sign of the first column, and gives no values."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(np.asarray(X)[:, 0] > 0).astype(int)]
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(), NearestCentroid(), OnlyPredicts()])
 def test_a_model_need_not_have_a_decision_function(model):
     X, y = _numbers()
     assert ScoreRules(model, random_state=0).fit(X, y).fidelity_ > 0.9
@@ -194,3 +207,12 @@ def test_a_row_with_a_gap_is_named():
     broken[1, 2] = np.nan
     with pytest.raises(DataError, match="row 2 holds NaN"):
         rules.predict(broken)
+
+
+def test_a_table_with_a_gap_in_every_row_is_refused():
+    X, y = _numbers()
+    X = np.array(X, dtype=float)
+    X[:, 2] = np.nan
+    model = make_pipeline(SimpleImputer(keep_empty_features=True), LogisticRegression())
+    with pytest.raises(DataError, match="every row of X has a missing value; a scorecard needs"):
+        ScoreRules(model).fit(X, y)

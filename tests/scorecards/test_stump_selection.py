@@ -156,6 +156,11 @@ def test_each_cut_parts_the_values_and_no_two_cuts_part_them_alike(values, most)
     assert all(a > b for a, b in pairwise(counts))
 
 
+def test_between_neighbouring_floats_the_cut_is_the_upper_one():
+    above = np.nextafter(0.1234567890123456, 1.0)
+    assert candidate_cuts(np.array([0.1234567890123456, above]), 9).tolist() == [above]
+
+
 def test_cuts_of_whole_numbers_are_whole():
     assert candidate_cuts(np.array([3.0, 4.0, 7.0, 1.0]), 9).tolist() == [2.0, 4.0, 6.0]
 

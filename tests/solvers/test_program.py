@@ -212,6 +212,7 @@ def test_a_repeated_entry_of_a_sparse_matrix_counts_as_the_sum_and_the_original_
 
 
 def test_representations_are_short():
+    assert repr(Program([X])) == "Program(2 unknowns in 'x')"
     assert repr(full()) == (
         "Program(3 unknowns in 'x', 'n'; 1 row in 'r'; 2 cone rows in 'c'; quadratic in 'q')"
     )

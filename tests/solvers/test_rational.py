@@ -96,6 +96,15 @@ def test_a_singular_matrix_is_told_from_one_that_is_nearly_so():
         WorkingMatrix(np.ones((2, 2)))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_row_or_column_of_zeros_makes_a_large_matrix_singular(axis, monkeypatch):
+    monkeypatch.setattr(rational, "_QUICK", 0.0)
+    matrix = np.eye(5)
+    matrix[(slice(None), 2) if axis else 2] = 0.0
+    with pytest.raises(SingularError):
+        WorkingMatrix(matrix)
+
+
 def test_what_would_take_too_long_is_not_begun(monkeypatch):
     monkeypatch.setattr(rational, "_QUICK", 0.0)
     monkeypatch.setattr(rational, "_MOST", 0.0)

@@ -453,15 +453,10 @@ def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
         place = int(np.searchsorted(column, cut, side="right"))
         low = column[place - 1] if place else -np.inf
         high = column[place] if place < len(column) else np.inf
-        reach = float(column[-1] - column[0])
-        if not 0.0 < reach < np.inf:
-            continue
-        coarsest = -int(np.floor(np.log10(reach / _STEPS)))
-        for decimals in range(coarsest, coarsest + _MAX_DECIMALS):
-            short = round(cut, decimals)
-            if low <= short < high:
-                cuts[node] = short
-                break
+        # A tree cuts no constant column, and takes no numbers beyond those of single precision.
+        coarsest = -int(np.floor(np.log10(float(column[-1] - column[0]) / _STEPS)))
+        rounded = (round(cut, coarsest + more) for more in range(_MAX_DECIMALS))
+        cuts[node] = next((short for short in rounded if low <= short < high), cut)
     return np.asarray(cuts)
 
 

@@ -229,9 +229,7 @@ def scan_line(source: Source, start: int, end: int) -> list[Token]:
             tokens.append(Token(_SAME_SIGN.get(text, text), text, place))
         elif kind in {"number", "quoted"}:
             tokens.append(Token(kind, text, place))
-        elif kind in {"comment", "end"}:
-            break
-        else:
+        elif kind not in {"comment", "end"}:
             raise source.error(_unreadable(text), place, place + len(text))
     tokens.append(Token("end", "", tokens[-1].end if tokens else start))
     return tokens

@@ -154,7 +154,8 @@ def _relation_rows(condition: Condition, words: Vocabulary) -> Iterator[Row]:
         )
     if isinstance(condition, Bound):
         yield from _as_rows(_limits(condition, words))
-    elif isinstance(condition, Chain):
+    else:
+        assert isinstance(condition, Chain)
         for item in _compare(condition, words):
             yield from [item] if isinstance(item, Row) else _as_rows(item)
 
@@ -583,7 +584,8 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
             _narrow_set(sets, choice, condition, words)
         elif isinstance(condition, Bound):
             found.append(_limits(condition, words))
-        elif isinstance(condition, Chain):
+        else:
+            assert isinstance(condition, Chain)
             found.extend(_compare(condition, words))
     if missing:
         _check_missing(missing, found, sets, words)

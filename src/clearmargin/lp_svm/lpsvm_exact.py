@@ -352,16 +352,14 @@ def _balance(u: FloatArray, y: FloatArray) -> tuple[FloatArray, Fraction]:
     u = u.copy()
     excess = exact_dot(u, y)
     heavy = np.flatnonzero((y > 0) == (excess > 0))
-    for i in heavy[np.argsort(-u[heavy], kind="stable")].tolist():
-        excess = abs(excess)
-        if not excess:
-            break
+    largest_first = iter(heavy[np.argsort(-u[heavy], kind="stable")].tolist())
+    excess = abs(excess)
+    while excess > 0:
+        i = next(largest_first)
         lowered = max(Fraction(0), Fraction(float(u[i])) - excess)
         before, u[i] = Fraction(float(u[i])), _round_down(lowered)
         excess -= before - Fraction(float(u[i]))
-        if excess <= 0:
-            return u, -excess
-    return u, abs(excess)
+    return u, -excess
 
 
 def _round_down(value: Fraction) -> float:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.value import FloatArray
 
 __all__ = ["KernelFunction", "KernelKind"]
@@ -97,11 +96,7 @@ class KernelFunction:
         products = self.gamma * products + self.coef0
         if self.kind == "sigmoid":
             return np.tanh(products)
-        if self.kind == "poly":
-            return np.asarray(products**self.degree)
-        raise InvalidValueError(
-            f"unknown kernel {self.kind!r}; known are {', '.join(get_args(KernelKind))}"
-        )
+        return np.asarray(products**self.degree)
 
     def values(self, Z: FloatArray) -> FloatArray:
         """Give the values of all functions, block by block: memory does not grow with rows times support vectors.

@@ -164,10 +164,6 @@ def _(estimator: Any, flow: Flow) -> FittedSVM:
     name = type(estimator).__name__
     _check_kernel(estimator, name)
     vectors = _dense(estimator.support_vectors_)
-    if vectors.shape[1] != flow.affine.n_out:
-        raise InvalidValueError(
-            f"{name} has support vectors of {vectors.shape[1]} columns, but {flow.affine.n_out} columns reach it"
-        )
     weights = _dense(estimator.dual_coef_)
     if isinstance(estimator, OneClassSVM):
         classes = np.array([-1, 1])
@@ -437,8 +433,6 @@ _CLEAR = 1e-5
 
 def _compare(estimator: Any, classes: NDArray[Any], machine: KernelMachine, table: Table) -> None:
     """Refuse a model that predicts otherwise than the function read from it, on rows that are clearly in a class."""
-    if not len(table):
-        return
     sample = table.take(np.arange(0, len(table), max(1, len(table) // _ROWS_TRIED)))
     points = machine.encoding.encode(sample)
     usable = np.flatnonzero(~np.isnan(points).any(axis=1))

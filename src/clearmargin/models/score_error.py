@@ -66,7 +66,9 @@ class ScoreError(Value):
     def bound(self, reach: FloatArray) -> float:
         """Give the bound at a distance from the centre, feature by feature; infinite where one that counts is."""
         counts = self.slope > 0
-        return _SAFETY * (self.base + float((self.slope[counts] * reach[counts]).sum()))
+        with np.errstate(over="ignore"):
+            grown = float((self.slope[counts] * reach[counts]).sum())
+        return _SAFETY * (self.base + grown)
 
     def score(self, point: FloatArray) -> float:
         """Return the score at a point, rounded once; features without weight are not looked at."""
@@ -285,8 +287,9 @@ def _needs_no_rounding(error: ScoreError, point: FloatArray) -> bool:
     can come out on the wrong side either.
     """
     active = np.flatnonzero(error.coef)
-    terms = error.coef[active] * point[active]
-    size = float(np.abs(terms).sum()) + abs(error.constant)
+    with np.errstate(over="ignore"):
+        terms = error.coef[active] * point[active]
+        size = float(np.abs(terms).sum()) + abs(error.constant)
     if not math.isfinite(size):
         return False
     products = zip(error.coef[active].tolist(), point[active].tolist(), strict=True)

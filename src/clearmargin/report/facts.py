@@ -435,9 +435,8 @@ def _values(rule: Rule | None, space: FeatureSpace, x: FloatArray, limits: Any) 
     asks = condition_texts([single_condition(region, j) for j in region.bounded], space)
     for j, asked in zip(region.bounded, asks, strict=True):
         categories = space.categories[j]
-        value: Any = None
-        if np.isfinite(x[j]):
-            value = finite(x[j]) if categories is None else categories[int(x[j])]
+        # Cases that are shown have a known value in every feature.
+        value: Any = finite(x[j]) if categories is None else categories[int(x[j])]
         interval = region.interval(j)
         fact = {
             "feature": space.names[j],

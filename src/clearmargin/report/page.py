@@ -96,7 +96,7 @@ def _block(block: Block, level: int) -> list[str]:
             made = ["".join(map(_cell, block.parts))]
         case Bullets():
             made = ["\n".join(f"- {_line(item)}" for item in block.items)]
-        case Code():
+        case _:
             made = [_fence(block.text)]
     return made
 

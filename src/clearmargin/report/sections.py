@@ -333,15 +333,14 @@ def curve_section(summary: Summary) -> Section | None:
     blocks += _chart(filled, "volume", "the class's part of space filled", "Space filled")
     for curve in filled:
         total = curve["volume_total"]
-        if total is not None:
-            low, high = (ratio_text(total[end]) for end in ("low", "high"))
-            share = low if low == high else f"between {low} and {high}"
-            blocks.append(
-                Para.of(
-                    f"Rules for {plain(curve['class'])} fill {share} of the part of space in which the model says "
-                    "this class."
-                )
+        low, high = (ratio_text(total[end]) for end in ("low", "high"))
+        share = low if low == high else f"between {low} and {high}"
+        blocks.append(
+            Para.of(
+                f"Rules for {plain(curve['class'])} fill {share} of the part of space in which the model says "
+                "this class."
             )
+        )
     return Section("curves", "How much few rules say already", tuple(blocks))
 
 
@@ -716,7 +715,8 @@ def _rules(summary: Summary) -> list[str]:
         )
     elif proved:
         phrases.append(
-            f"{proved:,} of {counted(len(rules), 'rule')} are proved; the others were observed only."
+            f"{proved:,} of {counted(len(rules), 'rule')} are proved; what the others say was observed on cases, or "
+            "written by somebody."
         )
     else:
         phrases.append(

@@ -227,7 +227,7 @@ class _Search:
             parts.append(self._alive(found))
             size += len(parts[-1].top)
             if size > 20 * self._limit:
-                self._too_many()
+                self._too_many(20 * self._limit, "may have a part that reaches")
         if not parts:
             nothing = np.zeros((0, level.items.shape[1] + 1), dtype=np.intp)
             return _Level(nothing, *(np.zeros(0, dtype=np.int64),) * 4)
@@ -315,7 +315,7 @@ class _Search:
         if self._count_kept > self._limit:
             self._raise_threshold()
             if self._count_kept > self._limit:
-                self._too_many()
+                self._too_many(self._limit, "reach")
         elif self._k is not None:
             self._raise_threshold()
 
@@ -331,9 +331,9 @@ class _Search:
         self._kept = [(items[good], top[good], bottom[good])]
         self._count_kept = int(good.sum())
 
-    def _too_many(self) -> None:
+    def _too_many(self, limit: int, what: str) -> None:
         raise InvalidValueError(
-            f"more than {self._limit:,} properties reach the threshold; raise min_leverage, lower max_size, "
+            f"more than {limit:,} properties {what} the threshold; raise min_leverage, lower max_size, "
             "or ask for the best k"
         )
 

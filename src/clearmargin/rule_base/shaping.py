@@ -483,11 +483,11 @@ class _Merger:
         alive = np.ones(len(self.limits), dtype=np.bool_)
         for i in range(len(alive)):
             self._compare(i, np.arange(i + 1, len(alive)))
-        while len(alive):
+        while True:
             # The table is symmetric, so the first of the least entries has i < j.
             i, j = divmod(int(np.argmin(self.growth)), len(alive))
             if self.growth[i, j] == math.inf:
-                break
+                return alive
             for table in (self.limits, self.reach):
                 np.maximum(table[i], table[j], out=table[i])
             self.below[:, i] |= self.below[:, j]
@@ -495,7 +495,6 @@ class _Merger:
             alive[j] = False
             self.growth[j] = self.growth[:, j] = math.inf
             self._compare(i, np.flatnonzero(alive & (np.arange(len(alive)) != i)))
-        return alive
 
     def _compare(self, i: int, others: IntArray) -> None:
         """Find how much the hulls of one box with others grow."""

@@ -185,26 +185,17 @@ def _first_union(
 ) -> tuple[Box, int] | None:
     """Return the union of a box and the first other one with which it makes a box."""
     # Most boxes differ in more than one feature, which is seen for all of them at once.
-    differing = (faces != faces[at]).any(axis=1).sum(axis=1)
-    for other in np.flatnonzero(differing == 1).tolist():
-        union = _union(merged[at][0], merged[other][0], columns)
+    differing = (faces != faces[at]).any(axis=1)
+    for other in np.flatnonzero(differing.sum(axis=1) == 1).tolist():
+        j = int(np.argmax(differing[other]))
+        union = _union(merged[at][0], merged[other][0], j, columns)
         if union is not None:
             return union, other
     return None
 
 
-def _union(a: Box, b: Box, columns: FeatureSpace) -> Box | None:
-    """Return the union of two boxes, if it is a box."""
-    differs = (
-        (a.lower != b.lower)
-        | (a.upper != b.upper)
-        | (a.lower_closed != b.lower_closed)
-        | (a.upper_closed != b.upper_closed)
-    )
-    places = np.flatnonzero(differs)
-    if len(places) != 1 or a.sets != b.sets:
-        return None
-    j = int(places[0])
+def _union(a: Box, b: Box, j: int, columns: FeatureSpace) -> Box | None:
+    """Return the union of two boxes that differ in one column, if it is a box."""
     left, right = sorted((a.interval(j), b.interval(j)), key=lambda i: (i.low, i.high))
     touching = left.high == right.low and left.high_closed != right.low_closed
     consecutive = (

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.box import Box
 from clearmargin.rules.hyperplane import HalfSpace
-from clearmargin.rules.interval import round_down, round_up
+from clearmargin.rules.interval import round_down
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.relations import TiedColumns, narrow
 from clearmargin.rules.space import FeatureSpace, nearest_name
@@ -298,11 +298,7 @@ def _short_above(end: float, reach: float) -> float:
         found = round_down(end + reach, digits)
         if found > end:
             return found
-    for digits in range(1, _ALL_DIGITS + 1):  # a bound at zero, or one whose digits leave no room
-        found = round_up(end, digits)
-        if end < found <= end + reach:
-            return found
-    return math.nextafter(end, math.inf)
+    return math.nextafter(end, math.inf)  # neighbours, between which no digits fit
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)

@@ -225,20 +225,20 @@ class TiedColumns:
                 heapq.heappush(waiting, (found.value, next(count), low, high, found))
 
         add(lower, upper)
-        for node in itertools.count():
-            if not waiting:
-                return None
+        n_nodes = 0
+        while waiting:
             value, _, low, high, found = heapq.heappop(waiting)
             j = self._broken(found)
             if j is None or value == -math.inf:
-                return found, node == 0
-            if node == _MOST_NODES:
+                return found, n_nodes == 0
+            if n_nodes == _MOST_NODES:
                 return Optimum(value, False, (), (), ()), False
+            n_nodes += 1
             left, right = high.copy(), low.copy()
             left[j], right[j] = math.floor(found.point[j]), math.floor(found.point[j]) + 1.0
             add(low, left)
             add(right, high)
-        raise AssertionError("internal error: this is a bug in clearmargin")
+        return None
 
     def _broken(self, found: Optimum) -> int | None:
         """Return the first column that should be a whole number and is none."""

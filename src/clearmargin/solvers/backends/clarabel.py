@@ -139,8 +139,7 @@ def make_settings(options: Options) -> Any:
     """Return the settings of Clarabel."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    if hasattr(settings, "max_threads"):  # since Clarabel 0.11; before, there was one thread
-        settings.max_threads = 1
+    settings.max_threads = 1
     settings.presolve_enable = options.presolve
     tol = options.tol or _TOLERANCE
     settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tol
