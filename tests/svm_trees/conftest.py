@@ -33,6 +33,7 @@ WAYS = {
     "min_leaf": {"min_leaf": 4},
     "three layers": {"max_layers": 3},
     "large C": {"C": 1000.0, "tol": 0.1},
+    "balanced": {"class_weight": "balanced", "C": 10.0, "tol": 0.1},
 }
 
 

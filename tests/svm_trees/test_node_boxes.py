@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.svm_trees import Leaf, SVMTreeClassifier
-from clearmargin.svm_trees.node_rules import crossing_boxes, node_boxes, support_rows
+from clearmargin.svm_trees.grow import fit_duels
+from clearmargin.svm_trees.node_rules import crossing_boxes, node_boxes
 
 
 def boxes_of(model):
     points, codes, membership = model._training
-    return node_boxes(model.tree_, points, codes, membership, model.C)
+    return node_boxes(model.tree_, points, codes, membership, model._svm)
 
 
 def wins(leaf, code, x):
@@ -84,8 +85,8 @@ def test_the_support_vectors_are_as_many_as_the_tree_counts(model):
     for number, leaf in enumerate(model.tree_.leaves):
         rows = membership == number
         if leaf.pairs:
-            found = support_rows(points[rows], codes[rows], model.tree_.frame, model.C)
-            assert len(found) == leaf.n_support
+            found = fit_duels(points[rows], codes[rows], model.tree_.frame, model._svm)
+            assert len(found.support) == leaf.n_support
 
 
 def test_boxes_lie_in_the_data_of_their_leaf_and_hold_a_point_of_it(model):

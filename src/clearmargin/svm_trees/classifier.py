@@ -26,14 +26,27 @@ from clearmargin.rule_base.options import (
     check_options,
 )
 from clearmargin.rule_base.training import read_labels
-from clearmargin.rules import FeatureSpace, RuleSet
-from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.svm_trees.grow import EcmPartition, Growth, KMeansPartition, Partition, grow
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.value import FloatArray, IntArray, number
+from clearmargin.svm_trees.grow import (
+    EcmPartition,
+    Growth,
+    KMeansPartition,
+    LocalSVM,
+    Partition,
+    grow,
+)
 from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
-from clearmargin.svm_trees.svm_tree import SVMTree
+from clearmargin.svm_trees.svm_tree import SVMTree, TrainingRange
 from clearmargin.tables.table import as_given, read_frame
-from clearmargin.tables.validation import check_positive, check_whole, read_points
+from clearmargin.tables.validation import (
+    check_choice,
+    check_positive,
+    check_whole,
+    class_factors,
+    read_points,
+)
 
 __all__ = ["SVMTreeClassifier", "class_bias_ratio"]
 
@@ -42,10 +55,10 @@ class SVMTreeClassifier(RuleBasedClassifier):
     """Tree of support vector machines for classes of unequal size (Pang and Kasabov, IJCNN 2008).
 
     The data are cut into cells around centres. A cell of one class becomes a leaf that predicts this class; a cell
-    whose linear support vector machine errs on at most a share `tol` of its points becomes a leaf with this
-    machine. All other points are pooled and cut again, finer whenever a cut gave no leaf. A new row goes to its
-    nearest centre, layer by layer, until that is a leaf. Features are brought to [0, 1] inside; everything that
-    comes out is in the user's units.
+    whose support vector machine errs on at most a share `tol` of its points becomes a leaf with this machine. All
+    other points are pooled and cut again, finer whenever a cut gave no leaf. A new row goes to its nearest centre,
+    layer by layer, until that is a leaf. Features are brought to [0, 1] inside; everything that comes out is in the
+    user's units.
 
     Parameters
     ----------
@@ -61,14 +74,40 @@ class SVMTreeClassifier(RuleBasedClassifier):
         Largest loss of a leaf with a machine, from 0 up to, but not including, 1.
     C : float, default 0.1
         Cost of an error in the machines, on data scaled to [0, 1].
+    kernel : {"linear", "poly", "rbf", "sigmoid"}, default "linear"
+        Kernel of the machines. Only linear ones have `exact_rules_`.
+    gamma : {"scale", "auto"} or float, default "scale"
+        Constant of the other kernels, as of `sklearn.svm.SVC`, on data scaled to [0, 1]; the same in all cells.
+    coef0, degree : float, default 1.0, and int, default 2
+        Constants of polynomial and sigmoid kernels.
+    class_weight : mapping from class to weight, "balanced" or None, default None
+        What an error on each class counts, in the machines and in the loss of a cell. "balanced" lets all classes
+        weigh the same, in the whole of the training data.
     loss : {"all", "minority"}, default "all"
         What the loss of a cell is: the share of errors among all its points, or among those of the rarest class of
         the training data. "minority" finds more of the rare class at the price of errors on the others. A cell
-        without points of the rarest class is judged by all its points.
+        without points of the rarest class is judged by all its points. It does not go with `class_weight`: machines
+        that favour the rare class would be judged by nothing else.
     min_leaf : int, default 1
         Minimum number of points of a leaf. With strongly mixed classes small leaves learn noise.
     max_layers : int, optional
         Most layers; what is left then becomes one leaf.
+    one_class_leaves : {"simplified", "strict"} or None, default None
+        Whether leaves of one class have a one-class SVM (RBF with sigma 3.5, nu 0.1, as in the paper). With "strict"
+        they predict the other class at its outliers (of more than two classes the largest other one); with
+        "simplified" their class everywhere, and the machine serves `boxes` alone. None is no such machine; with
+        `published` it means "simplified", which the paper uses in practice.
+    boxes : {"points", "support", "pairs"} or None, default None
+        What a box of `rules_` holds in a leaf of one class: its points, all support vectors of its one-class SVM
+        (algorithm 3), or each pair of them, which makes very many. None means "points", and "support" with
+        `published`.
+    published : bool, default False
+        Whether tree and rules are as published. By default they differ from the paper in four points: leaves of one
+        class have no one-class SVM; the number of centres of K-means grows by half instead of by one; boxes of support
+        vectors are cut to the points of their leaf; and `rules_` are boxes that were cut free of other classes,
+        merged, shortened and selected. With True `rules_` are the boxes of algorithms 2 and 3, less those whose
+        points another box of the class covers too (algorithm 4, set S), and `exact_rules_` the rules of the paths (set
+        C). Where the paper contradicts itself, both follow the readings listed in :mod:`clearmargin.svm_trees.grow`.
     random_state : int, RandomState or None, default 0
         Source of random numbers for K-means: the same tree in each run by default, another one with None.
 
@@ -77,7 +116,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
     tree_ : SVMTree
         Layers, cells and leaves; ``print(tree_)`` draws them.
     exact_rules_ : RuleSet
-        The tree as an ordered list of rules: the first rule that covers a row gives what `predict` gives.
+        The tree as an ordered list of rules: the first rule that covers a row gives what `predict` gives. Only of
+        trees whose leaves decide by planes.
     rules_ : RuleSet
         The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them.
     interval_rules_ : IntervalRules
@@ -87,7 +127,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
     n_leaves_ : int
         Number of leaves.
     n_support_vectors_ : int
-        Number of support vectors in all leaves.
+        Number of support vectors in all leaves, without those of one-class SVMs.
     space_ : FeatureSpace
         Names and ranges of the features.
     n_features_in_ : int
@@ -110,6 +150,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
         "partition": Choice("kmeans", "ecm"),
         "tol": Share(),
         "C": PositiveNumber(),
+        "kernel": Choice("linear", "poly", "rbf", "sigmoid"),
+        "degree": WholeNumber(1),
         "loss": Choice("all", "minority"),
         "min_leaf": WholeNumber(1),
         "max_layers": WholeNumber(1, optional=True),
@@ -120,6 +162,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
     tree_: SVMTree
     classes_: NDArray[Any]
     space_: FeatureSpace
+    _svm: LocalSVM
     _training: tuple[FloatArray, IntArray, IntArray]
     _exact_rules: RuleSet | None
     _interval_rules: IntervalRules | None
@@ -132,9 +175,17 @@ class SVMTreeClassifier(RuleBasedClassifier):
         scale: float | None = None,
         tol: float = 0.02,
         C: float = 0.1,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid"] = "linear",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        coef0: float = 1.0,
+        degree: int = 2,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         loss: Literal["all", "minority"] = "all",
         min_leaf: int = 1,
         max_layers: int | None = None,
+        one_class_leaves: Literal["simplified", "strict"] | None = None,
+        boxes: Literal["points", "support", "pairs"] | None = None,
+        published: bool = False,
         random_state: Any = 0,
     ):
         self.order = order
@@ -142,9 +193,17 @@ class SVMTreeClassifier(RuleBasedClassifier):
         self.scale = scale
         self.tol = tol
         self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.class_weight = class_weight
         self.loss = loss
         self.min_leaf = min_leaf
         self.max_layers = max_layers
+        self.one_class_leaves = one_class_leaves
+        self.boxes = boxes
+        self.published = published
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -163,7 +222,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
             The fitted classifier.
         """
         check_options(self, self._options)
-        growth, partition = self._growth(), self._partition()
+        self._check_leaves()
+        partition = self._partition()
         X = read_frame(X)
         labels = read_labels(X, y)
         validate_data(self, as_given(X), skip_check_array=True)
@@ -175,7 +235,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
                 f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs two classes to tell apart"
             )
         rng = check_random_state(self.random_state)
-        layers, membership, frame = grow(points, codes, partition, growth, rng)
+        self._svm = self._local_svm(points, codes)
+        layers, membership, frame = grow(points, codes, partition, self._growth(), rng)
         self.space_ = _space(points, getattr(self, "feature_names_in_", None))
         self.tree_ = SVMTree(layers, frame.low, frame.width, self.space_.names, self.classes_)
         # Points, classes and leaves of the training data, for readings of the tree that describe leaves by their
@@ -214,7 +275,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
             The cases.
         kind : {"rule", "leaf"}, default "rule"
             "rule": the first rule of `rules_` that covers the case, where it gives the class that the tree predicts;
-            else as for "leaf". "leaf": the rule of `exact_rules_` that decides the case.
+            else as for "leaf". "leaf": the rule of `exact_rules_` that decides the case; where leaves decide by kernel
+            functions, the least box that holds the case and the training points of its leaf that are predicted to be
+            of its class.
 
         Returns
         -------
@@ -230,11 +293,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
             kind == "rule" and k >= 0 and self.rules_[k].label == labels[code]
             for k, code in zip(which.tolist(), codes.tolist(), strict=True)
         ]
-        leaf = np.full(len(points), -1) if all(fits) else self.exact_rules_.which(points)
-        rules = [
-            self.rules_[which[k]] if fit else self.exact_rules_[leaf[k]]
-            for k, fit in enumerate(fits)
-        ]
+        others = np.flatnonzero(~np.array(fits, dtype=np.bool_))
+        by_leaf = iter(self._leaf_rules(points[others], codes[others]))
+        rules = [self.rules_[which[k]] if fit else next(by_leaf) for k, fit in enumerate(fits)]
         training, true, _ = self._training
         seen = LabelledPoints(training, true, self.tree_.decide(training)).sample()
         inside = np.array([rule.region.contains(seen.points) for rule in rules])
@@ -252,6 +313,26 @@ class SVMTreeClassifier(RuleBasedClassifier):
             )
             for k, rule in enumerate(rules)
         ]
+
+    def _leaf_rules(self, points: FloatArray, codes: IntArray) -> list[Rule]:
+        """Give for each point a rule of its leaf."""
+        if all(leaf.is_linear for leaf in self.tree_.leaves):
+            return (
+                [self.exact_rules_[k] for k in self.exact_rules_.which(points)]
+                if len(points)
+                else []
+            )
+        training, _, membership = self._training
+        predicted, leaves = self.tree_.decide(training), self.tree_.apply(points)
+        rules = []
+        for point, code, leaf in zip(points, codes, leaves, strict=True):
+            own = np.vstack([training[(membership == leaf) & (predicted == code)], point])
+            region = Box(own.min(axis=0), own.max(axis=0))
+            label = self.tree_.classes[code]
+            rules.append(
+                Rule(region, label, origin="extracted", proof="observed", name=f"leaf_{leaf}")
+            )
+        return rules
 
     def predict_by_rules(self, X: Any) -> NDArray[Any]:
         """Give the class of each row by `rules_` instead of the tree.
@@ -325,12 +406,45 @@ class SVMTreeClassifier(RuleBasedClassifier):
         return Growth(
             order=self.order,
             tol=float(self.tol),
-            C=float(self.C),
+            svm=self._svm,
             loss=self.loss,
             min_leaf=int(self.min_leaf),
             max_layers=None if self.max_layers is None else int(self.max_layers),
             prefilter=self._prefilter,
+            one_class=self.one_class_leaves or ("simplified" if self.published else None),
         )
+
+    def _local_svm(self, points: FloatArray, codes: IntArray) -> LocalSVM:
+        weights = None
+        if self.class_weight is not None:
+            sums = np.bincount(codes).astype(np.float64)
+            weights = tuple(class_factors(self.class_weight, self.classes_, sums).tolist())
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            scaled = TrainingRange.from_points(points).scale(points)
+            spread = float(scaled.var()) if gamma == "scale" else 1.0
+            gamma = 1.0 / (points.shape[1] * (spread or 1.0))
+        constants = (float(gamma), float(self.coef0), int(self.degree))
+        return LocalSVM(float(self.C), weights, self.kernel, *constants)
+
+    def _check_leaves(self) -> None:
+        """Raise if options do not go with each other."""
+        check_choice("one_class_leaves", self.one_class_leaves, ("simplified", "strict", None))
+        check_choice("boxes", self.boxes, ("points", "support", "pairs", None))
+        if not (isinstance(self.gamma, str) and self.gamma in ("scale", "auto")):
+            check_positive("gamma, unless it is 'scale' or 'auto',", self.gamma)
+        number(self.coef0, "coef0")
+        has_machines = self.one_class_leaves is not None or self.published
+        if self.boxes in ("support", "pairs") and not has_machines:
+            raise InvalidValueError(
+                f"boxes={self.boxes!r} are those of one-class SVMs, and leaves have none; "
+                "add one_class_leaves='simplified'"
+            )
+        if self.loss == "minority" and self.class_weight is not None:
+            raise InvalidValueError(
+                "loss='minority' does not go with class_weight: machines that favour the rare class would be judged by "
+                "nothing else; take loss='all', which counts errors by the weights of their classes"
+            )
 
     def _partition(self) -> Partition:
         if self.partition == "ecm":
@@ -340,7 +454,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
                 f"scale is the number of centres for partition='kmeans', a whole number, not {self.scale!r}; "
                 "a distance threshold goes with partition='ecm'"
             )
-        return KMeansPartition(2 if self.scale is None else check_whole("scale", self.scale, 1))
+        start = 2 if self.scale is None else check_whole("scale", self.scale, 1)
+        return KMeansPartition(start, self.published)
 
 
 def _check_ranges(points: FloatArray) -> None:

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.rules import Box, FeatureSpace, Polyhedron, Rule, RuleSet
 from clearmargin.rules.rule import Label, Proof, Region, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -57,7 +57,7 @@ def exact_rules(
     *,
     data: tuple[FloatArray, IntArray] | None = None,
 ) -> RuleSet:
-    """Write a tree as an ordered list of rules that agrees with it on every row.
+    """Write a tree whose leaves decide by planes as an ordered list of rules that agrees with it on every row.
 
     Rules of the first layer are marked as proved: no rule stands before them that could take a row away, and they
     are what the tree evaluates. Later rules hold only where no earlier one does, and are marked as observed.
@@ -86,6 +86,13 @@ def exact_rules(
     leaf_0: size <= 2 => small
     leaf_1: true => large
     """
+    curved = next((k for k, leaf in enumerate(tree.leaves) if not leaf.is_linear), None)
+    if curved is not None:
+        raise NotLinearError(
+            f"leaf {curved} decides by a kernel function, not by planes",
+            "exact rules need kernel='linear' and leaves of one class that predict it everywhere; interval rules, "
+            "rules_, are there for any tree",
+        )
     features = FeatureSpace(tree.names) if space is None else space
     labels = tree.classes if classes is None else tuple(as_label(c) for c in classes)
     if len(labels) != len(tree.classes):

@@ -1,9 +1,11 @@
 """The tree as interval rules (r-SVMT, algorithm 4 of Pang and Kasabov, IJCNN 2008), and how to predict by them.
 
 `exact_rules` predicts what the tree predicts, in inequalities over several features. Here every condition is a bound on
-one feature; the price is that rules and tree may differ. As published: the boxes of all leaves (`node_boxes`), less
-those whose training points another box *of the same class* covers, too. Simplified, as is the default, the boxes are
-made into few rules that are right about every training point (`simplified_boxes`).
+one feature; the price is that rules and tree may differ. Not simplified: the boxes of all leaves (`node_boxes`), less
+those whose training points another box *of the same class* covers, too. (Step 5 of the algorithm does not say of the
+same class; but a box of one class that holds all points of a box of another one is no reason to forget the other.)
+Simplified, as is the default, the boxes are made into few rules that are right about every training point
+(`simplified_boxes`).
 
 Either way the rules are one list, ordered by Laplace precision on the training points. The first rule that covers a row
 decides; where none does, the nearest box. (A default class would be the frequent one, which is wrong for just the
@@ -11,17 +13,19 @@ rows for whose sake the tree was grown.) If the tree was grown by its errors on 
 inverse proportion to the size of their class, so that simplified rules of a small class come before those of a large
 one.
 
-**The boxes of leaves** (`node_boxes`; algorithms 2 and 3 of Pang and Kasabov, IJCNN 2008). A leaf that always predicts
-the same class gives one box: the least that holds its training points. (The paper takes the least
-box that holds the support vectors of a one-class machine, which is part of it; at the paper's settings it holds about
-half of the points.)
+**The boxes of leaves** (`node_boxes`; algorithms 2 and 3 of Pang and Kasabov, IJCNN 2008). A leaf of one class gives
+the least box that holds its training points ("points"); as published, the least one that holds the support vectors of
+its one-class machine ("support": algorithm 3, equations 24 and 25), which is part of the former and holds about half of
+the points at the paper's settings; or one for each pair of these vectors ("pairs": equations 22 and 23), which the
+paper calls a rule disaster, m (m - 1) / 2 boxes of m vectors.
 
 A leaf with machines gives a box for each support vector s. Its class is the one that the leaf predicts at s, whatever
 its label: a support vector beyond the surface is no example of its own class. Along axis l a duel with the plane f(x) =
-a'x - t, in which that class wins at s, is lost at s_l - f(s) / a_l, below s or above it by the signs of f and a_l. With
-several duels the nearest such crossing counts, without any there is no bound. As only the lines through s are looked
-at, what is found may reach far beyond the cell; so it is cut to the least box that holds the training points of the
-leaf.
+a'x - t, in which that class wins at s, is lost at s_l - f(s) / a_l, below s or above it by the signs of f and a_l; of a
+kernel function `nearest_crossings` finds where. With several duels the nearest such crossing counts, without any there
+is no bound. As only the lines through s are looked at, what is found may reach far beyond the cell; so it is cut to the
+least box that holds the training points of the leaf. As published it is not: a box without a crossing ends where the
+training data end, algorithm 2's 0 and 1.
 
 **Few short boxes out of many** (`simplified_boxes`): cut, merge, shorten, prune, cover.
 
@@ -49,6 +53,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, make_rules
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
@@ -56,8 +61,8 @@ from clearmargin.rule_base.shaping import contradicted, limits_of, merge_boxes, 
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool_array, float_array
-from clearmargin.svm_trees.grow import fit_pair
-from clearmargin.svm_trees.svm_tree import Leaf, SVMTree, TrainingRange, left_sides
+from clearmargin.svm_trees.grow import LocalSVM, fit_duels
+from clearmargin.svm_trees.svm_tree import Leaf, LeafKernel, SVMTree, left_sides
 from clearmargin.tables.encoding import Decoding, column_encoding
 from clearmargin.tables.validation import check_choice, check_whole
 
@@ -72,8 +77,10 @@ __all__ = [
     "interval_rules",
     "node_boxes",
     "simplified_boxes",
-    "support_rows",
 ]
+
+# More boxes than these take minutes to compare with each other.
+_MOST_BOXES = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -196,7 +203,7 @@ class IntervalRules(Value):
 def interval_rules(
     model: SVMTreeClassifier,
     *,
-    simplify: bool = True,
+    simplify: bool | None = None,
     by: Literal["tree", "labels"] = "tree",
     min_coverage: int = 1,
 ) -> IntervalRules:
@@ -206,9 +213,9 @@ def interval_rules(
     ----------
     model : SVMTreeClassifier
         Fitted.
-    simplify : bool, default True
-        Whether boxes are cut free of points of other classes, merged, shortened and selected. Without, rules are as
-        published: the boxes of the leaves, with bounds on all features.
+    simplify : bool, optional
+        Whether boxes are cut free of points of other classes, merged, shortened and selected; by default they are,
+        unless the tree is ``published``. Without, rules are the boxes of the leaves, with bounds on all features.
     by : {"tree", "labels"}, default "tree"
         Whose word rules should match on the training points: what the tree predicts, or the labels.
     min_coverage : int, default 1
@@ -234,7 +241,16 @@ def interval_rules(
     least = check_whole("min_coverage", min_coverage, 1)
     points, true, membership = model._training
     task = _task(model, by)
-    start = node_boxes(model.tree_, points, true, membership, model.C)
+    simplify = not model.published if simplify is None else simplify
+    start = node_boxes(
+        model.tree_,
+        points,
+        true,
+        membership,
+        model._svm,
+        boxes=model.boxes or ("support" if model.published else "points"),
+        published=model.published,
+    )
     if simplify:
         found = simplified_boxes(start, points, task.codes, membership)
         if not len(found.boxes):
@@ -249,6 +265,8 @@ def interval_rules(
     if simplify and model.loss == "minority":
         sizes = np.bincount(true)
         weights = (sizes.max() / sizes)[true]
+    elif simplify and model._svm.weights is not None:
+        weights = model._svm.costs(true)
     made = make_rules(
         task, FoundBoxes.observed(found.boxes, found.codes), least, None, weights=weights
     )
@@ -319,7 +337,14 @@ class LeafBoxes:
 
 
 def node_boxes(
-    tree: SVMTree, points: FloatArray, codes: IntArray, membership: IntArray, C: float
+    tree: SVMTree,
+    points: FloatArray,
+    codes: IntArray,
+    membership: IntArray,
+    svm: LocalSVM,
+    *,
+    boxes: Literal["points", "support", "pairs"] = "points",
+    published: bool = False,
 ) -> LeafBoxes:
     """Give the boxes of all leaves, each box once.
 
@@ -333,8 +358,13 @@ def node_boxes(
         Their classes.
     membership : ndarray of int of shape (m,)
         Their leaves.
-    C : float
-        Cost of an error with which its machines were fitted.
+    svm : LocalSVM
+        How its machines were fitted.
+    boxes : {"points", "support", "pairs"}, default "points"
+        What the box of a leaf of one class holds: its points, or the support vectors of its one-class machine, all of
+        them or each pair.
+    published : bool, default False
+        Whether a box of a machine without a crossing ends where the training data end, not where those of the leaf do.
 
     Returns
     -------
@@ -347,74 +377,66 @@ def node_boxes(
     >>> layer = Layer([[1.0], [9.0]], [(2, 0), (0, 1)], [Leaf("pure", 0, [2, 0]), Leaf("pure", 1, [0, 1])])
     >>> tree = SVMTree([layer], low=[0.0], width=[9.0], names=["size"], classes=["small", "large"])
     >>> X, codes = np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1])
-    >>> node_boxes(tree, X, codes, tree.apply(X), C=0.1).boxes.upper.tolist()
+    >>> node_boxes(tree, X, codes, tree.apply(X), LocalSVM(0.1)).boxes.upper.tolist()
     [[2.0], [9.0]]
     """
     order = np.argsort(membership, kind="stable")
     bounds = np.searchsorted(membership[order], np.arange(tree.n_leaves + 1))
-    lower, upper, predicted, from_machine = [], [], [], []
+    whole = points.min(axis=0), points.max(axis=0)
+    if boxes == "pairs":
+        _check_pairs(tree)
+    tables, from_machine = [], []
     leaves: list[tuple[int, ...]] = []
     for number, (leaf, (start, stop)) in enumerate(zip(tree.leaves, pairwise(bounds), strict=True)):
         rows = order[start:stop]
         if not len(rows):
             continue
-        low, high = points[rows].min(axis=0), points[rows].max(axis=0)
+        own = points[rows]
         if leaf.pairs:
-            anchors = points[rows][support_rows(points[rows], codes[rows], tree.frame, C)]
-            below, above, label = crossing_boxes(leaf, anchors)
-            table = np.hstack([np.maximum(below, low), np.minimum(above, high), label[:, None]])
-            table = np.unique(table, axis=0)
+            support = fit_duels(own, codes[rows], tree.frame, svm).support
+            below, above, label = crossing_boxes(leaf, own[support])
+            low, high = whole if published else (own.min(axis=0), own.max(axis=0))
+            lower, upper = np.maximum(below, low), np.minimum(above, high)
         else:
-            table = np.concatenate([low, high, [leaf.label]])[None, :]
-        n = points.shape[1]
-        lower.append(table[:, :n])
-        upper.append(table[:, n : 2 * n])
-        predicted.append(table[:, -1].astype(np.intp))
+            # What is left over and of several classes has no one-class machine.
+            lower, upper = _one_class_boxes(leaf, own, boxes if leaf.kernel else "points")
+            label = np.full(len(lower), leaf.label)
+        table = np.unique(np.hstack([lower, upper, label[:, None]]), axis=0)
+        tables.append(table)
         leaves += [(number,)] * len(table)
-        from_machine.append(np.full(len(table), bool(leaf.pairs)))
+        from_machine += [bool(leaf.pairs)] * len(table)
+    table, n = np.vstack(tables), points.shape[1]
     return LeafBoxes(
-        Boxes.from_bounds(np.vstack(lower), np.vstack(upper)),
-        np.concatenate(predicted),
+        Boxes.from_bounds(table[:, :n], table[:, n : 2 * n]),
+        table[:, -1].astype(np.intp),
         leaves,
-        np.concatenate(from_machine),
+        np.array(from_machine, dtype=np.bool_),
     )
 
 
-def support_rows(points: FloatArray, codes: IntArray, frame: TrainingRange, C: float) -> IntArray:
-    """Find the support vectors of the machines of a leaf, which the tree counts but does not keep.
+def _one_class_boxes(
+    leaf: Leaf, points: FloatArray, boxes: Literal["points", "support", "pairs"]
+) -> tuple[FloatArray, FloatArray]:
+    """Give lower and upper ends of the boxes of a leaf of one class."""
+    corners = points if boxes == "points" or leaf.kernel is None else leaf.kernel.vectors
+    if boxes == "pairs" and len(corners) > 1:
+        first, second = np.triu_indices(len(corners), 1)
+        return (
+            np.minimum(corners[first], corners[second]),
+            np.maximum(corners[first], corners[second]),
+        )
+    return corners.min(axis=0, keepdims=True), corners.max(axis=0, keepdims=True)
 
-    Parameters
-    ----------
-    points : ndarray of shape (k, n)
-        The training points of the leaf.
-    codes : ndarray of int of shape (k,)
-        Their classes, at least two.
-    frame : TrainingRange
-        How the data are scaled.
-    C : float
-        Cost of an error.
 
-    Returns
-    -------
-    ndarray of int
-        Rows that are support vectors of the machine of some pair of classes, ascending.
-
-    Examples
-    --------
-    >>> frame = TrainingRange(np.zeros(1), np.ones(1))
-    >>> X, codes = np.array([[0.0], [4.0], [6.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> support_rows(X, codes, frame, C=10.0)
-    array([1, 2])
-    """
-    scaled = frame.scale(points)
-    present = np.unique(codes)
-    is_support = np.zeros(len(points), dtype=np.bool_)
-    for first, second in zip(*np.triu_indices(len(present), 1), strict=True):
-        members = np.flatnonzero((codes == present[first]) | (codes == present[second]))
-        centred = scaled[members] - scaled[members].mean(axis=0)
-        _, _, support = fit_pair(centred, codes[members] == present[second], C)
-        is_support[members[support]] = True
-    return np.flatnonzero(is_support)
+def _check_pairs(tree: SVMTree) -> None:
+    """Raise if pairs of support vectors make too many boxes."""
+    sizes = [len(leaf.kernel.vectors) for leaf in tree.leaves if leaf.kernel and not leaf.pairs]
+    total = sum(size * (size - 1) // 2 for size in sizes)
+    if total > _MOST_BOXES:
+        raise DataError(
+            f"pairs of support vectors make {total} boxes, more than the {_MOST_BOXES} that can be compared with each "
+            "other; take boxes='support', one box for all support vectors of a leaf"
+        )
 
 
 def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -440,6 +462,8 @@ def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatAr
     >>> crossing_boxes(leaf, np.array([[1.0, 2.0]]))
     (array([[-inf, -inf]]), array([[2., 4.]]), array([0]))
     """
+    if leaf.kernel is not None:
+        return _kernel_crossing_boxes(leaf, leaf.kernel, anchors)
     predicted = leaf.decide(anchors)
     below, above = np.full_like(anchors, -np.inf), np.full_like(anchors, np.inf)
     wins = np.ones(len(anchors), dtype=np.bool_)
@@ -457,6 +481,33 @@ def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatAr
         above[block] = np.minimum(above[block], np.where(upwards, reached, np.inf))
         below[block] = np.maximum(below[block], np.where(upwards, -np.inf, reached))
     return below[wins], above[wins], predicted[wins]
+
+
+def _kernel_crossing_boxes(
+    leaf: Leaf, kernel: LeafKernel, anchors: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Walk from points along the axes, within the training range, until a kernel function changes its sign."""
+    function, frame = kernel.function(), kernel.frame
+    second = kernel.values(anchors) > 0
+    Z = frame.scale(anchors)
+    low = np.minimum(0.0, Z.min(axis=0))
+    high = np.maximum(np.where(np.isfinite(frame.width), 1.0, 0.0), Z.max(axis=0))
+    parts = []
+    for code in sorted({code for pair in leaf.pairs for code in pair}):
+        duels = [p for p, pair in enumerate(leaf.pairs) if code in pair]
+        is_second = [leaf.pairs[p][1] == code for p in duels]
+        rows = np.flatnonzero((second[:, duels] == is_second).all(axis=1))
+        # Signs do not matter for crossings.
+        found = nearest_crossings(function.take(duels, [1] * len(duels)), Z[rows], low, high)
+        below, above = (
+            np.where(np.isinf(ends), ends, frame.restore(np.where(np.isinf(ends), 0.0, ends)))
+            for ends in (found.below, found.above)
+        )
+        # Back in the user's units a crossing may have moved past its anchor by an ulp.
+        below, above = np.minimum(below, anchors[rows]), np.maximum(above, anchors[rows])
+        parts.append((below, above, np.full(len(rows), code, dtype=np.intp)))
+    lower, upper, codes = zip(*parts, strict=True)
+    return np.vstack(lower), np.vstack(upper), np.concatenate(codes)
 
 
 def simplified_boxes(

@@ -1,8 +1,8 @@
 """The tree of support vector machines as a value: layers of cells, some of which are leaves.
 
 A layer is a set of centres; a point belongs to the nearest one. Where that cell is a leaf, the leaf decides; otherwise
-the point goes on to the next layer. All cells of the last layer are leaves. Centres, planes and widths are in the
-user's units.
+the point goes on to the next layer. All cells of the last layer are leaves. Centres, planes, support vectors and
+widths are in the user's units.
 
 **Cells** around centres: which centre is nearest is decided by the same inequalities that rules print. Distances are
 Euclidean after each feature is divided by its width, the range of the training data. A point x is nearer to centre j
@@ -29,12 +29,14 @@ from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
+from clearmargin.models.kernel_function import KernelFunction, KernelKind
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
 
 __all__ = [
     "Layer",
     "Leaf",
+    "LeafKernel",
     "SVMTree",
     "TrainingRange",
     "bisectors",
@@ -48,8 +50,94 @@ Kind = Literal["pure", "svm", "residual"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
+class LeafKernel(Value):
+    """The kernel functions of a leaf: sums of kernels around support vectors, of columns scaled to the training range.
+
+    Parameters
+    ----------
+    kind : {"linear", "poly", "rbf", "sigmoid"}
+        The kernel, as in `KernelFunction`.
+    vectors : array-like of shape (s, n)
+        Support vectors, in the user's units.
+    coefs, intercepts : array-like of shape (s, q) and (q,)
+        What each support vector counts in each function, and what is added.
+    low, width : array-like of shape (n,)
+        Least value and range of each feature in the training data, as of the tree.
+    gamma, coef0 : float
+        Constants of the kernel.
+    degree : int, default 3
+        Degree of a polynomial kernel.
+
+    Examples
+    --------
+    >>> bump = LeafKernel("rbf", [[4.0]], [[1.0]], [-0.5], low=[0.0], width=[8.0], gamma=1.0)
+    >>> bump.values(np.array([[4.0], [12.0]])).round(3)
+    array([[ 0.5  ],
+           [-0.132]])
+    """
+
+    kind: KernelKind
+    vectors: FloatArray
+    coefs: FloatArray
+    intercepts: FloatArray
+    low: FloatArray
+    width: FloatArray
+    gamma: float
+    coef0: float
+    degree: int
+
+    def __init__(
+        self,
+        kind: KernelKind,
+        vectors: ArrayLike,
+        coefs: ArrayLike,
+        intercepts: ArrayLike,
+        low: ArrayLike,
+        width: ArrayLike,
+        gamma: float = 1.0,
+        coef0: float = 0.0,
+        degree: int = 3,
+    ):
+        rows, added = float_array(vectors, "support vectors"), float_array(intercepts, "intercepts")
+        n = rows.shape[1]
+        self._set(
+            kind=kind,
+            vectors=rows,
+            coefs=float_array(coefs, "coefficients", shape=(len(rows), len(added))),
+            intercepts=added,
+            low=float_array(low, "low", shape=(n,)),
+            width=float_array(width, "width", shape=(n,)),
+            gamma=float(gamma),
+            coef0=float(coef0),
+            degree=int(degree),
+        )
+
+    @property
+    def frame(self) -> TrainingRange:
+        """How the columns are scaled."""
+        return TrainingRange(self.low, self.width)
+
+    def function(self) -> KernelFunction:
+        """Give the functions over scaled columns."""
+        return KernelFunction(
+            self.kind,
+            self.frame.scale(self.vectors),
+            self.coefs,
+            self.intercepts,
+            self.gamma,
+            self.coef0,
+            self.degree,
+        )
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """Give the values of all functions at points in the user's units."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.function().values(self.frame.scale(points))
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Leaf(Value):
-    """A cell that decides: one class, or a linear support vector machine.
+    """A cell that decides: one class, a support vector machine, or a one-class machine.
 
     Parameters
     ----------
@@ -64,7 +152,13 @@ class Leaf(Value):
     normals, offsets : array-like of shape (p, n) and (p,), optional
         For each pair: the second class wins where normal'x > offset, the first elsewhere.
     n_support : int, default 0
-        Number of support vectors.
+        Number of support vectors of the machines between classes.
+    kernel : LeafKernel, optional
+        Instead of planes a function for each pair: the second class wins where it is positive. In a leaf without
+        pairs it is the one function of a one-class machine, negative at outliers.
+    outlier : int, optional
+        What a leaf of one class predicts at outliers of its one-class machine; `label` like everywhere else if not
+        given.
 
     Examples
     --------
@@ -80,6 +174,8 @@ class Leaf(Value):
     normals: FloatArray
     offsets: FloatArray
     n_support: int
+    kernel: LeafKernel | None
+    outlier: int | None
 
     def __init__(
         self,
@@ -90,19 +186,30 @@ class Leaf(Value):
         normals: ArrayLike | None = None,
         offsets: ArrayLike = (),
         n_support: int = 0,
+        kernel: LeafKernel | None = None,
+        outlier: int | None = None,
     ):
         rivals = tuple((int(i), int(j)) for i, j in pairs)
         rows = float_array(np.empty((0, 0)) if normals is None else normals, "the normals")
-        if len(rows) != len(rivals):
-            raise InvalidValueError(f"{len(rivals)} pairs of classes, but {len(rows)} planes")
+        planes = 0 if kernel is not None else len(rivals)
+        if len(rows) != planes:
+            raise InvalidValueError(f"{planes} pairs of classes, but {len(rows)} planes")
+        if kernel is not None and len(kernel.intercepts) != (len(rivals) or 1):
+            raise InvalidValueError(
+                f"{len(rivals)} pairs of classes, but {len(kernel.intercepts)} kernel functions"
+            )
+        if outlier is not None and (kernel is None or rivals):
+            raise InvalidValueError("only a one-class machine has outliers to predict a class of")
         self._set(
             kind=kind,
             label=int(label),
             counts=tuple(int(count) for count in counts),
             pairs=rivals,
             normals=rows,
-            offsets=float_array(offsets, "the offsets", shape=(len(rivals),)),
+            offsets=float_array(offsets, "the offsets", shape=(planes,)),
             n_support=int(n_support),
+            kernel=kernel,
+            outlier=None if outlier is None else int(outlier),
         )
 
     @property
@@ -110,16 +217,24 @@ class Leaf(Value):
         """Number of training points."""
         return sum(self.counts)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the leaf predicts one class everywhere in its cell."""
+        return not self.pairs and self.outlier is None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether planes are all that the leaf decides by."""
+        return self.is_constant or self.kernel is None
+
     def decide(self, points: FloatArray) -> IntArray:
         """Give the class (its position) of each point: the one that wins all its duels, else `label`."""
         predicted = np.full(len(points), self.label, dtype=np.intp)
+        if self.outlier is not None and self.kernel is not None:
+            predicted[self.kernel.values(points)[:, 0] < 0] = self.outlier
         if not self.pairs:
             return predicted
-        with np.errstate(over="ignore"):
-            second = [
-                left_sides(normal, points) > offset
-                for normal, offset in zip(self.normals, self.offsets, strict=True)
-            ]
+        second = self._second_wins(points)
         for rival in sorted({code for pair in self.pairs for code in pair}):
             wins = [
                 won if rival == pair[1] else ~won
@@ -128,6 +243,16 @@ class Leaf(Value):
             ]
             predicted[np.logical_and.reduce(wins)] = rival
         return predicted
+
+    def _second_wins(self, points: FloatArray) -> list[BoolArray]:
+        """Tell for each pair where its second class wins."""
+        if self.kernel is not None:
+            return list((self.kernel.values(points) > 0).T)
+        with np.errstate(over="ignore"):
+            return [
+                left_sides(normal, points) > offset
+                for normal, offset in zip(self.normals, self.offsets, strict=True)
+            ]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -181,7 +306,7 @@ class Layer(Value):
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class SVMTree(Value):
-    """A decision list of cells with linear support vector machines in some of them.
+    """A decision list of cells with support vector machines in some of them.
 
     Parameters
     ----------
@@ -250,7 +375,7 @@ class SVMTree(Value):
 
     @property
     def n_support_vectors(self) -> int:
-        """Number of support vectors of all leaves; of a leaf of one class there are none."""
+        """Number of support vectors of all machines between classes; those of one-class machines do not count."""
         return sum(leaf.n_support for leaf in self.leaves)
 
     def apply(self, X: ArrayLike) -> IntArray:
@@ -298,7 +423,7 @@ class SVMTree(Value):
         bounds = np.searchsorted(found[order], np.arange(len(leaves) + 1))
         for number, leaf in enumerate(leaves):
             rows = order[bounds[number] : bounds[number + 1]]
-            if leaf.pairs and len(rows):
+            if len(rows) and not leaf.is_constant:
                 predicted[rows] = leaf.decide(points[rows])
         return predicted
 
@@ -580,8 +705,15 @@ def _sizes(counts: Sequence[int], tree: SVMTree) -> str:
 
 def _say(leaf: Leaf, tree: SVMTree, names: Sequence[str]) -> str:
     label = plain(tree.classes[leaf.label])
+    if leaf.outlier is not None:
+        return f"{label}, outliers {plain(tree.classes[leaf.outlier])}"
     if not leaf.pairs:
         return label if leaf.kind == "pure" else f"{label} (most frequent)"
+    if leaf.kernel is not None:
+        rivals = sorted({code for pair in leaf.pairs for code in pair})
+        named = " or ".join(plain(tree.classes[code]) for code in rivals)
+        vectors = _count(leaf.n_support, "support vector")
+        return f"{named} by a machine with kernel {leaf.kernel.kind!r} and {vectors}"
     duels = [
         _duel(normal, offset, [plain(tree.classes[code]) for code in pair], names)
         for pair, normal, offset in zip(leaf.pairs, leaf.normals, leaf.offsets, strict=True)

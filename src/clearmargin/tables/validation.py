@@ -29,6 +29,7 @@ __all__ = [
     "check_choice",
     "check_positive",
     "check_whole",
+    "class_factors",
     "naming_columns",
     "point_costs",
     "read_points",
@@ -239,7 +240,7 @@ def check_whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: object, allowed: tuple[str | None, ...]) -> None:
     """Check that a parameter is one of the allowed words."""
     if value not in allowed:
         listed = ", ".join(repr(a) for a in allowed)
@@ -266,7 +267,7 @@ def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: An
         Weights, positive for points of both classes.
     """
     weight, sums = _weights(labels, sample_weight, X)
-    factors = _class_factors(class_weight, labels, sums)
+    factors = class_factors(class_weight, labels.classes, sums)
     return np.asarray(weight * factors[labels.codes])
 
 
@@ -311,17 +312,38 @@ def _weights(labels: TwoClasses, sample_weight: Any, X: Any) -> tuple[FloatArray
     return weight, sums
 
 
-def _class_factors(class_weight: Any, labels: TwoClasses, sums: FloatArray) -> FloatArray:
+def class_factors(class_weight: Any, classes: NDArray[Any], sums: FloatArray) -> FloatArray:
+    """Give the weight of each class.
+
+    Parameters
+    ----------
+    class_weight : mapping, "balanced" or None
+        Weights of the classes, 1 where a mapping does not name one.
+    classes : ndarray of shape (k,)
+        The classes.
+    sums : ndarray of shape (k,)
+        What the points of each class weigh, or their number.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        Weights.
+
+    Examples
+    --------
+    >>> class_factors("balanced", np.array(["no", "yes"]), np.array([9.0, 1.0])).round(2)
+    array([0.56, 5.  ])
+    """
     if class_weight is None:
-        return np.ones(2)
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # As if both classes had half of the whole weight; sample weights count as repetitions.
-        return np.asarray(sums.sum() / (2.0 * sums))
+        # As if all classes had the same share of the whole weight; sample weights count as repetitions.
+        return np.asarray(sums.sum() / (len(classes) * sums))
     if not isinstance(class_weight, Mapping):
         raise InvalidValueError(
             f"class_weight must be None, 'balanced' or a mapping from class to weight, not {class_weight!r}"
         )
-    known = labels.classes.tolist()
+    known = classes.tolist()
     for label in class_weight:
         if label not in known:
             hint = nearest_name(str(label), [str(c) for c in known])
