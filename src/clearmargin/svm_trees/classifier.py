@@ -316,12 +316,10 @@ class SVMTreeClassifier(RuleBasedClassifier):
 
     def _leaf_rules(self, points: FloatArray, codes: IntArray) -> list[Rule]:
         """Give for each point a rule of its leaf."""
+        if not len(points):
+            return []  # and no exact rules have to be made
         if all(leaf.is_linear for leaf in self.tree_.leaves):
-            return (
-                [self.exact_rules_[k] for k in self.exact_rules_.which(points)]
-                if len(points)
-                else []
-            )
+            return [self.exact_rules_[k] for k in self.exact_rules_.which(points)]
         training, _, membership = self._training
         predicted, leaves = self.tree_.decide(training), self.tree_.apply(points)
         rules = []
