@@ -138,6 +138,8 @@ CASES = [
     (["explain", *TRAIN[1:], "--where", "age >= 99"], "--where: no row has age >= 99"),
     (["explain", *TRAIN[1:], "--where", "smoker >= 3"], "smoker"),
     (["rank", *TRAIN[1:], "--top", "30"], "30"),
+    (["rank", *TRAIN[1:], "--top", "best"], "argument --top: 'best' is not a number, auto or cv"),
+    (["rank", *TRAIN[1:], "--top", "cv", "--bottom", "auto"], "choose in two ways"),
     (
         ["rank", "three.csv", "--target", "outcome"],
         "a ranking is for two; choose one with --positive",

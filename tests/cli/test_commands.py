@@ -130,6 +130,16 @@ def test_a_ranking_is_contrasted(clearmargin, folder):
     assert len(RuleSet.load("p.rules")) == len(data["properties"])
 
 
+def test_the_size_of_the_ends_is_chosen_in_cross_validation(clearmargin, folder):
+    words = ("rank", *TRAIN, "--positive", "ill", "--top", "cv", "--max-size", "1")
+    said = clearmargin(*words, "--size-criterion", "accuracy", "--json")
+    sizes = json.loads(said.out)["sizes"]
+    assert [entry["share"] for entry in sizes] == [0.27]
+    assert 0.5 < sizes[0]["score"] <= 1.0
+    assert "by the leverage in cross-validation; corrections count all" in clearmargin(*words).out
+    assert json.loads(clearmargin(*words[:6], "--top", "0.3", "--bottom", "0.3", "--json").out)["sizes"] is None
+
+
 @pytest.mark.parametrize("how", [(), ("--refine", "translate"), ("--tune",)])
 def test_advice_is_followed_and_told_of(clearmargin, folder, how):
     words = ("advise", *TRAIN, "--advice", "advice.rules", *how)

@@ -68,7 +68,7 @@ SAME = {
     clearmargin.ProximalSVC: "balanced",
     clearmargin.RuleExtractor: "criterion max_rules max_conditions min_coverage",
     clearmargin.AdviceSVC: "advice refine published lam mu",
-    clearmargin.RankContrast: "top bottom min_leverage max_size",
+    clearmargin.RankContrast: "top bottom size_criterion min_leverage max_size",
     clearmargin.SVMTreeClassifier: "order partition loss tol min_leaf max_layers",
     clearmargin.recourse: "actionable",
     compare.check_drift: "confidence",

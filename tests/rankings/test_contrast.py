@@ -200,7 +200,7 @@ def test_missing_values_and_categories_take_part():
     ("parameters", "error", "message"),
     [
         ({"top": 0.6, "bottom": 0.5}, InvalidValueError, "60 and 50 of 100 rows: they overlap"),
-        ({"top": 0}, InvalidValueError, "top must be a share between 0 and 1 or a number"),
+        ({"top": 0}, InvalidValueError, "top must be a share between 0 and 1, a number"),
         ({"bottom": 1.5}, InvalidValueError, "bottom must be a share"),
         ({"top": 0.001}, InvalidValueError, "is not even one row"),
         ({"min_leverage": 0.3}, InvalidValueError, "min_leverage must be a number above 0"),

@@ -23,6 +23,7 @@ __all__ = [
     "TASK",
     "Option",
     "add_options",
+    "end_size",
     "number_of_folds",
     "one_of",
     "positive_number",
@@ -51,6 +52,22 @@ def whole_number(text: str, lowest: int = 1) -> int:
     if number < lowest:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from {lowest}")
     return number
+
+
+def end_size(text: str) -> float | str:
+    """Read the size of an end of a ranking from the command line: a number above zero, or a way to choose it.
+
+    Examples
+    --------
+    >>> end_size("0.1"), end_size("cv")
+    (0.1, 'cv')
+    """
+    if text in ("auto", "cv"):
+        return text
+    try:
+        return positive_number(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, auto or cv") from None
 
 
 def positive_number(text: str) -> float:
@@ -322,15 +339,22 @@ OPTIONS: Mapping[str, Option] = {
     # A ranking.
     "top": Option(
         "--top",
-        "size of the top: a share below 1, or a number of rows (default: 0.05)",
+        "size of the top: a share below 1, or a number of rows (default: 0.05); for both ends, auto takes the size "
+        "with the most significant properties, cv the one whose properties hold up best in cross-validation",
         _RANKING,
-        {"type": positive_number, "default": 0.05, "metavar": "SHARE"},
+        {"type": end_size, "default": 0.05, "metavar": "SHARE"},
     ),
     "bottom": Option(
         "--bottom",
         "size of the bottom: a share below 1, or a number of rows (default: 0.05)",
         _RANKING,
-        {"type": positive_number, "default": 0.05, "metavar": "SHARE"},
+        {"type": end_size, "default": 0.05, "metavar": "SHARE"},
+    ),
+    "size_criterion": _choice(
+        "--size-criterion",
+        "what --top cv compares sizes by: the mean leverage of properties on other rows (default), or their accuracy",
+        ["leverage", "accuracy"],
+        _RANKING,
     ),
     "min_leverage": Option(
         "--min-leverage",

@@ -16,7 +16,7 @@ _MOST = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    ranking = ("top", "bottom", "min_leverage", "max_size", "most")
+    ranking = ("top", "bottom", "size_criterion", "min_leverage", "max_size", "most")
     forms = "all properties as a .csv table, or as rules in a .rules or .json file"
     add_options(parser, *TASK, *ranking, *SPLIT, *OUTPUT, out=forms)
     parser.epilog = "example: clearmargin rank feeders.csv --target failed --positive yes --top 0.1"
@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         task,
         top=arguments.top,
         bottom=arguments.bottom,
+        size_criterion=arguments.size_criterion or "leverage",
         min_leverage=arguments.min_leverage,
         max_size=arguments.max_size,
         cv="halves" if arguments.cv is None else arguments.cv or None,

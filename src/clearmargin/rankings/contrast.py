@@ -34,6 +34,7 @@ from clearmargin.rankings.ends import AUTO_SIZES, FEWEST_ROWS, Ends, choose_size
 from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rankings.property_search import LEVEL, list_properties, make_histograms, n_tests
 from clearmargin.rankings.significance import Items, fisher, held_out_p, holm, shuffled_threshold
+from clearmargin.rankings.size_choice import SIZE_CRITERIA, RankedFold, hold_up
 from clearmargin.rule_base.leverage_search import (
     Contrast,
     Found,
@@ -50,6 +51,8 @@ from clearmargin.tables.table import Table, as_given, read_frame
 from clearmargin.tables.validation import check_whole, naming_columns
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from clearmargin.plot import LeverageDisplay, RankHistogramsDisplay, RankRocDisplay
 
 __all__ = [
@@ -61,6 +64,10 @@ __all__ = [
     "rank_scores",
     "refuse_scores",
 ]
+
+
+# Folds in which sizes of the ends are compared.
+_SIZE_FOLDS = 5
 
 
 class RankContrast(BaseEstimator):  # type: ignore[misc]
@@ -80,9 +87,11 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : classifier, optional
         Ranks the rows by its decision function or probabilities.
-    top, bottom : float, int or "auto", default 0.05
+    top, bottom : float, int, "auto" or "cv", default 0.05
         Size of each end: a share (rounded down) or a number of rows. With "auto" for either, both ends have the size
-        with the most properties that also pass Holm's test; corrections then count the sizes that were looked at.
+        with the most properties that also pass Holm's test; with "cv", the size at which what is found on part of the
+        rows holds up best on the others, see `size_criterion`. Corrections then count the sizes that were looked at,
+        and each fold for `confirmed` chooses its size on its training rows alone.
     min_leverage : float or "shuffled", default 0.08
         Least leverage, between 0 and 0.25; "shuffled" takes what only one in twenty rankings at random would exceed.
     max_size : int, default 2
@@ -94,6 +103,10 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         The class that belongs at the top; by default the second one.
     limit : int, default 1,000,000
         Most properties to find; more are an error.
+    size_criterion : {"leverage", "accuracy"}, default "leverage"
+        What sizes are compared by in five folds with ``top="cv"``: the mean leverage of the properties found between
+        the ends of the test rows, or their mean accuracy on the labels of the test rows, both classes weighing the
+        same.
     cv : "halves", int, splitter, iterable of (train, test) or None, default "halves"
         Folds for `confirmed` and `held_out_auc_`: two random halves, each tested after training on the other, or as
         many folds, stratified and shuffled. With None nothing is confirmed. For groups and times, see `fit`.
@@ -117,7 +130,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     min_leverage_ : float
         The least leverage that was used.
     sizes_ : DataFrame
-        With ``top="auto"``, what was found at each size.
+        With ``top="auto"`` or ``top="cv"``, what was found at each size.
     auc_ : float
         Area under the ROC curve of the ranking, where there are labels: on the rows that it was trained on.
     held_out_auc_ : float
@@ -159,6 +172,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         exclude: Any = (),
         positive: Any = None,
         limit: int = 1_000_000,
+        size_criterion: str = "leverage",
         cv: Any = HALVES,
         random_state: Any = 0,
     ):
@@ -173,6 +187,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.exclude = exclude
         self.positive = positive
         self.limit = limit
+        self.size_criterion = size_criterion
         self.cv = cv
         self.random_state = random_state
 
@@ -318,20 +333,18 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         rng: np.random.Generator,
         held_out: tuple[Table, BoolArray, Splitting] | None,
     ) -> None:
-        top, bottom, looks = self.top, self.bottom, 1
-        if self.top == "auto" or self.bottom == "auto":
-            share, self.sizes_ = choose_size(scores, lambda q: self._count(table, scores, q))
-            top, bottom, looks = share, share, len(self.sizes_)
+        rows = np.arange(len(scores))
+        top, bottom, sizes = self._choose_sizes(table, rows, scores, held_out, rng)
+        if sizes is not None:
+            self.sizes_ = sizes
         ends = find_ends(scores, top, bottom)
         if len(scores) < FEWEST_ROWS:
             warnings.warn(_too_few(len(scores), ends), ClearmarginWarning, stacklevel=3)
         contrast = _packed(table, ends)
         self.min_leverage_ = self._least_leverage(table, ends, rng)
-        found = self._search(contrast)
-        labels = None
-        if held_out is not None:
-            labels = self._confirm(table, held_out, (top, bottom), rng)
-        tests = n_tests(table, int(self.max_size), looks)
+        found = self._search(contrast, self.min_leverage_)
+        labels = None if held_out is None else self._confirm(table, held_out, rng)
+        tests = n_tests(table, int(self.max_size), 1 if sizes is None else len(sizes))
         self.properties_ = list_properties(
             table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
         )
@@ -349,7 +362,6 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self,
         table: PropertyTable,
         held_out: tuple[Table, BoolArray, Splitting],
-        sizes: tuple[Any, Any],
         rng: np.random.Generator,
     ) -> dict[tuple[Items, bool], float] | None:
         """Find properties on part of the rows, and ask the labels of the others; None where there is none to ask."""
@@ -364,7 +376,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.folds_ = replace(folds, pairs=usable)
 
         def explore(train: IntArray, test: IntArray) -> tuple[Found, BoolArray, float]:
-            return self._explore(X, is_positive, table, (train, test), sizes)
+            return self._explore(table, held_out, (train, test), rng)
 
         labels, areas = held_out_p(table, is_positive, explore, self.folds_)
         known = areas[np.isfinite(areas)]
@@ -373,57 +385,136 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return None if self.bins == "supervised" else labels
 
     def _least_leverage(self, table: PropertyTable, ends: Ends, rng: np.random.Generator) -> float:
-        given = self.min_leverage
-        if given == "shuffled":
-            rows = np.concatenate([ends.top, ends.bottom])
-            masks = table.masks[:, rows]
+        if self.min_leverage != "shuffled":
+            return self._given_leverage()
+        rows = np.concatenate([ends.top, ends.bottom])
+        masks = table.masks[:, rows]
 
-            def best(in_top: BoolArray) -> float:
-                sides = np.flatnonzero(in_top), np.flatnonzero(~in_top)
-                contrast = Contrast.of(masks, *sides, table.attribute)
-                top = search_best(contrast, 1, int(self.max_size))
-                product = np.abs(contrast.product(top.top, top.bottom)).max(initial=0)
-                return float(product) / len(rows) ** 2
+        def best(in_top: BoolArray) -> float:
+            sides = np.flatnonzero(in_top), np.flatnonzero(~in_top)
+            contrast = Contrast.of(masks, *sides, table.attribute)
+            top = search_best(contrast, 1, int(self.max_size))
+            product = np.abs(contrast.product(top.top, top.bottom)).max(initial=0)
+            return float(product) / len(rows) ** 2
 
-            return shuffled_threshold(best, len(ends.top), len(ends.bottom), random_state=rng).value
+        return shuffled_threshold(best, len(ends.top), len(ends.bottom), random_state=rng).value
+
+    def _given_leverage(self) -> float:
+        """Return the least leverage that sizes are compared at: the one given, or the default one for "shuffled"."""
+        given = 0.08 if self.min_leverage == "shuffled" else self.min_leverage
         if not isinstance(given, int | float | np.floating) or not 0 < given <= 0.25:
             raise InvalidValueError(
                 f"min_leverage must be a number above 0 and at most 0.25, or 'shuffled', not {given!r}"
             )
         return float(given)
 
-    def _search(self, contrast: Contrast) -> Found:
-        threshold = least_product(self.min_leverage_, contrast.n_top, contrast.n_bottom)
+    def _search(self, contrast: Contrast, min_leverage: float) -> Found:
+        threshold = least_product(min_leverage, contrast.n_top, contrast.n_bottom)
         return search_above(contrast, threshold, int(self.max_size), limit=int(self.limit))
 
-    def _count(self, table: PropertyTable, scores: FloatArray, share: float) -> tuple[int, int]:
+    def _choose_sizes(
+        self,
+        table: PropertyTable,
+        rows: IntArray,
+        scores: FloatArray,
+        held_out: tuple[Table, BoolArray, Splitting] | None,
+        rng: np.random.Generator,
+    ) -> tuple[Any, Any, pd.DataFrame | None]:
+        """Return the sizes of the ends of some ranked rows and, where they are chosen here, what was found at each."""
+        words = {size for size in (self.top, self.bottom) if size in ("auto", "cv")}
+        if not words:
+            return self.top, self.bottom, None
+        if len(words) == 2:
+            raise InvalidValueError(
+                f"top={self.top!r} and bottom={self.bottom!r} choose in two ways; both ends get one size, so give "
+                "one of them"
+            )
+        search = partial(self._search, min_leverage=self._given_leverage())
+        if words == {"auto"}:
+            share, sizes = choose_size(
+                scores, ("above", "significant"), partial(self._count, table, rows, scores, search)
+            )
+            return share, share, sizes
+        if self.size_criterion not in SIZE_CRITERIA:
+            raise InvalidValueError(
+                f"size_criterion must be 'leverage' or 'accuracy', not {self.size_criterion!r}"
+            )
+        labels = None
+        if self.size_criterion == "accuracy":
+            if held_out is None:
+                raise InvalidValueError(
+                    "size_criterion='accuracy' needs labels; use fit(X, y), or size_criterion='leverage'"
+                )
+            labels = held_out[1]
+        folds = self._ranked_folds(rows, scores, held_out, rng)
+        measure = partial(hold_up, table, folds, search, is_positive=labels)
+        share, sizes = choose_size(scores, ("found", "score"), measure)
+        return share, share, sizes
+
+    def _ranked_folds(
+        self,
+        rows: IntArray,
+        scores: FloatArray,
+        held_out: tuple[Table, BoolArray, Splitting] | None,
+        rng: np.random.Generator,
+    ) -> list[RankedFold]:
+        """Split some rows into folds, and rank each by a model of its training rows, or by the ranking given."""
+        seed = int(rng.integers(np.iinfo(np.int32).max))
+        positions = np.arange(len(rows))[:, None]
+        if held_out is None:
+            # Each fold gets as much of the upper half of the ranking as of the lower one.
+            is_upper = np.argsort(np.argsort(-scores, kind="stable")) < len(rows) / 2
+            given = Splitting(_SIZE_FOLDS, seed=seed).folds(positions, is_upper)
+            return [RankedFold(a, b, scores[a], scores[b]) for a, b in given.pairs]
+        X, is_positive, splitting = held_out
+        inner = replace(splitting.within(rows, _SIZE_FOLDS), seed=seed)
+        folds = []
+        for train, test in inner.folds(positions, is_positive[rows]).pairs:
+            a, b = rows[train], rows[test]
+            model = fit_ranker(self.estimator, X.take(a), is_positive[a])
+            ranked = (rank_scores(model, X.take(part)) for part in (a, b))
+            folds.append(RankedFold(a, b, *ranked))
+        return folds
+
+    def _count(
+        self,
+        table: PropertyTable,
+        rows: IntArray,
+        scores: FloatArray,
+        search: Callable[[Contrast], Found],
+        share: float,
+    ) -> tuple[int, int]:
         """Return how many properties there are at a size, and how many of them pass Holm's test."""
         ends = find_ends(scores, share, share)
-        self.min_leverage_ = 0.08 if self.min_leverage == "shuffled" else float(self.min_leverage)
-        found = self._search(_packed(table, ends))
+        found = search(_packed(table, ends.among(rows)))
         p = fisher(found.top, found.bottom, len(ends.top), len(ends.bottom))
         tests = n_tests(table, int(self.max_size), len(AUTO_SIZES))
         return len(found), int((holm(p, tests) <= LEVEL).sum())
 
     def _explore(
         self,
-        X: Table,
-        is_positive: BoolArray,
         table: PropertyTable,
+        held_out: tuple[Table, BoolArray, Splitting],
         split: tuple[IntArray, IntArray],
-        sizes: Any,
+        rng: np.random.Generator,
     ) -> tuple[Found, BoolArray, float]:
         """Rank some of the rows by themselves, find the properties that set their ends apart, and rank the others."""
+        X, is_positive, _ = held_out
         rows, others = split
         part = X.take(rows)
         model = fit_ranker(self.estimator, part, is_positive[rows])
+        scores = rank_scores(model, part)
+        try:
+            *sizes, _ = self._choose_sizes(table, rows, scores, held_out, rng)
+        except (
+            DataError
+        ):  # the rows cannot be split again: a class has one row, or one time has all of them
+            sizes = [AUTO_SIZES[-1], AUTO_SIZES[-1]]
         # A count of rows is one of all rows; half of them have half of it.
         share = len(rows) / len(is_positive)
         sizes = [size if isinstance(size, float) else max(1, int(size * share)) for size in sizes]
-        ends = find_ends(rank_scores(model, part), *sizes)
-        inner = Ends(rows[ends.top], rows[ends.bottom], 0, 0)
-        contrast = _packed(table, inner)
-        found = self._search(contrast)
+        contrast = _packed(table, find_ends(scores, *sizes).among(rows))
+        found = self._search(contrast, self.min_leverage_)
         auc = float("nan")
         if len(np.unique(is_positive[others])) == 2:
             auc = float(roc_auc_score(is_positive[others], rank_scores(model, X.take(others))))
@@ -671,9 +762,12 @@ def _head(contrast: Any, most: int) -> list[str]:
     for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
         if ties:
             head.append(f"{ties} more rows have the same score as the last one of the {side}.")
-    if hasattr(contrast, "sizes_") and contrast.top == "auto":
+    if hasattr(contrast, "sizes_"):
+        how = f", by the {contrast.size_criterion} in cross-validation" * (
+            "score" in contrast.sizes_
+        )
         head.append(
-            f"The size was chosen among {len(contrast.sizes_)}; corrections count all of them."
+            f"The size was chosen among {len(contrast.sizes_)}{how}; corrections count all of them."
         )
     if len(contrast.scores_) < FEWEST_ROWS:
         head.append("So few rows describe themselves alone: nothing can be confirmed.")

@@ -1,14 +1,17 @@
 """The two ends of a ranking: which rows are at the top and at the bottom, and how many rows to take.
 
 Taking the size with the most properties, as the paper does, favours the smallest ends, where chance alone makes
-leverages large. So only properties count that also pass Holm's test at their size. Several sizes were looked at,
-though, and whoever reports what was found at the best of them has to count that: corrections multiply by their number.
+leverages large. So "auto" counts only properties that also pass Holm's test at their size. "cv" is what the paper
+proposes in its outlook: properties are found on part of the rows, and the size is best at which they hold up on the
+others (`size_choice`). Either way several sizes were looked at, and whoever reports what was found at the best of them
+has to count that: corrections multiply by their number. And whoever confirms on held-out labels has to choose without
+them: each fold chooses for itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -22,7 +25,15 @@ from clearmargin.rules.value import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AUTO_SIZES", "FEWEST_ROWS", "Ends", "choose_size", "end_size", "find_ends"]
+__all__ = [
+    "AUTO_SIZES",
+    "FEWEST_ROWS",
+    "Ends",
+    "candidate_sizes",
+    "choose_size",
+    "end_size",
+    "find_ends",
+]
 
 
 # With fewer rows the ends of a ranking are a few cases, from which nothing can be concluded about others.
@@ -53,9 +64,13 @@ class Ends:
     top_ties: int
     bottom_ties: int
 
+    def among(self, rows: IntArray) -> Ends:
+        """Give the ends of some rows of a table as rows of the whole table."""
+        return replace(self, top=rows[self.top], bottom=rows[self.bottom])
+
 
 def end_size(size: object, rows: int, name: str) -> int:
-    """Number of rows of an end: a share, rounded down exactly as the decimal that it reads as, or a count.
+    """Return the number of rows of an end: a share, rounded down exactly as the decimal that it reads as, or a count.
 
     Examples
     --------
@@ -68,7 +83,7 @@ def end_size(size: object, rows: int, name: str) -> int:
         count = int(Fraction(repr(float(size))) * rows)
     else:
         raise InvalidValueError(
-            f"{name} must be a share between 0 and 1 or a number of rows from 1, not {size!r}"
+            f"{name} must be a share between 0 and 1, a number of rows from 1, 'auto' or 'cv', not {size!r}"
         )
     if count < 1:
         raise InvalidValueError(
@@ -131,8 +146,20 @@ AUTO_SIZES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.27)
 _LEAST = 5
 
 
+def candidate_sizes(rows: int) -> list[float]:
+    """Return the shares of `AUTO_SIZES` that are at least 5 rows of a table; the largest one where none is.
+
+    Examples
+    --------
+    >>> candidate_sizes(50), candidate_sizes(10)
+    ([0.1, 0.15, 0.2, 0.27], [0.27])
+    """
+    usable = [q for q in AUTO_SIZES if rows * q >= 1 and end_size(q, rows, "top") >= _LEAST]
+    return usable or [AUTO_SIZES[-1]]
+
+
 def choose_size(
-    scores: FloatArray, count: Callable[[float], tuple[int, int]]
+    scores: FloatArray, columns: Sequence[str], measure: Callable[[float], Sequence[float]]
 ) -> tuple[float, pd.DataFrame]:
     """Choose the share of the rows at each end.
 
@@ -140,25 +167,24 @@ def choose_size(
     ----------
     scores : ndarray of shape (m,)
         The ranking.
-    count : callable
-        For a share, how many properties reach the least leverage, and how many of them pass Holm's test.
+    columns : sequence of str
+        What is measured at each share.
+    measure : callable
+        Gives it; the last figure decides.
 
     Returns
     -------
     share : float
-        The share with the most that pass; of equal ones the largest.
+        The share with the largest last figure; of equal ones the largest.
     sizes : DataFrame
-        What was found at each share.
+        What was measured at each share.
     """
     import pandas as pd
 
-    find_ends(scores, 0.27, 0.27)  # says what is wrong with the scores
-    usable = [
-        q for q in AUTO_SIZES if len(scores) * q >= 1 and end_size(q, len(scores), "top") >= _LEAST
-    ]
-    usable = usable or [AUTO_SIZES[-1]]
-    rows = [(q, end_size(q, len(scores), "top"), *count(q)) for q in usable]
-    sizes = pd.DataFrame(rows, columns=["share", "rows", "above", "significant"])
-    best = max(range(len(rows)), key=lambda k: (rows[k][3], rows[k][0]))
+    find_ends(scores, AUTO_SIZES[-1], AUTO_SIZES[-1])  # says what is wrong with the scores
+    shares = candidate_sizes(len(scores))
+    rows = [(q, end_size(q, len(scores), "top"), *measure(q)) for q in shares]
+    sizes = pd.DataFrame(rows, columns=["share", "rows", *columns])
+    best = max(range(len(rows)), key=lambda k: (rows[k][-1], shares[k]))
     sizes["chosen"] = np.arange(len(rows)) == best
-    return usable[best], sizes
+    return shares[best], sizes

@@ -52,6 +52,9 @@ class Ranked:
             **self.task.to_dict(),
             "auc": contrast.auc_,
             "held_out_auc": getattr(contrast, "held_out_auc_", None),
+            "sizes": contrast.sizes_.to_dict(orient="records")
+            if hasattr(contrast, "sizes_")
+            else None,
             "top_rows": [self.task.row_number(k) for k in contrast.top_index_],
             "bottom_rows": [self.task.row_number(k) for k in contrast.bottom_index_],
             "properties": known.to_dict(orient="records"),
@@ -61,8 +64,9 @@ class Ranked:
 def rank_rows(
     task: Task,
     *,
-    top: float = 0.05,
-    bottom: float = 0.05,
+    top: float | str = 0.05,
+    bottom: float | str = 0.05,
+    size_criterion: str = "leverage",
     min_leverage: float = 0.08,
     max_size: int = 2,
     cv: int | str | None = "halves",
@@ -73,8 +77,11 @@ def rank_rows(
     ----------
     task : Task
         The table, of two classes; missing values may be kept.
-    top, bottom : float, default 0.05
-        Sizes of the ends: shares below 1, or numbers of rows.
+    top, bottom : float, "auto" or "cv", default 0.05
+        Sizes of the ends: shares below 1, or numbers of rows; "auto" and "cv" choose one size for both, see
+        `RankContrast`.
+    size_criterion : {"leverage", "accuracy"}, default "leverage"
+        What sizes are compared by with "cv".
     min_leverage : float, default 0.08
         Minimum leverage of a property.
     max_size : int, default 2
@@ -106,6 +113,7 @@ def rank_rows(
     contrast = RankContrast(
         top=_size(top),
         bottom=_size(bottom),
+        size_criterion=size_criterion,
         min_leverage=min_leverage,
         max_size=max_size,
         positive=task.positive,
@@ -114,6 +122,6 @@ def rank_rows(
     return Ranked(task, contrast.fit(task.X, task.y, **columns))
 
 
-def _size(given: float) -> float | int:
-    """Return a share, or a number of rows."""
-    return given if given < 1 else int(given)
+def _size(given: float | str) -> float | int | str:
+    """Return a share, a number of rows, or how to choose a size."""
+    return given if isinstance(given, str) or given < 1 else int(given)
