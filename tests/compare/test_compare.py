@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -64,8 +65,25 @@ def count_by_hand(extractor, model, X, y):
         )
         for b in (rule.region for rule in rules)
     ]
+    score = [
+        next(
+            (
+                abs((rules[r].label != model.classes_[1]) - (n.correct + 1) / (n.covered + 2))
+                for r in hits[k]
+                for n in [rules[r].stats]
+            ),
+            0.5,
+        )
+        for k in range(m)
+    ]
+    pairs = [
+        (score[i], score[j])
+        for i in np.flatnonzero(y == model.classes_[1])
+        for j in np.flatnonzero(y != model.classes_[1])
+    ]
     return {
         "accuracy": sum(said[k] == y[k] for k in range(m)) / m,
+        "auc": sum((a > b) + (abs(a - b) < 1e-12) / 2 for a, b in pairs) / len(pairs),
         "fidelity": sum(said[k] == model_said[k] for k in range(m)) / m,
         "coverage": len(covered) / m,
         "covered_accuracy": sum(said[k] == y[k] for k in covered) / len(covered),
@@ -103,6 +121,39 @@ def test_figures_are_those_of_a_count_by_hand(machine, extractor):
         assert found["mine"].values(measure) == pytest.approx(by_hand), measure
         assert found["mine"].mean(measure) == pytest.approx(np.mean(by_hand))
         assert found["mine"].error(measure) == pytest.approx(np.std(by_hand, ddof=1) / np.sqrt(3))
+
+
+def test_the_area_of_the_model_stands_beside_that_of_its_rules(everything, machine):
+    X, y = ring(120, seed=0)
+    by_hand = []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        scores = clone(machine).fit(X[train], y[train]).decision_function(X[test])
+        by_hand.append(roc_auc_score(y[test], scores))
+    assert everything.model_aucs.tolist() == pytest.approx(by_hand)
+    assert everything.model_auc == pytest.approx(np.mean(by_hand))
+    assert everything.model_auc_se == pytest.approx(np.std(by_hand, ddof=1) / np.sqrt(3))
+    assert f"and an auc of {np.mean(by_hand):.2f} ±" in str(everything)
+    assert everything.to_fold_frame()["model_auc"][:3].tolist() == pytest.approx(by_hand)
+    assert " auc " in str(everything).splitlines()[1]
+
+
+def test_a_model_without_scores_has_no_area(machine):
+    class Silent(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return self.classes_[(np.asarray(X)[:, 0] > 0).astype(int)]
+
+    X, y = ring(80, seed=0)
+    rules = {"tree": SurrogateRules(method="train")}
+    found = compare_extractors(Silent(), X, y, cv=2, extractors=rules, random_state=0)
+    assert np.isnan(found.model_auc)
+    assert "auc of" not in str(found)
+    assert 0 <= found["tree"].mean("auc") <= 1
+    forest = DecisionTreeClassifier(max_depth=2)
+    assert compare_extractors(forest, X, y, cv=2, extractors=rules).model_auc > 0.5
 
 
 def test_overlap_is_seen_where_boxes_were_not_tuned(machine):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
 
 from clearmargin import LPSVC, RuleExtractor
 from clearmargin.exceptions import DataError, InvalidValueError
@@ -43,6 +44,38 @@ def test_a_model_that_cannot_be_trained_again_is_not_said_to_be_cross_validated(
         assert "trained before and cannot be trained again" in check["why"]
         assert "How it does on cases not seen in training is not known" in made.to_markdown()
         assert "There is no cross-validation" in made.to_html()
+
+
+def test_the_area_of_rules_is_measured_on_cases_not_seen(data, noise):
+    X, y = data
+    made = report(RuleExtractor(LPSVC(nu=1.0)), X, y, cv=3, cases=0)
+    by_hand = []
+    for train, test in Splitting(3).folds(X, y).pairs:
+        rules = RuleExtractor(LPSVC(nu=1.0)).fit(X.iloc[train], y[train])
+        score = rules.class_shares(X.iloc[test])[:, 1]
+        by_hand.append(roc_auc_score(y[test] == rules.classes_[1], score))
+    auc = made.to_dict()["validation"]["auc"]
+    assert auc["by_fold"] == pytest.approx(by_hand)
+    assert auc["value"] == pytest.approx(np.mean(by_hand))
+    assert auc["standard_error"] == pytest.approx(np.std(by_hand, ddof=1) / np.sqrt(3))
+    assert "area under the ROC curve of the rules (AUC)" in made.to_html()
+    assert f"{np.mean(by_hand):.3f}" in made.to_markdown()
+    chance = report(RuleExtractor(LPSVC(nu=1.0)), *noise, cv=3, cases=0)
+    assert abs(chance.to_dict()["validation"]["auc"]["value"] - 0.5) < 0.15
+
+
+def test_a_fold_of_one_class_has_no_area():
+    X, y = pd.DataFrame({"a": np.arange(40.0)}), np.repeat([0, 1, 0, 1], 10)
+    pairs = [(np.arange(20), np.arange(20, 30)), (np.arange(20), np.arange(30, 40))]
+    made = report(RuleExtractor(LPSVC(nu=1.0)), X, y, cv=pairs, cases=0)
+    assert made.to_dict()["validation"]["auc"] == {
+        "value": None,
+        "by_fold": [],
+        "standard_error": None,
+    }
+    assert "AUC)" not in made.to_markdown().split("figure")[1]
+    one = report(RuleExtractor(LPSVC(nu=1.0)), X, y, cv=[(np.arange(30), np.arange(25, 35))])
+    assert "| – | mean of 1 of 1 folds" in one.to_markdown()
 
 
 @pytest.mark.parametrize("how", ["groups", "times"])

@@ -90,6 +90,48 @@ def test_parts_of_an_explanation_are_counted_on_the_training_rows(name):
         assert explanation.parts["purity"] == pytest.approx(purity)
 
 
+@pytest.mark.parametrize("name", FITTED)
+def test_parts_of_the_confidence_count_by_their_weights(name):
+    giver = FITTED[name]
+    plain = giver.explain_many(X[::9])
+    for weights in ({"purity": 3}, {"coverage": 0.0, "purity": 2.5}, {}, None):
+        told = giver.explain_many(X[::9], weights=weights)
+        for explanation, same in zip(told, plain, strict=True):
+            parts = explanation.parts
+            by_part = {part: (weights or {}).get(part, 1) for part in parts}
+            total = sum(by_part[part] * parts[part] for part in parts)
+            assert explanation.confidence == pytest.approx(total / sum(by_part.values()))
+            assert (explanation.rule, explanation.parts) == (same.rule, same.parts)
+    one = giver.explain(X[9], weights={"purity": 3})
+    assert one == giver.explain_many(X[::9], weights={"purity": 3})[1]
+    assert " with weight 3" in one.text
+    assert "purity with weight 3" in one._repr_html_()
+    assert "weight" not in giver.explain(X[9], weights={"purity": 1.0}).text
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (
+            {"purty": 1},
+            r"'purty', which is no part of the confidence; did you mean 'purity'\?; the parts are",
+        ),
+        (
+            {"purity": -1},
+            "the weight of 'purity' must be a number from 0, not -1; 0 leaves the part out",
+        ),
+        ({"purity": float("inf")}, "must be a number from 0, not inf"),
+        ({"purity": "2"}, "must be a number from 0, not '2'"),
+        ({"purity": True}, "must be a number from 0, not True"),
+        ({"purity": 0, "coverage": 0}, r"all parts \('coverage', 'purity'\) have weight 0"),
+        ([1, 2], r"weights must be a mapping from parts to numbers, such as .*, not \[1, 2\]"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weights, message):
+    with pytest.raises(InvalidValueError, match=message):
+        FITTED["kernel"].explain(X[0], weights=weights)
+
+
 def test_a_single_case_is_explained_by_name_in_any_order():
     table = pd.DataFrame(X, columns=["width", "length"])
     rules = SupportVectorRules().fit(table, Y)

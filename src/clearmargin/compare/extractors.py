@@ -31,6 +31,7 @@ from clearmargin.models.surface import read_surface
 from clearmargin.plane_rules.extractor import RuleExtractor
 from clearmargin.progress import Progress, collect
 from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.rule_auc import class_shares, mean_auc
 from clearmargin.rule_base.training import find_trained_part, read_labels
 from clearmargin.rules import Box, Rule, RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -53,6 +54,7 @@ __all__ = [
 #: What is measured on each fold, and what it means.
 MEASURES: Mapping[str, str] = {
     "accuracy": "share of the held-out rows to which rules and fallback give their label",
+    "auc": "area under the ROC curve of the rules, each scoring the held-out rows by its share of right training rows",
     "fidelity": "share of the held-out rows on which they say what the model says",
     "coverage": "share of the held-out rows that a rule covers",
     "covered_accuracy": "accuracy on the covered rows alone",
@@ -117,15 +119,11 @@ class ExtractorFigures:
 
     def mean(self, measure: str) -> float:
         """Return the mean of a measure over the folds; NaN where it exists on none."""
-        values = self.values(measure)
-        return float(values.mean()) if len(values) else float("nan")
+        return _mean(self.values(measure))
 
     def error(self, measure: str) -> float:
         """Return the standard error of the mean; NaN where there are fewer than two folds."""
-        values = self.values(measure)
-        if len(values) < 2:
-            return float("nan")
-        return float(values.std(ddof=1) / np.sqrt(len(values)))
+        return _standard_error(self.values(measure))
 
     @property
     def failure(self) -> str:
@@ -150,6 +148,8 @@ class ExtractorComparison:
         How the folds were made.
     note : str, optional
         What has to be said of rows that occur in both parts of a fold.
+    model_aucs : ndarray of shape (k,), optional
+        The area under the ROC curve of the model itself on each fold; NaN where it has no scores.
 
     See Also
     --------
@@ -167,17 +167,32 @@ class ExtractorComparison:
     model_accuracies: FloatArray
     how: str = "folds"
     note: str = ""
+    model_aucs: FloatArray | None = None
 
     @property
     def model_accuracy(self) -> float:
         """The mean accuracy of the model itself."""
-        return float(self.model_accuracies.mean())
+        return _mean(self.model_accuracies)
 
     @property
     def model_accuracy_se(self) -> float:
         """Its standard error over the folds; NaN where there is but one."""
-        k = len(self.model_accuracies)
-        return float(self.model_accuracies.std(ddof=1) / np.sqrt(k)) if k > 1 else float("nan")
+        return _standard_error(self.model_accuracies)
+
+    @property
+    def model_auc(self) -> float:
+        """The mean area under the ROC curve of the model itself; NaN where it has no scores."""
+        return _mean(self._known_aucs)
+
+    @property
+    def model_auc_se(self) -> float:
+        """Its standard error over the folds; NaN where there are fewer than two."""
+        return _standard_error(self._known_aucs)
+
+    @property
+    def _known_aucs(self) -> FloatArray:
+        aucs = np.empty(0) if self.model_aucs is None else self.model_aucs
+        return np.asarray(aucs[~np.isnan(aucs)])
 
     def __getitem__(self, name: str) -> ExtractorFigures:
         for figures in self.extractors:
@@ -210,8 +225,10 @@ class ExtractorComparison:
         Returns
         -------
         DataFrame
-            Columns `extractor`, `fold`, the measures, `model_accuracy` and `error`.
+            Columns `extractor`, `fold`, the measures, `model_accuracy`, `model_auc` and `error`.
         """
+        aucs = np.full(len(self.model_accuracies), np.nan)
+        aucs = aucs if self.model_aucs is None else self.model_aucs
         return _frame(
             [
                 {
@@ -219,6 +236,7 @@ class ExtractorComparison:
                     "fold": k,
                     **dict(zip(MEASURES, values.tolist(), strict=True)),
                     "model_accuracy": float(self.model_accuracies[k]),
+                    "model_auc": float(aucs[k]),
                     "error": figures.errors[k],
                 }
                 for figures in self.extractors
@@ -236,9 +254,13 @@ class ExtractorComparison:
         k = len(self.model_accuracies)
         return (
             f"Held out, means over {k} {self.how}, with standard errors; "
-            f"the model itself has an accuracy of {_number(self.model_accuracy, self.model_accuracy_se, share=True)} %."
-            + (f" {self.note}." if self.note else "")
+            f"the model itself has an accuracy of {_number(self.model_accuracy, self.model_accuracy_se, share=True)} %"
+            + ("" if np.isnan(self.model_auc) else f" and an auc of {self._model_auc_text()}")
+            + (f". {self.note}." if self.note else ".")
         )
+
+    def _model_auc_text(self) -> str:
+        return _number(self.model_auc, self.model_auc_se, share=False)
 
     def _cells(self) -> list[list[str]]:
         """Return the table that people read: a header, and a line for each extractor."""
@@ -369,11 +391,11 @@ def compare_extractors(
         delayed(_measure_fold)(first if k == 0 else clone(model), prepared, X, labels, split)
         for k, split in enumerate(splits)
     )
-    accuracies: list[float] = []
+    of_model: list[tuple[float, float]] = []
     measured: dict[str, list[Measured]] = {name: [] for name in prepared}
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    for accuracy, figures in collect(parallel(jobs), "comparison", len(splits), show=progress):
-        accuracies.append(accuracy)
+    for model_figures, figures in collect(parallel(jobs), "comparison", len(splits), show=progress):
+        of_model.append(model_figures)
         for name, result in figures.items():
             measured[name].append(result)
     return ExtractorComparison(
@@ -386,9 +408,10 @@ def compare_extractors(
             )
             for name, results in measured.items()
         ),
-        np.array(accuracies),
+        np.array([accuracy for accuracy, _ in of_model]),
         folds.how,
         folds.note,
+        np.array([auc for _, auc in of_model]),
     )
 
 
@@ -511,7 +534,7 @@ def _seeded(extractor: Any, seed: int) -> Any:
 
 def _measure_fold(
     model: Any, extractors: Mapping[str, Any], X: Any, labels: NDArray[Any], split: Split
-) -> tuple[float, dict[str, Measured]]:
+) -> tuple[tuple[float, float], dict[str, Measured]]:
     """Train the model if need be, extract by all extractors, and measure on the other rows."""
     train, test = split
     seen, unseen = _safe_indexing(X, train), _safe_indexing(X, test)
@@ -525,15 +548,39 @@ def _measure_fold(
             start = time.process_time()
             ready.fit(seen, labels[train])
             seconds = time.process_time() - start
-            figures = _figures(ready, unseen, true, predicted)
+            figures = _figures(ready, unseen, true, predicted, model.classes_)
         except _REFUSALS as error:
             measured[name] = np.full(len(MEASURES), np.nan), f"{type(error).__name__}: {error}"
         else:
             measured[name] = np.array([*figures, seconds]), None
-    return float(np.mean(predicted == true)), measured
+    return (float(np.mean(predicted == true)), _model_auc(model, unseen, true)), measured
 
 
-def _figures(extractor: Any, X: Any, true: NDArray[Any], predicted: NDArray[Any]) -> list[float]:
+def _model_auc(model: Any, X: Any, true: NDArray[Any]) -> float:
+    """Return the area under the ROC curve of a model's scores; NaN for one without scores."""
+    for name in ("decision_function", "predict_proba"):
+        if hasattr(model, name):
+            scores = np.asarray(getattr(model, name)(X), dtype=np.float64)
+            break
+    else:
+        return float("nan")
+    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    return mean_auc(scores, _codes(true, model.classes_))
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> IntArray:
+    """Return the position of each label among the classes, -1 for one that a fold has not trained on."""
+    is_class = labels[:, None] == classes
+    return np.where(is_class.any(axis=1), is_class.argmax(axis=1), -1)
+
+
+def _figures(
+    extractor: Any,
+    X: Any,
+    true: NDArray[Any],
+    predicted: NDArray[Any],
+    classes: NDArray[Any],
+) -> list[float]:
     """Return all measures but the time, in the order of `MEASURES`."""
     rules: RuleSet = extractor.rules_
     answers = np.asarray(extractor.predict(X))
@@ -543,6 +590,7 @@ def _figures(extractor: Any, X: Any, true: NDArray[Any], predicted: NDArray[Any]
     bounds = np.array([count_bounds(rule) for rule in rules], dtype=np.float64)
     return [
         float(right.mean()),
+        mean_auc(class_shares(rules, which, classes.tolist()), _codes(true, classes)),
         float(same.mean()),
         float(covered.mean()),
         _mean(right[covered]),
@@ -557,6 +605,10 @@ def _figures(extractor: Any, X: Any, true: NDArray[Any], predicted: NDArray[Any]
 
 def _mean(values: NDArray[Any]) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+def _standard_error(values: FloatArray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:

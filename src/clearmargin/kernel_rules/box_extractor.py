@@ -22,6 +22,7 @@ from clearmargin.rule_base.explanation import (
     Explanation,
     case_values,
     imputed_values,
+    weighted_confidence,
 )
 from clearmargin.rule_base.options import Choice, Option
 from clearmargin.rule_base.simplify import to_encoded_bounds
@@ -150,7 +151,9 @@ class BoxExtractor(ModelRules):
             )
         return self._closest(points[bare])
 
-    def explain_many(self, X: Any, kind: str = "rule") -> Sequence[Explanation]:
+    def explain_many(
+        self, X: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
+    ) -> Sequence[Explanation]:
         """Explain the class of each row by a rule.
 
         Parameters
@@ -161,6 +164,8 @@ class BoxExtractor(ModelRules):
             "rule": the first rule that covers the case; where none does, the nearest one with `fallback="nearest"`,
             else as for "grown". "grown": a box around the case in which a kernel machine is proved to predict the
             same class everywhere (see `grow_box`).
+        weights : mapping from part to float, optional
+            How much the parts of the confidence, "coverage" and "purity", count; one that is not named has weight 1.
 
         Returns
         -------
@@ -188,7 +193,7 @@ class BoxExtractor(ModelRules):
             else self.rules_[which[k]]
             for k, how in enumerate(kinds.tolist())
         ]
-        return self._explanations(X, cases, kinds.tolist(), rules)
+        return self._explanations(X, cases, kinds.tolist(), rules, weights)
 
     def _check_explained_by_rules(self) -> None:
         """Raise if something else than `rules_` decides."""
@@ -206,7 +211,12 @@ class BoxExtractor(ModelRules):
         return Rule(box, as_label(label), origin="extracted", proof="proved")
 
     def _explanations(
-        self, X: Any, cases: FloatArray, kinds: Sequence[str], rules: Sequence[Rule]
+        self,
+        X: Any,
+        cases: FloatArray,
+        kinds: Sequence[str],
+        rules: Sequence[Rule],
+        weights: Mapping[str, float] | None,
     ) -> list[Explanation]:
         place = {as_label(label): k for k, label in enumerate(self.classes_.tolist())}
         codes = np.array([place[rule.label] for rule in rules], dtype=np.intp)
@@ -215,6 +225,7 @@ class BoxExtractor(ModelRules):
         seen = self._reference.points
         inside = np.array([((seen >= low) & (seen <= high)).all(axis=1) for low, high in bounds])
         coverage, purity = self._reference.measure(inside.reshape(len(rules), len(seen)), codes)
+        confidence = weighted_confidence({"coverage": coverage, "purity": purity}, weights)
         margins, missing = self._margins(X), self._encoding.is_missing(X)
         return [
             Explanation(
@@ -222,11 +233,12 @@ class BoxExtractor(ModelRules):
                 rule,
                 rule.label,
                 float(margins[k]),
-                float((coverage[k] + purity[k]) / 2.0),
+                float(confidence[k]),
                 {"coverage": float(coverage[k]), "purity": float(purity[k])},
                 self.space_,
                 imputed_values(self.space_, missing[k]),
                 case_values(self._encoding, cases[k]),
+                dict(weights or {}),
             )
             for k, rule in enumerate(rules)
         ]

@@ -22,7 +22,7 @@ features.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -37,6 +37,7 @@ from clearmargin.rule_base.explanation import (
     Explanation,
     case_values,
     imputed_values,
+    weighted_confidence,
 )
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box, without_idle_ends
@@ -108,10 +109,15 @@ class Explanations(Sequence[Explanation]):
         self._which = which
         self._missing: BoolArray | None = None
         self.parts = explainer.parts(cases, codes, *self._bounds())
-        self.confidence: FloatArray = np.mean(np.stack(list(self.parts.values())), axis=0)
+        self.weigh(None)
 
     def __len__(self) -> int:
         return len(self._cases)
+
+    def weigh(self, weights: Mapping[str, float] | None) -> None:
+        """Set how much the parts count in the confidence; None for all the same."""
+        self.confidence: FloatArray = weighted_confidence(self.parts, weights)
+        self._weights = dict(weights or {})
 
     def note_missing(self, missing: BoolArray) -> None:
         """Remember which values of the user's table were missing, so that explanations say what was imputed."""
@@ -144,6 +150,7 @@ class Explanations(Sequence[Explanation]):
             self._explainer.space,
             self._imputed(k),
             case_values(self._explainer.surface, self._cases[k]),
+            self._weights,
         )
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:

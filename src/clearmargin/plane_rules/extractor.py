@@ -272,7 +272,14 @@ class RuleExtractor(ModelRules):
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(taken_by(self.estimator_, X)))
 
-    def explain(self, x: Any, kind: str = "rule", *, metric: str = "volume") -> Explanation:
+    def explain(
+        self,
+        x: Any,
+        kind: str = "rule",
+        *,
+        metric: str = "volume",
+        weights: Mapping[str, float] | None = None,
+    ) -> Explanation:
         """Explain one case.
 
         Parameters
@@ -284,22 +291,33 @@ class RuleExtractor(ModelRules):
             box with the case well inside.
         metric : {"volume", "normal"}, default "volume"
             For central boxes: as large as possible, or with the corner at the foot of the normal.
+        weights : mapping from part to float, optional
+            How much the parts of the confidence ("coverage", "purity", "volume", "distance") count, such as
+            ``{"purity": 2, "volume": 0}``; a part that is not named has weight 1, so that by default the confidence is
+            their mean.
 
         Returns
         -------
         Explanation
             It reads as a sentence.
         """
-        return self.explain_many(self._case(x), kind, metric=metric)[0]
+        return self.explain_many(self._case(x), kind, metric=metric, weights=weights)[0]
 
-    def explain_many(self, X: Any, kind: str = "rule", *, metric: str = "volume") -> Explanations:
+    def explain_many(
+        self,
+        X: Any,
+        kind: str = "rule",
+        *,
+        metric: str = "volume",
+        weights: Mapping[str, float] | None = None,
+    ) -> Explanations:
         """Explain many cases.
 
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
             The cases.
-        kind, metric
+        kind, metric, weights
             As for `explain`.
 
         Returns
@@ -312,6 +330,7 @@ class RuleExtractor(ModelRules):
         cases = read_cases(self.surface_, X)
         codes = class_codes(self._predicted(X), self.classes_)
         told = self._explainer.explain(cases, codes, which, kind, metric)
+        told.weigh(weights)
         told.note_missing(self.surface_.is_missing(X))
         return told
 

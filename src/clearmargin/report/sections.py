@@ -287,6 +287,7 @@ def validation_section(summary: Summary) -> Section | None:
                 f"{figure['part']:,} of {figure['whole']:,} {among}",
             )
         )
+    rows += _area_row(facts["auc"], facts["folds"])
     common = facts["most_common_class"]
     name = f"always saying {plain(common['class'])}, for comparison"
     share = share_text(common["part"], common["whole"])
@@ -294,7 +295,8 @@ def validation_section(summary: Summary) -> Section | None:
     how = (
         f"Cross-validation: {facts['folds']} {facts['how']}. In each fold the model was trained and its rules were "
         "extracted without the cases they are judged on. The standard error is that of the mean over the folds, in "
-        "percentage points."
+        "percentage points for shares. A case scores by the share of right training cases under the rule that covers "
+        "it; the area under the ROC curve of these scores (AUC) is 0.5 by chance."
     )
     if facts["note"]:
         how = (
@@ -303,6 +305,21 @@ def validation_section(summary: Summary) -> Section | None:
     columns = ("figure", "value", "standard error", "counts")
     table = TableBlock("Cross-validated figures", columns, tuple(rows), frozenset({1, 2}))
     return Section("validation", title, (Para.of(how), table, _confusion(summary, facts)))
+
+
+def _area_row(auc: Summary, folds: int) -> list[tuple[Cell, ...]]:
+    """Return the line about the area under the ROC curve; none where each fold has cases of one class only."""
+    if auc["value"] is None:
+        return []
+    error = auc["standard_error"]
+    return [
+        (
+            "area under the ROC curve of the rules (AUC)",
+            f"{auc['value']:.3f}",
+            "–" if error is None else f"±{error:.3f}",
+            f"mean of {len(auc['by_fold'])} of {folds} folds",
+        )
+    ]
 
 
 def _confusion(summary: Summary, facts: Summary) -> TableBlock:

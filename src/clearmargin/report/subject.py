@@ -13,6 +13,7 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.models.fitted import is_fitted
 from clearmargin.plane_rules import RuleExtractor
 from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.rule_auc import class_shares, mean_auc
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
@@ -267,7 +268,8 @@ def validate(
     -------
     dict
         `done`, and either `why` not, or how and the figures: each with its counts, its value over all rows, its values
-        by fold and the standard error of their mean.
+        by fold and the standard error of their mean; `auc`, the area under the ROC curve of the rules, as a mean over
+        folds.
     """
     why = _why_not(subject, y, splitting, refit)
     if why:
@@ -279,13 +281,16 @@ def validate(
         return {"done": False, "why": str(error)}
     train_again = _Prototype(subject.prototype, X, y) if refit is None else refit
     counts: list[dict[str, int]] = []
+    areas: list[float] = []
     answers = np.full(len(y), -1, dtype=np.intp)
     for k, (train, test) in enumerate(folds.pairs):
         try:
             model, table = train_again(train, test)
         except ClearmarginError as error:
             return {"done": False, "why": f"fold {k + 1} could not be fitted: {error}"}
-        counts.append(_judge(model, table, subject.classes, y[test], answers, test))
+        count, area = _judge(model, table, subject.classes, y[test], answers, test)
+        counts.append(count)
+        areas.append(area)
     return {
         "done": True,
         "folds": len(folds),
@@ -296,6 +301,7 @@ def validate(
         "duplicates": folds.duplicates,
         "note": folds.note,
         **_of_all_folds(counts, answers, folds, match_labels(y, subject.classes), subject.classes),
+        "auc": _mean_area(areas),
     }
 
 
@@ -332,22 +338,25 @@ class _Prototype:
 
 def _judge(
     model: Any, X: Any, classes: tuple[Label, ...], y: Any, answers: IntArray, test: IntArray
-) -> dict[str, int]:
+) -> tuple[dict[str, int], float]:
+    """Count what rules and model get right on unseen rows, and measure the area under the ROC curve of the rules."""
     rules = rules_of(model)
     machine = getattr(model, "estimator_", model)
     if rules is None:
         predicted = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
         true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
         which, rule_predicts, answer = nothing, nothing, predicted
+        shares = np.zeros((len(test), len(classes)))
     else:
         found = measure(model, rules, machine, classes, X, y)
         assert found.model_predicts is not None
         assert found.true is not None
         predicted, true = found.model_predicts, found.true
         which, rule_predicts, answer = found.which, found.rule_predicts, found.answer
+        shares = class_shares(rules, which, classes)
     answers[test] = answer
     covered = which >= 0
-    return {
+    counts = {
         "rows": len(test),
         "covered": int(covered.sum()),
         "rules": 0 if rules is None else len(rules),
@@ -356,6 +365,7 @@ def _judge(
         "rules_right": int((covered & (rule_predicts == true)).sum()),
         "agreed": int((covered & (rule_predicts == predicted)).sum()),
     }
+    return counts, mean_auc(shares, true)
 
 
 def _of_all_folds(
@@ -386,6 +396,17 @@ def _figure(counts: list[dict[str, int]], part: str, whole: str) -> Facts:
         "whole": total,
         "value": sum(parts) / total if total else None,
         "by_fold": by_fold,
+        "standard_error": error,
+    }
+
+
+def _mean_area(areas: list[float]) -> Facts:
+    """Return the mean over the folds in which there is an area: those whose rows are of two classes at least."""
+    known = [area for area in areas if not np.isnan(area)]
+    error = float(np.std(known, ddof=1) / np.sqrt(len(known))) if len(known) > 1 else None
+    return {
+        "value": float(np.mean(known)) if known else None,
+        "by_fold": known,
         "standard_error": error,
     }
 

@@ -21,8 +21,10 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import Option, WholeNumber, check_options
+from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
 from clearmargin.rules import RuleSet
+from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Encoding
@@ -63,7 +65,9 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         """Read rows as `rules_` takes them, and tell which are outside of what all rules speak of; None for none."""
 
     @abstractmethod
-    def explain_many(self, X: Any, kind: str = "rule") -> Sequence[Explanation]:
+    def explain_many(
+        self, X: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
+    ) -> Sequence[Explanation]:
         """Explain the class of each row by a rule.
 
         Parameters
@@ -72,6 +76,8 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
             The cases.
         kind : str, default "rule"
             What kind of explanation; see `explain`.
+        weights : mapping from part to float, optional
+            How much the parts of the confidence count; see `explain`.
 
         Returns
         -------
@@ -114,7 +120,27 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         which = self.rules_.which(table)
         return which if outside is None else np.where(outside, -1, which)
 
-    def explain(self, x: Any, kind: str = "rule") -> Explanation:
+    def class_shares(self, X: Any) -> FloatArray:
+        """Give the share of each class that training data give a row, by the first rule that covers it.
+
+        What a ROC curve of the rules is made of; see `clearmargin.rule_base.rule_auc`. The fallback has no part in it.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them.
+
+        Returns
+        -------
+        ndarray of shape (m, K)
+            A column for each of `classes_`; a row that no rule covers has the same share for all.
+        """
+        classes = [as_label(label) for label in self.classes_.tolist()]
+        return class_shares(self.rules_, self.which(X), classes)
+
+    def explain(
+        self, x: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
+    ) -> Explanation:
         """Explain the class of one case by a rule.
 
         Parameters
@@ -123,13 +149,16 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
             The case, for example ``X.iloc[0]``; by name in any order.
         kind : str, default "rule"
             What kind of explanation.
+        weights : mapping from part to float, optional
+            How much the parts of the confidence count, such as ``{"purity": 2, "coverage": 0}``; a part that is not
+            named has weight 1, so that by default the confidence is their mean.
 
         Returns
         -------
         Explanation
             It reads as a sentence.
         """
-        return self.explain_many(self._case(x), kind)[0]
+        return self.explain_many(self._case(x), kind, weights=weights)[0]
 
     def _case(self, x: Any) -> Any:
         """Read one case as a table of one row."""

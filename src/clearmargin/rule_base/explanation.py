@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import describe_premise, plain
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import Label
+from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
 
-__all__ = ["Explanation", "case_values", "imputed_values"]
+__all__ = ["Explanation", "case_values", "imputed_values", "weighted_confidence"]
 
 
 _WORDS = {
@@ -44,7 +47,7 @@ class Explanation:
         The model's score for the case, or its lead over the next class where there are more than two; NaN where the
         model has no scores.
     confidence : float
-        Mean of the parts, from 0 to 1.
+        Mean of the parts, from 0 to 1; each counts by its weight.
     parts : mapping
         `coverage`: share of the class's training points (those the model gets right) in the box; `purity`: share of
         the training points in the box that are of the class, with one success and one failure added; `volume`: volume
@@ -56,6 +59,8 @@ class Explanation:
         The features whose value was missing, each with the value that the model imputes.
     case : tuple of float
         The case: its value of each feature, NaN for categories. The text rounds no bound beyond it.
+    weights : mapping
+        The weight of each part in the confidence; one that is not named has weight 1.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class Explanation:
     space: FeatureSpace
     imputed: tuple[tuple[str, float | str], ...] = ()
     case: tuple[float, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
@@ -98,11 +104,18 @@ class Explanation:
             )
             sure = f"{sure}. Missing values were taken as: {taken}"
         score = "" if np.isnan(self.margin) else f" (score {self.margin:+.3g})"
-        shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in self.parts.items())
+        shares = ", ".join(
+            f"{name} {100 * value:.0f} %{self._weight_text(name)}"
+            for name, value in self.parts.items()
+        )
         return (
             f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. "
             f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares})."
         )
+
+    def _weight_text(self, part: str) -> str:
+        weight = self.weights.get(part, 1.0)
+        return "" if weight == 1.0 else f" with weight {weight:g}"
 
     def _proof_text(self) -> str:
         stats = self.rule.stats
@@ -118,9 +131,61 @@ class Explanation:
     def _repr_html_(self) -> str:
         from clearmargin.templates import html_table
 
-        rows = [(name, f"{100 * value:.0f} %") for name, value in self.parts.items()]
+        rows = [
+            (f"{name}{self._weight_text(name)}", f"{100 * value:.0f} %")
+            for name, value in self.parts.items()
+        ]
         rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
         return html_table(("what speaks for it", "share"), rows, lines=[self.text], numbers=(1,))
+
+
+def weighted_confidence(
+    parts: Mapping[str, FloatArray], weights: Mapping[str, float] | None
+) -> FloatArray:
+    """Return the confidence of explanations: the mean of their parts, each counting by its weight.
+
+    Fung, Sandilya and Rao (KDD 2005, section 7) name the parts and leave "some scoring scheme" open; without weights
+    all parts count the same.
+
+    Parameters
+    ----------
+    parts : mapping from name to ndarray of shape (k,)
+        What speaks for each of k explanations, from 0 to 1.
+    weights : mapping from name to float, or None
+        Weights, not negative; a part that is not named has weight 1.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> parts = {"coverage": np.array([0.2]), "purity": np.array([0.8])}
+    >>> weighted_confidence(parts, None).tolist(), weighted_confidence(parts, {"coverage": 0}).tolist()
+    ([0.5], [0.8])
+    """
+    given = {} if weights is None else weights
+    if not isinstance(given, Mapping):
+        raise InvalidValueError(
+            f"weights must be a mapping from parts to numbers, such as {{'purity': 2}}, not {given!r}"
+        )
+    known = ", ".join(map(repr, parts))
+    for name, weight in given.items():
+        if name not in parts:
+            raise InvalidValueError(
+                f"weights names {name!r}, which is no part of the confidence{nearest_name(str(name), parts)}; "
+                f"the parts are {known}"
+            )
+        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+        if not is_number or not 0.0 <= float(weight) < np.inf:
+            raise InvalidValueError(
+                f"the weight of {name!r} must be a number from 0, not {weight!r}; 0 leaves the part out"
+            )
+    by_part = np.array([float(given.get(name, 1.0)) for name in parts])
+    if not by_part.any():
+        raise InvalidValueError(f"all parts ({known}) have weight 0; at least one has to count")
+    return np.asarray(np.average(np.stack(list(parts.values())), axis=0, weights=by_part))
 
 
 def case_values(encoding: Encoding, case: FloatArray) -> tuple[float, ...]:

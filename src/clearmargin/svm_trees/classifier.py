@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.base import RuleBasedClassifier
-from clearmargin.rule_base.explanation import Explanation
+from clearmargin.rule_base.explanation import Explanation, weighted_confidence
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import (
     Choice,
@@ -266,7 +266,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
         check_is_fitted(self)
         return read_points(self, X), None
 
-    def explain_many(self, X: Any, kind: str = "rule") -> list[Explanation]:
+    def explain_many(
+        self, X: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
+    ) -> list[Explanation]:
         """Explain the class of each row by a rule.
 
         Parameters
@@ -278,6 +280,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
             else as for "leaf". "leaf": the rule of `exact_rules_` that decides the case; where leaves decide by kernel
             functions, the least box that holds the case and the training points of its leaf that are predicted to be
             of its class.
+        weights : mapping from part to float, optional
+            How much the parts of the confidence, "coverage" and "purity", count; one that is not named has weight 1.
 
         Returns
         -------
@@ -300,16 +304,18 @@ class SVMTreeClassifier(RuleBasedClassifier):
         seen = LabelledPoints(training, true, self.tree_.decide(training)).sample()
         inside = np.array([rule.region.contains(seen.points) for rule in rules])
         coverage, purity = seen.measure(inside.reshape(len(rules), len(seen.points)), codes)
+        confidence = weighted_confidence({"coverage": coverage, "purity": purity}, weights)
         return [
             Explanation(
                 "rule" if fits[k] else "leaf",
                 rule,
                 rule.label,
                 math.nan,
-                float((coverage[k] + purity[k]) / 2.0),
+                float(confidence[k]),
                 {"coverage": float(coverage[k]), "purity": float(purity[k])},
                 self.space_,
                 case=tuple(points[k].tolist()),
+                weights=dict(weights or {}),
             )
             for k, rule in enumerate(rules)
         ]
