@@ -137,7 +137,8 @@ def test_the_size_of_the_ends_is_chosen_in_cross_validation(clearmargin, folder)
     assert [entry["share"] for entry in sizes] == [0.27]
     assert 0.5 < sizes[0]["score"] <= 1.0
     assert "by the leverage in cross-validation; corrections count all" in clearmargin(*words).out
-    assert json.loads(clearmargin(*words[:6], "--top", "0.3", "--bottom", "0.3", "--json").out)["sizes"] is None
+    given = clearmargin(*words[:6], "--top", "0.3", "--bottom", "0.3", "--json")
+    assert json.loads(given.out)["sizes"] is None
 
 
 @pytest.mark.parametrize("how", [(), ("--refine", "translate"), ("--tune",)])
