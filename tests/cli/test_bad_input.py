@@ -177,6 +177,10 @@ CASES = [
     ),
     (["predict", "three.csv", "--rules", "unknown.rules"], "no column 'agee'; did you mean 'age'?"),
     (["predict", "patients.csv", "--rules", "text.rules"], "column 'smoker', row 1: 'no' is not a"),
+    (
+        ["predict", "patients.csv", "--model", "m.json", "--default", "ill"],
+        "--default is for rules; a model has an answer for every row",
+    ),
     (["predict", "patients.csv"], "one of the arguments --rules --model is required"),
     (
         ["predict", "patients.csv", "--rules", "advice.rules", "--default", "dead"],

@@ -127,6 +127,15 @@ def test_three_classes_give_the_same_output(folder, in_blocks, clearmargin):
     assert seen
 
 
+def test_a_report_on_a_large_table_is_refused(write, in_blocks, run):
+    write(table_of(600))
+    in_blocks()
+    said = run(*WORDS, "--report", "r.html")
+    assert said.code == 2
+    assert "--report: t.csv is too large for a report, which needs all rows in memory" in said.err
+    assert not Path("r.html").exists()
+
+
 def test_saved_rules_and_models_have_the_counts_of_all_rows(write, in_blocks, clearmargin):
     write(table_of(2_000))
     in_blocks(sample=400)

@@ -7,13 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import clearmargin as package
 from clearmargin.cli import check
 from clearmargin.cli.console import Console, table_lines
 from clearmargin.cli.main import COMMANDS, main
+from clearmargin.cli.outputs import writing
 from clearmargin.recipes.phrases import number_of
 
 pytestmark = pytest.mark.usefixtures("no_folds")
@@ -70,6 +73,33 @@ def test_a_mistake_of_ours_is_owned_up_to(run, monkeypatch):
     assert "Traceback" not in said.err
     for words in (["--debug", "check", "x.rules"], ["check", "x.rules", "--debug"]):
         assert "Traceback" in run(*words).err
+
+
+def test_data_that_do_not_fit_into_memory_are_no_mistake_of_ours(run, monkeypatch):
+    def need_too_much(arguments):
+        raise MemoryError
+
+    monkeypatch.setattr(check, "run", need_too_much)
+    said = run("check", "a.rules")
+    assert (said.code, said.err) == (
+        2,
+        "clearmargin: the data do not fit into memory; try fewer rows\n",
+    )
+
+
+def test_long_folds_are_announced(clearmargin, folder, monkeypatch):
+    monkeypatch.setattr("clearmargin.cli.inputs._LONG", 0.0)
+    said = clearmargin("rules", "patients.csv", "--target", "outcome", "--nu", "1", "--cv", "2")
+    assert "for figures on unseen rows all of it is trained again in folds" in said.err
+    assert "--cv none leaves them out" in said.err
+
+
+def test_an_error_of_the_system_without_a_number_keeps_its_words():
+    with pytest.raises(OSError, match=r"^odd$"), writing(Path("a.json")):
+        raise OSError("odd")
+    with pytest.raises(OSError, match="No space left") as caught, writing(Path("a.json")):
+        raise OSError(28, "No space left on device")
+    assert caught.value.filename == "a.json"
 
 
 def test_the_place_of_a_users_mistake_is_shown_on_request(run):
@@ -205,8 +235,8 @@ def test_a_warning_of_the_library_is_said_once_in_a_sentence(clearmargin, folder
 
 
 def test_numbers_that_are_not_finite_are_null_in_json(capsys):
-    Console(as_json=True).result("", {"a": float("inf"), "b": [float("nan")]})
-    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None], "notes": []}
+    Console(as_json=True).result("", {"a": float("inf"), "b": [float("nan"), np.int64(3)]})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 3], "notes": []}
 
 
 def test_words_are_counted_and_cells_are_set():

@@ -40,6 +40,14 @@ def test_a_tree_is_drawn_with_its_rules(clearmargin, folder):
     assert len(parse_rules(Path("t.rules").read_text())) >= 2
 
 
+def test_a_tree_is_judged_on_unseen_rows_and_its_list_may_be_cut(clearmargin, folder):
+    words = ("tree", *TABLE, "--drop", "smoker", "--cv", "2", "--most", "1")
+    said = clearmargin(*words).out
+    assert "Trained in the same way without the rows it is judged on, it is right on " in said
+    assert "  ... and " in said
+    assert " more (--most, --out)" in said
+
+
 BAD = [
     (
         ["score", "three.csv", "--target", "outcome"],

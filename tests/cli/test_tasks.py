@@ -56,7 +56,7 @@ def test_classes_are_whole_numbers_or_texts(tmp_path):
     assert task_of(tmp_path, frame, "--positive", "1").positive == 1
     assert task_of(tmp_path, frame.assign(y=[0.5, 1.5, 0.5, 1.5])).counts == {"0.5": 2, "1.5": 2}
     gap = frame.assign(y=[0, None, 0, 1])
-    assert task_of(tmp_path, gap, "--missing", "drop").y.tolist() == ["0", "0", "1"]
+    assert task_of(tmp_path, gap, "--missing", "drop").y.tolist() == [0, 0, 1]
 
 
 def test_rows_keep_their_numbers(tmp_path):

@@ -116,6 +116,18 @@ def test_without_classes_only_coverage_is_checked():
     assert report.rules[0].precision is None
     assert report.n_tests == 1
     assert report.to_dict()["rules"][0]["precision"] is None
+    assert "right   " not in str(report)
+
+
+def test_of_a_rule_that_covers_nothing_nothing_is_said_to_have_changed():
+    (found,) = check_drift(
+        RULE, {"age": [30] * 9}, ["well"] * 9, before=[RuleStats(10, 5, 5)]
+    ).rules
+    assert (found.coverage.change, found.precision.change) == ("down", None)
+    text = str(check_drift(RULE, {"age": [30] * 9}, ["well"] * 9, before=[RuleStats(10, 5, 5)]))
+    assert "right   no rows" in text
+    (found,) = check_drift(RULE, *table(4, 3, 10), before=[RuleStats(10, 0, 0)]).rules
+    assert (found.coverage.change, found.precision.change) == ("up", None)
 
 
 @pytest.mark.parametrize(

@@ -353,7 +353,7 @@ def check_rules(file: str, table: Any = None, target: str | None = None) -> Chec
     <RuleSet of 1 rules over 1 features, classes ('yes',)>
     """
     from clearmargin.advice import check_advice
-    from clearmargin.recipes.task import require_column
+    from clearmargin.recipes.task import require_column, whole_classes
 
     if target is not None and table is None:
         raise DataError("target names a column of a table; name the table, too: data=FILE")
@@ -364,7 +364,7 @@ def check_rules(file: str, table: Any = None, target: str | None = None) -> Chec
         if target is not None:
             require_column(target, table)
             X = X.dropna(subset=[target])
-            y, X = X[target].to_numpy(), X.drop(columns=target)
+            y, X = whole_classes(X[target].to_numpy()), X.drop(columns=target)
     # By its file, a rule that does not fit the table is found with its place in the text.
     is_text = file.lower().endswith(".rules")
     return CheckedRules(file, rules, check_advice(file if is_text else rules, X, y))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
-from clearmargin.recipes.task import require_column
+from clearmargin.recipes.task import require_column, whole_classes
 
 if TYPE_CHECKING:
     from clearmargin.compare import DriftReport, RuleComparison
@@ -227,7 +227,7 @@ def _columns(table: FileTable, target: str | None, notes: list[str]) -> tuple[An
             f"{number_of(int((~labelled).sum()), 'row')} without a value of {target!r} left out"
         )
         X = X[labelled]
-    return X.drop(columns=target), X[target].to_numpy()
+    return X.drop(columns=target), whole_classes(X[target].to_numpy())
 
 
 def _answers(deciders: list[_Decider], X: Any, y: Any) -> Answers:

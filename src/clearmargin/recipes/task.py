@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Splitting
 
-__all__ = ["Task", "find_row", "find_rows", "make_task", "read_classes", "require_column"]
+__all__ = [
+    "Task",
+    "find_row",
+    "find_rows",
+    "make_task",
+    "read_classes",
+    "require_column",
+    "whole_classes",
+]
 
 # Texts that differ in most rows are names of rows, or free text; few rows cannot tell.
 _FEW_CATEGORIES = 10
@@ -289,7 +298,7 @@ def read_classes(
     table: FileTable, target: str, rows: BoolArray, positive: str | None, notes: list[str]
 ) -> tuple[NDArray[Any], Label | None]:
     """Read the classes of the rows, and the positive one if the user names it."""
-    values = table.frame[target].to_numpy()[rows]
+    values = whole_classes(table.frame[target].to_numpy()[rows])
     labels = (
         values if values.dtype.kind == "i" else np.array([_text(v) for v in values], dtype=object)
     )
@@ -316,6 +325,18 @@ def read_classes(
         f"{number_of(len(classes) - 1, 'class')} of {target!r} taken together as {other!r}"
     )
     return np.where(labels == found[0], positive, other).astype(object), positive
+
+
+def whole_classes(values: NDArray[Any]) -> NDArray[Any]:
+    """Give classes that are whole numbers as such: where a class is missing, their column holds floats.
+
+    Examples
+    --------
+    >>> whole_classes(np.array([0.0, 1.0])).tolist(), whole_classes(np.array([0.5, 1.0])).tolist()
+    ([0, 1], [0.5, 1.0])
+    """
+    is_whole = values.dtype.kind == "f" and bool((values == np.rint(values)).all())
+    return values.astype(np.int64) if is_whole else values
 
 
 def _text(value: object) -> str:
@@ -431,7 +452,8 @@ def _met(task: Task, premise: str) -> Any:
     frame = task.table.frame
     if sign and name in frame.columns and frame[name].dtype.kind == "O":
         same = frame[name] == value
-        if same.any():
+        # A name such as P-07 that no row has is no sum of features either.
+        if same.any() or re.fullmatch(r"\w+(-\w+)+", value):
             return same.to_numpy(dtype=bool)
     from clearmargin.language import parse_rules
     from clearmargin.rules import FeatureSpace
