@@ -94,7 +94,7 @@ def sections() -> list[Section]:
     """Recompute what is quick, and sum up the pages of the rest."""
     found = [
         fung_planes.section(),
-        fung_tables.section(),
+        *fung_tables.sections(),
         fung_text.section(),
         *tree_summary.sections(read_page(FOLDER / "SVM_TREES.md")),
         ysvm_examples.components(),

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearmargin import RuleSet
+from clearmargin import RuleExtractor, RuleSet
+from clearmargin.datasets import load_wbc
 from clearmargin.models import load_model
 
 pytestmark = pytest.mark.usefixtures("no_folds")
@@ -84,6 +85,26 @@ def test_the_options_of_extraction_are_followed(clearmargin, folder):
     assert all(len(rule["when"]) == 1 for rule in data["rules"]["rules"])
     assert data["model"]["trained_by"] == "LPSVC"
     assert clearmargin("rules", *TRAIN, "--balanced", "--max-features", "1").code == 0
+
+
+def test_rules_are_searched_within_the_ranges_and_in_the_order_that_are_asked_for(
+    clearmargin, run, folder
+):
+    X, y = load_wbc(return_X_y=True)
+    X.assign(outcome=y).to_csv("wbc.csv", index=False)
+    words = ("rules", "wbc.csv", "--target", "outcome", "--nu", "0.01", "--cv", "none")
+    clearmargin(*words, "--save-model", "m.json", "--quiet")
+    words = (*words[:4], "--model", "m.json")
+    chosen = ("--bounds", "class", "--cut-order", "natural")
+    model = load_model("m.json")
+    for typed, options in [((), {}), (chosen, {"bounds": "class", "order": "natural"})]:
+        found = json.loads(clearmargin(*words, *typed, "--json").out)["rules"]["rules"]
+        assert found == RuleExtractor(model, **options).fit(X, y).rules_.to_dict()["rules"]
+    assert "--assume-ranges" in clearmargin(*words).out
+    assert "--assume-ranges" not in clearmargin(*words, *chosen).out
+    said = run(*words, *chosen, "--assume-ranges")
+    assert said.code == 2
+    assert "leave out one of the two" in said.err
 
 
 def test_a_screen_shows_some_rules_and_a_file_has_all(clearmargin, folder):

@@ -17,6 +17,7 @@ from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.lp_svm.lpsvccv import MAX_FEATURES, default_machine
 from clearmargin.models import load_model
 from clearmargin.models.planes import column_encoding
+from clearmargin.plane_rules.search import ORDERS
 
 
 def helps(names):
@@ -28,10 +29,13 @@ def helps(names):
 def test_options_that_are_left_out_are_left_to_the_estimators():
     extraction = helps(EXTRACTION)
     defaults = inspect.signature(RuleExtractor).parameters
-    for name in ("criterion", "max_rules", "max_conditions", "min_coverage"):
+    for name in ("criterion", "max_rules", "max_conditions", "min_coverage", "bounds", "cut_order"):
         assert extraction[name].default is None
     assert f"default: {defaults['criterion'].default})" in extraction["criterion"].help
     assert f"default: {defaults['min_coverage'].default};" in extraction["min_coverage"].help
+    assert f"default: {defaults['order'].default})" in extraction["cut_order"].help
+    assert f"({defaults['bounds'].default}, default)" in extraction["bounds"].help
+    assert extraction["cut_order"].choices == list(ORDERS)
     model = helps(MODEL)
     assert model["max_features"].default is None
     assert f"default: {MAX_FEATURES})" in model["max_features"].help

@@ -78,6 +78,7 @@ WORDS = ("rules", "t.csv", "--target", "y", "--model", "m.json", "--criterion", 
         ["--min-coverage", "9", "--json"],
         ["--min-coverage", "600"],
         ["--max-conditions", "2", "--max-rules", "3"],
+        ["--bounds", "class", "--cut-order", "natural"],
     ],
 )
 def test_a_table_that_is_its_own_sample_gives_the_same_output(

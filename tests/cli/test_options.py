@@ -66,7 +66,7 @@ SAME = {
     clearmargin.LPSVCCV: "max_features cv",
     clearmargin.LPSVCCV.fit: "groups",
     clearmargin.ProximalSVC: "balanced",
-    clearmargin.RuleExtractor: "criterion max_rules max_conditions min_coverage",
+    clearmargin.RuleExtractor: "criterion max_rules max_conditions min_coverage bounds",
     clearmargin.AdviceSVC: "advice refine published lam mu",
     clearmargin.RankContrast: "top bottom size_criterion min_leverage max_size",
     clearmargin.SVMTreeClassifier: "order partition loss tol min_leaf max_layers",
@@ -76,8 +76,10 @@ SAME = {
     export.to_sql: "dialect form table view column default",
     export.to_python: "name",
 }
-# Where it is called otherwise there: a scorecard is made of cuts here, and of rules with one condition there.
+# Where it is called otherwise there: a scorecard is made of cuts here, and of rules with one condition there; `--order`
+# is that of a tree.
 OTHERWISE = {
+    "cut_order": (clearmargin.RuleExtractor, "order"),
     "max_cuts": (clearmargin.ScoreRules, "max_rules"),
     "max_points": (clearmargin.ScoreRules, "integer_points"),
     "time": (clearmargin.LPSVCCV.fit, "times"),

@@ -40,9 +40,13 @@ PARAMETERS = {
     "min_coverage must be a whole number from 1, not 0": {"min_coverage": 0},
     "min_coverage must be a whole number from 1, not None": {"min_coverage": None},
     "max_conditions must be a whole number from 1 or None, not -1": {"max_conditions": -1},
-    "bounds must be 'data', a FeatureSpace, a Domain, a mapping or a pair (low, high), not 'wide'": {
+    "bounds must be 'data', 'class', a FeatureSpace, a Domain, a mapping or a pair (low, high), not 'wide'": {
         "bounds": "wide"
     },
+    "order must be one of 'weight', 'natural', not 'naturl'; did you mean 'natural'?": {
+        "order": "naturl"
+    },
+    "order must be one of 'weight', 'natural', not None": {"order": None},
     "bounds must be a pair (low, high), not 3": {"bounds": 3},
     "the bounds of 'x1' must be a pair (low, high), not 5": {"bounds": {"x1": 5}},
     "bounds for unknown feature 'x9'": {"bounds": {"x9": (0, 1)}},

@@ -88,6 +88,7 @@ def parameters(rng, seed, n):
     return {
         "criterion": "volume" if criterion == "coverage-exact" and n > 5 else criterion,
         "tighten": bool(rng.random() < 0.5),
+        "order": ("weight", "natural")[seed // 3 % 2],
         "disjoint": bool(rng.random() < 0.85),
         "max_conditions": int(rng.integers(1, n + 1)) if rng.random() < 0.2 else None,
         "max_rules": int(rng.integers(1, 5)) if rng.random() < 0.2 else None,
@@ -107,7 +108,7 @@ def case(seed):
     coef, intercept = plane(rng, kind, X)
     if kind == "near the plane" or seed % 5 == 0:
         move_to_the_plane(rng, X, coef, intercept)
-    bounds = None
+    bounds = "class" if seed % 4 == 2 else "data"
     if seed % 4 == 1:
         bounds = (
             X.min(axis=0) - rng.choice([0.0, 1.0, 10.0]),
@@ -119,25 +120,26 @@ def case(seed):
     return X, coef, intercept, bounds, chosen
 
 
-def check_rules(oracle, extractor, coef, intercept, bounds, chosen):
+def check_rules(oracle, extractor, coef, intercept, bounds, chosen, ranges=None):
+    declared = None if isinstance(bounds, str) else bounds
     for label, sign in CLASSES.items():
         boxes = [rule.region for rule in extractor.rules_ if rule.label == label]
         for box in boxes:
-            assert oracle.lies_on_side(box, coef, intercept, sign, bounds), box
+            assert oracle.lies_on_side(box, coef, intercept, sign, declared), box
         if chosen["disjoint"]:
             assert not oracle.meeting_pairs(boxes)
         if chosen["max_rules"] is not None:
             assert len(boxes) <= chosen["max_rules"]
         if chosen["max_conditions"] is not None:
-            assert all(
-                inner_bounds(box, extractor.space_) <= chosen["max_conditions"] for box in boxes
-            )
+            space = extractor.space_
+            low, high = (space.lower, space.upper) if ranges is None else ranges[label]
+            assert all(inner_bounds(box, low, high) <= chosen["max_conditions"] for box in boxes)
     assert all(rule.proof == "proved" for rule in extractor.rules_)
 
 
-def inner_bounds(box, space):
+def inner_bounds(box, low, high):
     """Features with a bound inside their range; where the range itself has to be said, that is no choice."""
-    return int(((box.lower > space.lower) | (box.upper < space.upper)).sum())
+    return int(((box.lower > low) | (box.upper < high)).sum())
 
 
 def check_counts(oracle, extractor, X, y, said, chosen):
@@ -165,12 +167,14 @@ def examine(oracle, seed):
     with warnings.catch_warnings():
         # More than eight features are doubtful, and a search of few seconds may be too short.
         warnings.simplefilter("ignore", ClearmarginWarning)
-        extractor = RuleExtractor(model, bounds="data" if bounds is None else bounds, **chosen).fit(
-            X, y
-        )
+        extractor = RuleExtractor(model, bounds=bounds, **chosen).fit(X, y)
     np.testing.assert_array_equal(extractor.hyperplane_.coef, coef)
-    check_rules(oracle, extractor, coef, intercept, bounds, chosen)
-    check_counts(oracle, extractor, X, y, model.predict(X), chosen)
+    ranges, predicted = None, model.predict(X)
+    if isinstance(bounds, str) and bounds == "class":
+        right = {label: X[(y == label) & (predicted == label)] for label in CLASSES}
+        ranges = {label: (r.min(axis=0), r.max(axis=0)) for label, r in right.items() if len(r)}
+    check_rules(oracle, extractor, coef, intercept, bounds, chosen, ranges)
+    check_counts(oracle, extractor, X, y, predicted, chosen)
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -189,12 +193,11 @@ def test_every_criterion_is_sound_on_the_same_plane(oracle, criterion, declared)
     rng = np.random.default_rng(11)
     X = np.round(rng.normal(size=(60, 4)), 2)
     coef, intercept = np.array([1.0, -2.0, 0.5, 0.1]), 0.05
-    bounds = (np.full(4, -5.0), np.full(4, 5.0)) if declared else None
+    bounds = (np.full(4, -5.0), np.full(4, 5.0)) if declared else "data"
     y = oracle.sides(X, coef, intercept)
     chosen = {"disjoint": True, "max_rules": None, "max_conditions": None, "min_coverage": 2}
-    extractor = RuleExtractor(
-        oracle.given(X, coef, intercept), criterion=criterion, bounds=bounds if declared else "data"
-    ).fit(X, y)
+    model = oracle.given(X, coef, intercept)
+    extractor = RuleExtractor(model, criterion=criterion, bounds=bounds).fit(X, y)
     check_rules(oracle, extractor, coef, intercept, bounds, chosen)
     check_counts(oracle, extractor, X, y, y, chosen)
     assert min(extractor.coverage_.values()) > 0.3
@@ -213,7 +216,7 @@ def test_points_that_rounding_puts_on_the_wrong_side_are_not_promised_a_rule(ora
         extractor,
         coef,
         intercept,
-        None,
+        "data",
         {"disjoint": True, "max_rules": None, "max_conditions": None},
     )
     check_counts(oracle, extractor, X, y, model.predict(X), {"min_coverage": 1})

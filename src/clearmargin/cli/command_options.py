@@ -289,6 +289,20 @@ OPTIONS: Mapping[str, Option] = {
         "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
         _RULES,
     ),
+    "bounds": _choice(
+        "--bounds",
+        "search the rules of a class within the ranges of all rows (data, default), or of those of its rows that the "
+        "model gets right (class)",
+        ["data", "class"],
+        _RULES,
+    ),
+    "cut_order": _choice(
+        "--cut-order",
+        "the features at which a rule cuts off the rest first: those with the largest weight times range "
+        "(default: weight), or the first columns (natural)",
+        ["weight", "natural"],
+        _RULES,
+    ),
     "kind": _choice(
         "--kind",
         "the rule that covers the case (default), a rule made for it, the largest box, or one around it",
@@ -467,7 +481,15 @@ TABLE = ("separator", "decimal", "encoding", "na", "categories", "drop")
 TASK = ("DATA", *TABLE, "target!", "positive")
 PLANE = ("nu", "max_features", "balanced")
 MODEL = ("model", *PLANE, "save_model")
-EXTRACTION = ("criterion", "max_rules", "max_conditions", "min_coverage", "assume_ranges")
+EXTRACTION = (
+    "criterion",
+    "max_rules",
+    "max_conditions",
+    "min_coverage",
+    "assume_ranges",
+    "bounds",
+    "cut_order",
+)
 SPLIT = ("cv", "groups", "time")
 CASES = ("row|where", "most")
 OUTPUT = ("out", "force")

@@ -163,6 +163,8 @@ def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
         arguments.max_conditions,
         arguments.min_coverage,
         arguments.assume_ranges,
+        arguments.cut_order,
+        arguments.bounds,
     )
 
 

@@ -55,8 +55,9 @@ def print_rules(
     *,
     most: int,
     assumed: bool,
+    hint: bool = True,
 ) -> None:
-    """Print the first rules of each class, each with what it covers."""
+    """Print the first rules of each class, each with what it covers, and how to get shorter ones."""
     lines = rule_lines(rules)
     classes = sorted(traces, key=lambda label: label != task.positive)
     for label in classes:
@@ -80,10 +81,9 @@ def print_rules(
     text = "\nEach rule is proved: the model says the same wherever the rule applies"
     if assumed:
         console.say(f"{text}\nand the features are in the ranges of this table.")
-    else:
-        console.say(
-            f"{text}.\nTo take the ranges of this table for granted and get shorter rules: --assume-ranges"
-        )
+        return
+    advice = "\nTo take the ranges of this table for granted and get shorter rules: --assume-ranges"
+    console.say(f"{text}.{advice if hint else ''}")
 
 
 def _counted(rules: RuleSet, k: int) -> tuple[str, str]:

@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         console,
         most=arguments.most or _MOST,
         assumed=arguments.assume_ranges,
+        hint=arguments.bounds != "class",
     )
     save_model_file(found.model, model_file, arguments, console)
     if out is not None:

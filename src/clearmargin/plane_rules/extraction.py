@@ -28,6 +28,7 @@ from clearmargin.plane_rules.polytope import extract_polytope_boxes
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
 from clearmargin.plane_rules.relation_growth import check_points, grow_boxes
 from clearmargin.plane_rules.search import (
+    ORDERS,
     Criterion,
     Search,
     cover_with_overlap,
@@ -37,7 +38,7 @@ from clearmargin.plane_rules.search import (
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.progress import advance, part
-from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
+from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain, narrowed_to
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
@@ -50,6 +51,7 @@ __all__ = [
     "CRITERIA",
     "DEFAULT_CRITERION",
     "DEFAULT_MIN_COVERAGE",
+    "DEFAULT_ORDER",
     "ClassBoxes",
     "Extraction",
     "ExtractionOptions",
@@ -74,6 +76,7 @@ CRITERIA = (
 # What `RuleExtractor` and the command line do where nobody chooses.
 DEFAULT_CRITERION = "volume"
 DEFAULT_MIN_COVERAGE = 2
+DEFAULT_ORDER = ORDERS[0]
 
 
 # With more points than this, boxes are searched for on a sample of them, and then counted on all.
@@ -84,7 +87,8 @@ _MOST_POINTS = 30_000
 class ExtractionOptions:
     """The parameters of a `RuleExtractor` that say how rules are searched.
 
-    A search that is not thorough, for large samples, looks once, and not where too few points are for a rule.
+    A search that is not thorough, for large samples, looks once, and not where too few points are for a rule. With
+    `has_class_bounds` a class is searched within the ranges of the points to cover of it, `bounds="class"`.
     """
 
     criterion: str
@@ -94,6 +98,8 @@ class ExtractionOptions:
     disjoint: bool
     max_conditions: int | None
     tighten: bool
+    order: str = DEFAULT_ORDER
+    has_class_bounds: bool = False
     thorough: bool = True
 
     @classmethod
@@ -107,6 +113,8 @@ class ExtractionOptions:
             bool(extractor.disjoint),
             extractor.max_conditions,
             bool(extractor.tighten),
+            extractor.order,
+            isinstance(extractor.bounds, str) and extractor.bounds == "class",
         )
 
 
@@ -127,7 +135,7 @@ def check_surface(surface: Surface, options: ExtractionOptions) -> None:
     weights = np.array([duel.plane.coef for duel in surface.planes])
     if not weights.any():
         raise InvalidValueError(
-            "the model's plane is constant: all weights are zero, so it says the same everywhere and there are no "
+            "the model's plane is constant: all weights are zero, so it predicts the same everywhere and there are no "
             "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
             "features with a linear relation to the classes"
         )
@@ -218,6 +226,8 @@ class Extraction:
         For each class and rule the boxes as they were found, before whole numbers, few digits and merging.
     columns : FeatureSpace
         The encoded columns with the ranges used.
+    domains : tuple of Box
+        For each class where its boxes were searched: the ranges of all columns, or of its points.
     limits : Box
         Where columns can be taken to live without saying so.
     """
@@ -227,6 +237,7 @@ class Extraction:
     trace: dict[Label, Trace]
     origins: tuple[tuple[tuple[Box, ...], ...], ...]
     columns: FeatureSpace
+    domains: tuple[Box, ...]
     limits: Box
 
 
@@ -302,6 +313,7 @@ def extract_rules(
         trace,
         tuple(result.origins for result in found),
         columns,
+        tuple(result.domain for result in found),
         limits,
     )
 
@@ -316,16 +328,20 @@ def _boxes(
 ) -> ClassBoxes:
     """Return the boxes of a class, and the rows in them."""
     halfspaces, guards = surface.regions()[k], surface.guards()[k]
-    held = np.ones(len(data.points), dtype=np.bool_)
+    is_inside = np.ones(len(data.points), dtype=np.bool_)
     reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
     for halfspace in halfspaces:
-        held &= halfspace.contains_exactly(data.points, reach)
+        is_inside &= halfspace.contains_exactly(data.points, reach)
     domain = Box(columns.lower, columns.upper)
     for guard in guards:
-        rows = np.flatnonzero(held)
-        held[rows] = guard.holds(data.points[rows], domain)
+        rows = np.flatnonzero(is_inside)
+        is_inside[rows] = guard.holds(data.points[rows], domain)
     to_cover = data.are_right(k)
-    return boxes_of_class(halfspaces, columns, limits, data.points, held, to_cover, options, guards)
+    if options.has_class_bounds:
+        columns = narrowed_to(data.points[is_inside & to_cover], columns, surface)
+    return boxes_of_class(
+        halfspaces, columns, limits, data.points, is_inside, to_cover, options, guards
+    )
 
 
 def _rules(
@@ -353,7 +369,7 @@ def _rules(
             covered[rows] = True
             kept += 1
         trace[label] = Trace(
-            result.wanted,
+            result.n_to_cover,
             result.problems,
             result.found,
             kept,
@@ -372,7 +388,8 @@ class ClassBoxes:
     boxes: tuple[Box, ...]
     rows: tuple[IntArray, ...]
     origins: tuple[tuple[Box, ...], ...]
-    wanted: int
+    domain: Box
+    n_to_cover: int
     problems: int
     found: int
     unlimited: int | None
@@ -384,7 +401,7 @@ def boxes_of_class(
     columns: FeatureSpace,
     limits: Box,
     X: FloatArray,
-    held: BoolArray,
+    is_inside: BoolArray,
     to_cover: BoolArray,
     options: ExtractionOptions,
     guards: Sequence[Guard] | None = None,
@@ -392,22 +409,22 @@ def boxes_of_class(
     """Find, simplify and prove the boxes of one class.
 
     Points are taken in an order of their values, so that rules do not depend on how the table was sorted. With very
-    many points boxes are searched for on some of them; which of all points they cover is counted in the end.
+    many points boxes are searched for on a sample of them; which of all points they cover is counted in the end.
 
     Parameters
     ----------
     halfspaces : sequence of HalfSpace
         The region of the class.
     columns : FeatureSpace
-        The encoded columns; their ranges are the domain.
+        The encoded columns; their ranges are the domain of the search.
     limits : Box
         The ranges that the user declared, so that bounds at their ends need not be said.
     X : ndarray of shape (m, n)
-        All points, in the domain.
-    held : ndarray of bool of shape (m,)
-        Which points are in all half-spaces. By its proof a box holds no others.
+        All points; those that can be covered lie in the domain.
+    is_inside : ndarray of bool of shape (m,)
+        Which points are in all half-spaces. By its proof a box contains no others.
     to_cover : ndarray of bool of shape (m,)
-        Which points are to be covered; those of them that are held can be.
+        Which points are to be covered; those of them that are in all half-spaces can be.
     options : ExtractionOptions
         How.
     guards : sequence of Guard, optional
@@ -416,33 +433,33 @@ def boxes_of_class(
     Returns
     -------
     ClassBoxes
-        Boxes ordered by the number of wanted points they cover, those with the largest coverage first.
+        Boxes ordered by the number of points to cover in them, those with the largest coverage first.
     """
     start = time.perf_counter()
     domain = Box(columns.lower, columns.upper)
-    own = np.flatnonzero(held & to_cover)
-    step = max(1, -(-len(own) // _MOST_POINTS))
-    some = X[canonical_order(X, own, -(-len(own) // step))]
+    coverable = np.flatnonzero(is_inside & to_cover)
+    step = max(1, -(-len(coverable) // _MOST_POINTS))
+    sample = X[canonical_order(X, coverable, -(-len(coverable) // step))]
     # With short rules there is a second search, for what they cost.
     searches = 1 if options.max_conditions is None else 2
     scaled = replace(options, min_coverage=-(-options.min_coverage // step))
     with part(1 / searches):
-        pairs, problems = _search(halfspaces, domain, some, scaled)
+        pairs, problems = _search(halfspaces, domain, sample, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
     kept.sort(key=lambda pair: -len(pair[1]))
     kept = kept[: options.max_rules]
     needed = needed_ends(halfspaces, columns, limits)
-    simple = [simplify_box(box, columns, some[points], needed) for box, points in kept]
+    simple = [simplify_box(box, columns, sample[points], needed) for box, points in kept]
     members = [[k] for k in range(len(simple))]
     if options.disjoint:
         merged = merge_neighbours(simple, columns)
         simple, members = [box for box, _ in merged], [group for _, group in merged]
     if guards is None:
         guards = [Guard(h, direct_error(h.hyperplane)) for h in halfspaces]
-    simple, members = _proved(simple, members, guards, limits, columns, some)
+    simple, members = _proved(simple, members, guards, limits, columns, sample)
     prove(simple, guards, limits, disjoint=options.disjoint)
-    inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(held))
+    inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(is_inside))
     sizes = [int(np.count_nonzero(to_cover[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
     order.sort(key=lambda k: -sizes[k])
@@ -450,11 +467,12 @@ def boxes_of_class(
         tuple(simple[k] for k in order),
         tuple(inside[k] for k in order),
         tuple(tuple(kept[j][0] for j in members[k]) for k in order),
+        domain,
         # Points on the plane, or within rounding of it, are to be covered as well, although no proof can.
         int(np.count_nonzero(to_cover)),
         problems,
         found,
-        _covered_without_limit(halfspaces, domain, some, scaled, step),
+        _covered_without_limit(halfspaces, domain, sample, scaled, step),
         time.perf_counter() - start,
     )
 
@@ -467,7 +485,7 @@ def _proved(
     columns: FeatureSpace,
     points: FloatArray,
 ) -> tuple[list[Box], list[list[int]]]:
-    """Boxes on which rounding cannot change what the model says, most of them as they are."""
+    """Return boxes on which rounding cannot change what the model predicts, most of them as they are."""
     kept = []
     for box, group in zip(boxes, members, strict=True):
         sound: Box | None = box
@@ -578,6 +596,7 @@ def _search_disjoint(
         max_rules=options.max_rules,
         # A face moved in to the points would count as a condition.
         tighten=options.tighten and options.max_conditions is None,
+        order=options.order,
     )
 
 
@@ -718,7 +737,7 @@ def _take(
 def _counted(
     result: ClassBoxes, boxes: Sequence[_Owned], X: FloatArray, to_cover: BoolArray
 ) -> ClassBoxes:
-    """Count the rows of boxes that grew, and put the box with most wanted rows first again."""
+    """Count the rows of boxes that grew, and put the box with most rows to cover first again."""
     grown = [k for k, one in enumerate(boxes) if one.is_changed]
     rows: list[IntArray] = list(result.rows)
     members = Boxes.of([boxes[k].box for k in grown], X.shape[1]).members(X)

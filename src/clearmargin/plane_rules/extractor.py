@@ -17,12 +17,14 @@ from clearmargin.plane_rules.extraction import (
     CRITERIA,
     DEFAULT_CRITERION,
     DEFAULT_MIN_COVERAGE,
+    DEFAULT_ORDER,
     Extraction,
     ExtractionOptions,
     Trace,
     check_surface,
     extract_rules,
 )
+from clearmargin.plane_rules.search import ORDERS
 from clearmargin.plane_rules.volume import Volume, volume_curve
 from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.base import (
@@ -35,7 +37,7 @@ from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rule_base.training import class_codes, taken_by
-from clearmargin.rules import Box, Domain, Hyperplane
+from clearmargin.rules import Domain, Hyperplane
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.table import read_frame
@@ -75,21 +77,28 @@ class RuleExtractor(ModelRules):
     min_coverage : int, default 2
         Rules that cover fewer training points are dropped.
     max_rules : int, optional
-        Most rules for each class; then regions with the most points are searched first.
-    bounds : "data", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain, default "data"
-        Where features live. Ranges that are declared count as known, and bounds at their ends are not said in rules;
-        ranges seen in the data are not, and are said where the proof needs them. A `Domain` may also declare relations
-        between features (``diastolic <= systolic``): rules are proved for the cases that satisfy them, and are larger
-        for it. A row that does not satisfy them is covered by no rule.
+        Maximum number of rules per class; then regions with the most points are searched first.
+    bounds : "data", "class", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain
+        Where features live, and so where boxes are searched: within the ranges seen in the data (the default), or
+        within those of the training points of each class that the model classifies correctly ("class"), or within
+        ranges that are declared. Declared ranges count as known, and bounds at their ends are left out of rules;
+        ranges that were seen do not, and their ends are conditions where the proof needs them. A `Domain` may also
+        declare relations between features (``diastolic <= systolic``): rules are proved for the cases that satisfy
+        them, and are larger for it. A row that does not satisfy them is covered by no rule.
     disjoint : bool, default True
         Whether no two rules of a class may meet. Without that, fewer rules cover the same points.
     max_conditions : int, optional
-        Most features with a condition in a rule, each rule with features of its own choice. The ends of ranges that
-        are not declared do not count, although they are said where the proof needs them; declare `bounds`.
+        Maximum number of features with a condition in a rule; each rule chooses its features. The ends of ranges that
+        are not declared do not count, although they are conditions where the proof needs them; declare `bounds`.
     tighten : bool, default True
         Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
+    order : {"weight", "natural"}, default "weight"
+        Which faces of a rule cut off the rest of its region first (eq. 18 of the paper): those of the features with
+        the largest weight times width, or those of the first columns, which is the letter of the paper. With
+        `criterion="coverage"` and "weight", all searches but the first draw the order. The regions of three or more
+        classes are cut in natural order.
     fallback : "estimator", "abstain" or a class, default "estimator"
-        What to predict where no rule fires: what the model says, None, or always the same class.
+        What to predict where no rule fires: what the model predicts, None, or always the same class.
     progress : bool or "auto", default "auto"
         Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
 
@@ -117,7 +126,7 @@ class RuleExtractor(ModelRules):
         Share of all training points of the class that its rules cover.
     volume_coverage_ : dict from class to Volume
         Share of the class's part of the domain that disjoint rules fill, as a certified interval; for two classes and
-        a model without categories.
+        a model without categories. With `bounds="class"` the domain is that of the class.
     volume_curve_ : dict from class to ndarray
         The same after one rule, two rules, ...
     n_features_in_, feature_names_in_
@@ -137,6 +146,7 @@ class RuleExtractor(ModelRules):
         "max_depth": WholeNumber(1, why="with no cut there is no rule"),
         **ModelRules._options,
         "max_conditions": WholeNumber(1, optional=True),
+        "order": Choice(*ORDERS),
     }
 
     def __init__(
@@ -151,6 +161,7 @@ class RuleExtractor(ModelRules):
         disjoint: bool = True,
         max_conditions: int | None = None,
         tighten: bool = True,
+        order: str = DEFAULT_ORDER,
         fallback: Any = "estimator",
         progress: Progress = "auto",
     ):
@@ -163,6 +174,7 @@ class RuleExtractor(ModelRules):
         self.disjoint = disjoint
         self.max_conditions = max_conditions
         self.tighten = tighten
+        self.order = order
         self.fallback = fallback
         self.progress = progress
 
@@ -190,7 +202,9 @@ class RuleExtractor(ModelRules):
         self._note_features(X)
         self.surface_ = read_surface(self.estimator_, X)
         check_surface(self.surface_, options)
-        self.space_, self._declared = read_bounds(self.bounds, self.surface_.space)
+        self.space_, self._declared = read_bounds(
+            self.bounds, self.surface_.space, words=("data", "class")
+        )
         relations = read_relations(self.bounds, self.surface_.space)
         lower, upper = self._declared
         self.domain_ = Domain(self.space_, lower, upper, relations=relations)
@@ -230,10 +244,9 @@ class RuleExtractor(ModelRules):
         has_categories = any(source.code is not None for source in self.surface_.sources)
         if len(self.surface_.classes) != 2 or not self.disjoint or has_categories:
             return
-        domain = Box(found.columns.lower, found.columns.upper)
         for k, label in enumerate(self.surface_.classes):
             (halfspace,) = self.surface_.regions()[k]
-            curve, total = volume_curve(halfspace, domain, found.origins[k])
+            curve, total = volume_curve(halfspace, found.domains[k], found.origins[k])
             self.volume_curve_[label], self.volume_coverage_[label] = curve, total
 
     @property

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from clearmargin.exceptions import DataError
 from clearmargin.plane_rules.extraction import (
     DEFAULT_CRITERION,
+    DEFAULT_ORDER,
     Extraction,
     ExtractionOptions,
     Trace,
@@ -61,6 +62,8 @@ def extract_from_blocks(
     max_rules: int | None = None,
     max_conditions: int | None = None,
     min_coverage: int | None = None,
+    order: str | None = None,
+    bounds: str | None = None,
     assume_ranges: bool = False,
     progress: Progress = "auto",
 ) -> SampledRules:
@@ -76,8 +79,10 @@ def extract_from_blocks(
         The sample.
     labels : mapping from str to label
         The class of the model that each text of the target stands for.
-    criterion, max_rules, max_conditions, progress
+    criterion, max_rules, max_conditions, order, progress
         As for `RuleExtractor`.
+    bounds : {"data", "class"}, optional
+        As for `RuleExtractor`; the ranges of a class are those in the sample.
     min_coverage : int, optional
         Minimum number of rows under a rule, of all rows; by default one in a thousand.
     assume_ranges : bool, default False
@@ -99,6 +104,8 @@ def extract_from_blocks(
         disjoint=True,
         max_conditions=max_conditions,
         tighten=True,
+        order=order or DEFAULT_ORDER,
+        has_class_bounds=bounds == "class",
         # Several searches find fewer rules among hundreds of rows; a sample has thousands.
         thorough=len(found.X) == found.n_rows,
     )

@@ -7,7 +7,9 @@ regions (eq. 18)::
 
 disjoint from the rule and from each other, of which only those that hold uncovered points are opened. A point
 belongs to the region of the first face that it violates, so every region gets its points from its parent and no
-region ever looks at all points again.
+region ever looks at all points again. The paper takes features in the order in which they stand
+(`order="natural"`); by default the one with the largest weight times width in the region cuts first
+(`order="weight"`).
 
 **Several searches** (`search_coverage`). The recursion is greedy: the box that covers most now may leave more rules to
 write than a slightly smaller one. Searches that draw their starts and the order of their cuts lead to different sets
@@ -42,6 +44,7 @@ from clearmargin.progress import advance, part
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "ORDERS",
     "RULE_PRICE",
     "Criterion",
     "Search",
@@ -57,6 +60,9 @@ __all__ = [
 _MOST_PROBLEMS = 20_000
 
 Criterion = Callable[[Side, Region, FloatArray], Corner | None]
+
+# In which order the faces of a rule cut the rest of its region; the first one where nobody chooses.
+ORDERS = ("weight", "natural")
 
 
 @dataclass(slots=True)
@@ -88,6 +94,7 @@ def extract_boxes(
     min_coverage: int = 2,
     max_rules: int | None = None,
     tighten: bool = True,
+    order: str = ORDERS[0],
     rng: np.random.Generator | None = None,
     min_points: int = 1,
 ) -> Search:
@@ -112,8 +119,10 @@ def extract_boxes(
         does not matter and the search goes depth first.
     tighten : bool, default True
         Whether the far faces of a region are moved in to its outermost points before it is searched.
+    order : {"weight", "natural"}, default "weight"
+        The faces cut with the largest weight times width first, or in the order of the features.
     rng : Generator, optional
-        With it the faces cut in random order, else the dearest first.
+        With it, faces that do not cut in the order of the features do so in random order.
     min_points : int, default 1
         Regions with fewer points are not searched.
 
@@ -147,8 +156,8 @@ def extract_boxes(
             left_over.append(points)
             advance(len(points) / len(Z))
             continue
-        order = _cutting_order(side, region, rng)
-        holds = corner.holds(inside)[:, order]
+        cuts = _cutting_order(side, region, order, rng)
+        holds = corner.holds(inside)[:, cuts]
         # For each point the first face, in this order, that it violates; one that violates none is covered.
         first = np.argmin(holds, axis=1)
         covered = holds.all(axis=1)
@@ -161,7 +170,7 @@ def extract_boxes(
             size = int(covered.sum())
             counted += size >= min_coverage
             advance(size / len(Z), int(size >= min_coverage))
-        _open_regions(agenda, region, corner, order, points[~covered], first[~covered], depth + 1)
+        _open_regions(agenda, region, corner, cuts, points[~covered], first[~covered], depth + 1)
     search.uncovered = np.sort(np.concatenate([*left_over, np.empty(0, dtype=np.intp)]))
     return search
 
@@ -203,7 +212,11 @@ def tightened(region: Region, Z: FloatArray) -> Region:
     )
 
 
-def _cutting_order(side: Side, region: Region, rng: np.random.Generator | None) -> IntArray:
+def _cutting_order(
+    side: Side, region: Region, order: str, rng: np.random.Generator | None
+) -> IntArray:
+    if order == "natural":
+        return np.arange(len(side.a))
     if rng is not None:
         return rng.permutation(len(side.a))
     return np.argsort(-side.a * (region.far - region.near), kind="stable")
@@ -213,14 +226,14 @@ def _open_regions(
     agenda: _Agenda,
     region: Region,
     corner: Corner,
-    order: IntArray,
+    cuts: IntArray,
     points: IntArray,
     first: IntArray,
     depth: int,
 ) -> None:
     """Put the regions with points on the agenda, each point in that of the first face it violates."""
     for place in np.flatnonzero(np.bincount(first))[::-1]:
-        k, before = order[place], order[:place]
+        k, before = cuts[place], cuts[:place]
         near, near_closed = region.near.copy(), region.near_closed.copy()
         far, far_closed = region.far.copy(), region.far_closed.copy()
         far[before], far_closed[before] = corner.far[before], corner.closed[before]
@@ -246,6 +259,7 @@ def search_coverage(
     min_coverage: int,
     max_rules: int | None,
     tighten: bool,
+    order: str = ORDERS[0],
 ) -> Search:
     """Run the recursion for point coverage several times and keep the best set of boxes.
 
@@ -253,8 +267,8 @@ def search_coverage(
     ----------
     side, domain, Z
         The half-space, its domain and the points, as for `extract_boxes`.
-    max_depth, min_coverage, max_rules, tighten
-        As for `extract_boxes`.
+    max_depth, min_coverage, max_rules, tighten, order
+        As for `extract_boxes`; in natural order searches draw their starts alone.
 
     Returns
     -------
@@ -270,6 +284,7 @@ def search_coverage(
         min_coverage=min_coverage,
         max_rules=max_rules,
         tighten=tighten,
+        order=order,
     )
     pairs = len(side.a) * (len(side.a) - 1) // 2
     affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))
@@ -467,8 +482,8 @@ def _dissolve(side: Side, Z: FloatArray, boxes: _Boxes, work: _Work) -> _Boxes:
             break
         points = np.flatnonzero(boxes.row(place).contains(Z))
         rest = _grow(side, Z, boxes.without(place), points, work)
-        held = [rest.row(s).contains(Z[points]) for s in range(len(rest))]
-        if np.any(held, axis=0).all():
+        taken = [rest.row(s).contains(Z[points]) for s in range(len(rest))]
+        if np.any(taken, axis=0).all():
             boxes = rest
             gone.append(r)
     return boxes

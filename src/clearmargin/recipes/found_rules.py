@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task, find_row, find_rows
 from clearmargin.recipes.trained_models import Trained, model_facts
 
@@ -42,6 +43,11 @@ class ExtractOptions:
         Maximum number of rules per class, of features in a rule, and minimum number of rows under a rule.
     assume_ranges : bool, default False
         Whether the ranges seen in the data are taken for granted.
+    order : {"weight", "natural"}, optional
+        Which faces of a rule cut off the rest of its region first.
+    bounds : {"data", "class"}, optional
+        Whether the rules of a class are searched within the ranges of all rows, or of its rows that the model gets
+        right; with `assume_ranges` only of all rows.
 
     Examples
     --------
@@ -55,10 +61,19 @@ class ExtractOptions:
     max_conditions: int | None = None
     min_coverage: int | None = None
     assume_ranges: bool = False
+    order: str | None = None
+    bounds: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.assume_ranges and self.bounds == "class":
+            raise InvalidValueError(
+                "the ranges of all rows cannot be taken for granted (assume_ranges) while the rules of a class are "
+                "searched within the ranges of its rows (bounds='class'); leave out one of the two"
+            )
 
     def chosen(self) -> dict[str, Any]:
         """Parameters of `RuleExtractor` that are chosen."""
-        names = ("criterion", "max_rules", "max_conditions", "min_coverage")
+        names = ("criterion", "max_rules", "max_conditions", "min_coverage", "order", "bounds")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
@@ -154,15 +169,15 @@ def _extract(
 ) -> RuleExtractor:
     from clearmargin.plane_rules import RuleExtractor
 
-    bounds: Any = "data"
+    chosen = options.chosen()
     if options.assume_ranges:
-        bounds = {
+        chosen["bounds"] = {
             name: (float(task.X[name].min()), float(task.X[name].max()))
             for name, categories in zip(model.space.names, model.space.categories, strict=True)
             if categories is None
         }
     # What the user does not choose is as in Python.
-    extractor = RuleExtractor(model, bounds=bounds, progress=progress, **options.chosen())
+    extractor = RuleExtractor(model, progress=progress, **chosen)
     return extractor.fit(task.X, task.y)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["declared_limits", "encoded_domain", "read_bounds", "read_relations"]
+__all__ = ["declared_limits", "encoded_domain", "narrowed_to", "read_bounds", "read_relations"]
 
 
-def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArray]:
-    """Read the parameter `bounds` of `RuleExtractor`.
+def read_bounds(
+    bounds: Any, space: FeatureSpace, words: Sequence[str] = ("data",)
+) -> tuple[FeatureSpace, BoolArray]:
+    """Read a parameter `bounds`, such as that of `RuleExtractor`.
 
     Parameters
     ----------
@@ -26,6 +28,8 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
         says were; its relations are read by `read_relations`.
     space : FeatureSpace
         The features, with the ranges seen in the data.
+    words : sequence of str, default ("data",)
+        Words that declare nothing.
 
     Returns
     -------
@@ -41,9 +45,10 @@ def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArr
     FeatureSpace(age: in [0, 120], bmi: in [18, 40])
     """
     if isinstance(bounds, str):
-        if bounds != "data":
+        if bounds not in words:
+            listed = ", ".join(repr(word) for word in words)
             raise InvalidValueError(
-                f"bounds must be 'data', a FeatureSpace, a Domain, a mapping or a pair (low, high), not {bounds!r}"
+                f"bounds must be {listed}, a FeatureSpace, a Domain, a mapping or a pair (low, high), not {bounds!r}"
             )
         return space, np.zeros((2, len(space)), dtype=np.bool_)
     lower, upper = space.lower.copy(), space.upper.copy()
@@ -192,3 +197,32 @@ def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) ->
             f"[{lower[k]:g}, {upper[k]:g}], for example {values[0]:g}; widen the bounds or leave the rows out"
         )
     return FeatureSpace(columns.names, lower, upper, columns.integer)
+
+
+def narrowed_to(points: FloatArray, columns: FeatureSpace, surface: Surface) -> FeatureSpace:
+    """Return the encoded columns with the ranges of some points; those of categories stay.
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n_encoded)
+        The points; without any, all ranges stay.
+    columns : FeatureSpace
+        The encoded columns with their ranges.
+    surface : Surface
+        The encoding.
+
+    Returns
+    -------
+    FeatureSpace
+        Encoded columns.
+    """
+    numeric = np.array([source.code is None for source in surface.sources], dtype=np.bool_)
+    lower = points.min(axis=0, initial=np.inf)
+    upper = points.max(axis=0, initial=-np.inf)
+    numeric &= bool(len(points))
+    return FeatureSpace(
+        columns.names,
+        np.where(numeric, lower, columns.lower),
+        np.where(numeric, upper, columns.upper),
+        columns.integer,
+    )
