@@ -1,7 +1,7 @@
 """Algorithm 4.1 of Fung, Sandilya and Rao (KDD 2005) by volume, as it is printed, in readings that the package lacks.
 
 The package keeps a component that was clamped to the end of its range, where eqs. 14 and 15 read literally recompute
-the set A from the last point, and so forget it; it cuts by weight or in natural order, and joins boxes that are neighbours.
+the set A from the last point, and so forget it; it cuts by weight or in natural order, and joins neighbouring boxes.
 Which of this the authors did is not said. Here it can be chosen; points are floats, and nothing is proved.
 """
 
