@@ -124,6 +124,6 @@ def section() -> Section:
         f"Our first rule {same}. {_told_hits()} The printed tenfold correctness equals what the printed points give "
         f"on the training rows ({', '.join(likely)} %), so it is no estimate for new cases; ours by ten folds is "
         f"{tenfold:.1f} %. Section 6.1 has the shares of A- and A+ in the wrong order and 6.2 gives "
-        "numbers of problems as numbers of rules, if Table 2 is right. Printed shares that no whole number of points has: "
-        f"{'; '.join(impossible_shares()) or 'none'}.",
+        "numbers of problems as numbers of rules, if Table 2 is right. Printed shares that no whole number "
+        f"of points has: {'; '.join(impossible_shares()) or 'none'}.",
     )

@@ -172,7 +172,7 @@ def _fung_items(found: _Found) -> list[Item]:
 
 # Why the numbers of the trees differ, by item.
 WHY_TREES = {
-    "leaves": "The trees of one draw that is not published; Table I counts 8 + 15 and 9 + 24 rules from the same trees.",
+    "leaves": "The trees of one draw that is not published; Table I counts 8 + 15 and 9 + 24 rules of them.",
     "rules of V.A": "They come from one draw whose means and variances are not given.",
     "Table I": "One draw from clouds that are not given; ours are 20 draws of clouds of our choice. The loss over the "
     "minority is nearer to the printed class 2 than that over all points.",
@@ -180,7 +180,7 @@ WHY_TREES = {
     "is not at hand.",
     "counts": "The paper does not say how it counts: its algorithms give at most one for each support vector and each "
     "leaf of one class. Some printed counts look like sums over ten folds.",
-    "V.B": "The printed formula mixes denominators; our plain rules (SVM-Rule, tuned) are better than the printed ones, "
+    "V.B": "The printed formula mixes denominators; our plain rules (SVM-Rule, tuned) are better than the printed, "
     "which leaves less to gain.",
 }
 
