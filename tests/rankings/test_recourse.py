@@ -377,7 +377,10 @@ ROW = DATA.iloc[[3]]
         ({"actionable": {"bmi": ["low"]}}, "an allowed value of 'bmi' must be a number, not 'low'"),
         ({"actionable": {"bmi": [np.inf]}}, "an allowed value of 'bmi' must be finite"),
         ({"actionable": {"age": [30, 40.5]}}, "value of 'age' must be a whole number, not 40.5"),
-        ({"actionable": {"colour": "increase"}}, "'colour' names categories, which have no order"),
+        (
+            {"actionable": {"colour": "increase"}},
+            "'colour' is categorical, and categories have no order",
+        ),
         ({"actionable": {"colour": 3}}, "allow 'any' or a list of them, not 3"),
         (
             {"actionable": {"colour": ["grean"]}},
@@ -392,7 +395,7 @@ ROW = DATA.iloc[[3]]
         ({"costs": {"bmy": 1}}, r"costs name unknown feature 'bmy'; did you mean 'bmi'\?"),
         ({"costs": [1, 2]}, "costs must map names to costs, not be list"),
         ({"bounds": {"bmy": (1, 2)}}, r"bounds name unknown feature 'bmy'; did you mean 'bmi'\?"),
-        ({"bounds": {"colour": (1, 2)}}, "'colour' names categories and has no bounds; list what"),
+        ({"bounds": {"colour": (1, 2)}}, "'colour' is categorical and has no bounds; list what"),
         ({"bounds": {"bmi": (50, 20)}}, "feature 'bmi' has no range"),
         ({"X": None}, "how much a change of 'bmi' costs: give X, .* or bounds, or costs="),
         ({"target": "hea"}, r"target must be 'boundary', a class, .* not 'hea'"),

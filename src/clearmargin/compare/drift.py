@@ -128,7 +128,7 @@ class DriftReport:
     uncovered : int
         Those that no rule covers.
     confidence : float
-        The confidence of the intervals, and 1 minus the risk that any change is said where there is none.
+        The confidence of the intervals, and 1 minus the risk that any change is reported where there is none.
     n_tests : int
         How many comparisons were corrected for.
 
@@ -182,7 +182,7 @@ class DriftReport:
         lines.append(
             f"A change is shown where its p-value, corrected by Holm for all {self.n_tests} comparisons, is at most "
             f"{risk}.\nWhere none is shown, there may be one that these rows are too few to show. Figures of the rows\n"
-            "that rules were found on are too good, so that some loss of precision on other rows is no drift."
+            "that rules were found on are too good, so that a loss of precision on other rows is no drift."
         )
         return "\n".join(lines)
 
@@ -232,7 +232,7 @@ def check_drift(
     before : sequence of RuleStats or None, optional
         The old figures of each rule; by default those in the rules themselves, `Rule.stats`.
     confidence : float, default 0.95
-        Confidence of the intervals, and 1 minus the risk that any change is said where there is none.
+        Confidence of the intervals, and 1 minus the risk that any change is reported where there is none.
     interval : {"clopper-pearson", "wilson"}, default "clopper-pearson"
         Exact intervals, which hold their confidence for every share, or Wilson's shorter ones, which hold it on the
         average.

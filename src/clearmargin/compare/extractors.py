@@ -55,7 +55,7 @@ __all__ = [
 MEASURES: Mapping[str, str] = {
     "accuracy": "share of the held-out rows to which rules and fallback give their label",
     "auc": "area under the ROC curve of the rules, each scoring the held-out rows by its share of right training rows",
-    "fidelity": "share of the held-out rows on which they say what the model says",
+    "fidelity": "share of the held-out rows on which they predict what the model predicts",
     "coverage": "share of the held-out rows that a rule covers",
     "covered_accuracy": "accuracy on the covered rows alone",
     "covered_fidelity": "fidelity on the covered rows alone",
@@ -63,7 +63,7 @@ MEASURES: Mapping[str, str] = {
     "conditions": "mean number of bounds in a rule; low <= x <= high are two",
     "explanation": "mean number of bounds of the rule that decides, over covered rows",
     "overlap": "share of the held-out rows that rules of different classes cover",
-    "proved": "share of the rules for which it was proved that the model says the same all over them",
+    "proved": "share of the rules for which it was proved that the model predicts the same all over them",
     "seconds": "processor time of the extraction, without that of training",
 }
 _SHARES = frozenset(
@@ -357,7 +357,7 @@ def compare_extractors(
         What to compare: extractors with a parameter `estimator`, which is filled with the trained model. By default
         all that can read the model, each as it is by default.
     random_state : int, RandomState or None, default 0
-        Shuffles the folds, and seeds the extractors that are chosen here and those whose own `random_state` is None.
+        Shuffles the folds, and seeds the extractors that are chosen here and those whose `random_state` is None.
     n_jobs : int, optional
         Folds worked on at a time, as in joblib.
     progress : bool or "auto", default "auto"
@@ -462,11 +462,11 @@ def _seed(random_state: Any) -> int:
 def _choose(extractors: Any, fitted: Any, X: Any) -> dict[str, Any]:
     """Return the extractors to compare."""
     if extractors is None:
-        own = _fitting(fitted, X)
-        for extractor in own.values():
+        readers = _fitting(fitted, X)
+        for extractor in readers.values():
             if "random_state" in extractor.get_params(deep=False):
                 extractor.set_params(random_state=None)
-        return own
+        return readers
     if not isinstance(extractors, Mapping) or not extractors:
         raise InvalidValueError(
             f"extractors must be a mapping from names to extractors, such as {{'tree': SurrogateRules()}}, "

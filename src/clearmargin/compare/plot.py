@@ -50,7 +50,7 @@ class ExtractorsDisplay:
 
     A panel for each of accuracy, fidelity, coverage and number of rules; a row for each extractor. The dashed line is
     the accuracy of the model itself. A hollow dot says that the model decides where no rule covers a case, so that
-    some of the accuracy and fidelity is its own.
+    part of the accuracy and fidelity is that of the model.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class ExtractorsDisplay:
         """
         require_matplotlib()
         names = [wrap(plain(f.name), _WIDEST_NAME, _SIZE) for f in self.comparison.extractors]
-        own = axes is None
+        is_new_figure = axes is None
         self.axes_: list[Axes] = _new_axes(names) if axes is None else _given_axes(axes)
         self.figure_: Figure | SubFigure = figure_of(self.axes_[0])
         for k, (ax, measure) in enumerate(zip(self.axes_, PANELS, strict=True)):
@@ -127,7 +127,7 @@ class ExtractorsDisplay:
             ax.tick_params(axis="y", length=0, labelleft=k == 0)
             for label in ax.get_yticklabels():
                 label.set(**VERBATIM)
-        self._draw_key(own)
+        self._draw_key(is_new_figure)
         return self
 
     def _draw_panel(self, ax: Axes, measure: str) -> None:
@@ -170,7 +170,7 @@ class ExtractorsDisplay:
             low, high = ax.get_xlim()
             ax.set_xlim(max(low, -3.0), min(high, 100.0 + 0.04 * (100.0 - min(low, 99.0))))
 
-    def _draw_key(self, own: bool) -> None:
+    def _draw_key(self, is_new_figure: bool) -> None:
         from matplotlib.lines import Line2D
 
         asks_model = sorted({_asks_model(figures) for figures in self.comparison.extractors})
@@ -181,9 +181,11 @@ class ExtractorsDisplay:
         model = {"color": ink(), "lw": 0.9, "ls": _DASHES, "alpha": 0.7}
         handles.append(Line2D([], [], **model, label="accuracy of the model"))
         handles.append(Line2D([], [], color=_COLOUR, lw=1.6, label="± one standard error"))
-        place: dict[str, Any] = {"loc": "outside lower center"} if own else {"loc": "lower center"}
-        target = self.figure_ if own else self.axes_[0]
-        columns = len(handles) if own else 1
+        place: dict[str, Any] = (
+            {"loc": "outside lower center"} if is_new_figure else {"loc": "lower center"}
+        )
+        target = self.figure_ if is_new_figure else self.axes_[0]
+        columns = len(handles) if is_new_figure else 1
         target.legend(handles=handles, fontsize=SMALL, frameon=False, ncols=columns, **place)
 
 

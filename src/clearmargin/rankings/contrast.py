@@ -420,7 +420,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         held_out: tuple[Table, BoolArray, Splitting] | None,
         rng: np.random.Generator,
     ) -> tuple[Any, Any, pd.DataFrame | None]:
-        """Return the sizes of the ends of some ranked rows and, where they are chosen here, what was found at each."""
+        """Return the sizes of the ends of ranked rows and, where they are chosen here, what was found at each."""
         words = {size for size in (self.top, self.bottom) if size in ("auto", "cv")}
         if not words:
             return self.top, self.bottom, None
@@ -617,7 +617,7 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
     X : data frame or array-like of shape (m, n)
         The table.
     is_positive : ndarray of bool of shape (m,)
-        Which rows are positive; both kinds occur.
+        Which rows are positive; both classes occur.
 
     Returns
     -------
@@ -694,10 +694,10 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
     lines = []
     width = max((len(text) for text in shown["property"]), default=8)
     for row in shown.itertuples():
-        mark = "confirmed" if row.confirmed else ""
+        verdict = "confirmed" if row.confirmed else ""
         lines.append(
             f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
-            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {mark}".rstrip()
+            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {verdict}".rstrip()
         )
     return "\n".join([*_head(contrast, most), *lines, _meaning(contrast)])
 

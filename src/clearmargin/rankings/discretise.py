@@ -62,7 +62,7 @@ def make_properties(
         they are to show.
     bins : {"quantile", "width", "supervised"} or mapping, default "quantile"
         Equally full bins, equally wide bins, or bins cut where the classes of `y` change (as many as the
-        criterion of Fayyad and Irani pays for). A mapping gives the inner edges of some attributes by name, taken as
+        criterion of Fayyad and Irani pays for). A mapping gives the inner edges of attributes by name, taken as
         they are; the other attributes are cut by quantiles.
     n_bins : int, default 5
         How many bins to make, at most; bins that are supervised or given have their own number.
@@ -113,8 +113,8 @@ def make_properties(
     if label is not None:
         for j in rows.used:
             label.refuse(rows.space, j, rows.values[:, j])
-    kind = bins if isinstance(bins, str) else "quantile"
-    return _tabulate(rows, _Binning(kind, n_bins, max_values, edges, label))
+    method = bins if isinstance(bins, str) else "quantile"
+    return _tabulate(rows, _Binning(method, n_bins, max_values, edges, label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Row
     table = table.select(chosen) if table.is_frame else table
     space = table.space()
     values = space.read(table)
-    wanted = {*(asked or ()), *edges}
+    requested = {*(asked or ()), *edges}
     ids: dict[str, str] = {}
-    for j in (space.index(name) for name in chosen if name not in wanted):
+    for j in (space.index(name) for name in chosen if name not in requested):
         if (reason := _id_reason(space, j, values[:, j])) is not None:
             ids[space.names[j]] = reason
     kept = [space.index(name) for name in chosen if name not in ids]
@@ -200,8 +200,8 @@ class _Label:
                 f"y has shape {np.shape(y)}; one label for each of the {m} rows is needed"
             )
         column = Column("y", y)
-        self.kinds = None if column.is_numeric else column.categories
-        self.values = column.numbers() if self.kinds is None else column.codes(self.kinds)
+        self.categories = None if column.is_numeric else column.categories
+        self.values = column.numbers() if self.categories is None else column.codes(self.categories)
         missing = np.flatnonzero(np.isnan(self.values))
         if len(missing):
             raise DataError(
@@ -237,12 +237,12 @@ class _Label:
                 f"exclude=[{name!r}], or do not pass y if it was really measured"
             )
 
-    def _equals(self, kinds: Sequence[str] | None, values: FloatArray, y: FloatArray) -> bool:
-        if kinds is None or self.kinds is None:
-            return kinds is self.kinds and np.array_equal(values, y)
+    def _equals(self, categories: Sequence[str] | None, values: FloatArray, y: FloatArray) -> bool:
+        if categories is None or self.categories is None:
+            return categories is self.categories and np.array_equal(values, y)
         # The two may list their categories in different orders.
-        position = {kind: code for code, kind in enumerate(self.kinds)}
-        codes = np.array([position.get(kind, -1) for kind in kinds])
+        position = {category: code for code, category in enumerate(self.categories)}
+        codes = np.array([position.get(category, -1) for category in categories])
         return np.array_equal(codes[values.astype(np.intp)], y)
 
 
@@ -250,14 +250,14 @@ class _Label:
 class _Binning:
     """How the values of an attribute become bins."""
 
-    kind: str
+    method: str
     n_bins: int
     max_values: int
     edges: Edges
     label: _Label | None
 
     def __post_init__(self) -> None:
-        if self.kind == "supervised":
+        if self.method == "supervised":
             if self.label is None:
                 raise InvalidValueError(
                     "bins='supervised' cuts by the labels: pass y, or use bins='quantile'"
@@ -267,10 +267,10 @@ class _Binning:
     def cuts(self, name: str, values: FloatArray, known: BoolArray, integer: bool) -> FloatArray:
         if name in self.edges:
             return self.edges[name]
-        if self.kind == "supervised":
+        if self.method == "supervised":
             assert self.label is not None
             return entropy_cuts(values, self.label.classes[known], integer=integer)
-        cut = width_cuts if self.kind == "width" else quantile_cuts
+        cut = width_cuts if self.method == "width" else quantile_cuts
         return cut(values, self.n_bins, integer=integer)
 
 
@@ -320,7 +320,9 @@ def _divide(
             raise DataError(f"bins has edges for column {name!r}, which has categories; drop them")
         categories = np.unique(values)
         codes = np.searchsorted(categories, column)
-        return codes, [Box.from_intervals({}, n, {j: [kind]}) for kind in categories.tolist()]
+        return codes, [
+            Box.from_intervals({}, n, {j: [category]}) for category in categories.tolist()
+        ]
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(column))[0])
         raise DataError(
@@ -537,10 +539,10 @@ def _x_log_x(x: IntArray) -> FloatArray:
 def _cut_in_gaps(
     distinct: FloatArray, gaps: IntArray, near: FloatArray | None = None, *, integer: bool
 ) -> FloatArray:
-    """A round number in each gap between a distinct value and the next, near the middle if nothing else is said."""
+    """Return a round number between each of some distinct values and the next, near the middle by default."""
     low, high = distinct[gaps], distinct[gaps + 1]
-    wanted = low / 2 + high / 2 if near is None else near
-    cuts = [round_cut(*each) for each in zip(low.tolist(), high.tolist(), wanted, strict=True)]
+    target = low / 2 + high / 2 if near is None else near
+    cuts = [round_cut(*each) for each in zip(low.tolist(), high.tolist(), target, strict=True)]
     # Between whole numbers only (0, 1] has a shorter decimal that is not whole: 0.5.
     return np.ceil(cuts) if integer else np.array(cuts, dtype=np.float64)
 

@@ -309,8 +309,8 @@ def _check_mark() -> dict[str, Any]:
     """Return a check mark that needs no letter of a font."""
     from matplotlib.path import Path
 
-    mark = Path([(-0.5, 0.0), (-0.15, -0.4), (0.5, 0.5)])
-    style = {"marker": mark, "ls": "none", "ms": 8, "mew": 1.6, "mfc": "none"}
+    tick = Path([(-0.5, 0.0), (-0.15, -0.4), (0.5, 0.5)])
+    style = {"marker": tick, "ls": "none", "ms": 8, "mew": 1.6, "mfc": "none"}
     return {**style, "mec": ink(), "clip_on": False}
 
 
@@ -497,23 +497,23 @@ class RankHistogramsDisplay:
         require_matplotlib()
         from matplotlib.ticker import MaxNLocator
 
-        own = axes is None
+        is_new_figure = axes is None
         self.axes_: list[Axes] = self._new_axes() if axes is None else self._given_axes(axes)
         self.figure_: Figure | SubFigure = figure_of(self.axes_[0])
         highest = _HEADROOM * self.table[["top_percent", "bottom_percent"]].to_numpy().max()
-        if not own:
+        if not is_new_figure:
             highest /= 1.0 - min(0.6, _KEY_HEIGHT / size_of(self.axes_[0])[1])
         ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0.0, min(highest, 100.0))
         for k, (ax, attribute) in enumerate(zip(self.axes_, self.attributes, strict=True)):
-            width = self._width() * _INNER if own else size_of(ax)[0]
+            width = self._width() * _INNER if is_new_figure else size_of(ax)[0]
             self._draw_attribute(ax, attribute, width)
-            # Axes of our own share their scale.
-            if not own or k == 0:
+            # Axes of a new figure share their scale.
+            if not is_new_figure or k == 0:
                 ax.set_ylim(0.0, highest)
                 ax.set_yticks(ticks[ticks <= min(highest, 100.0)])
-            if not own or k % self._columns() == 0:
+            if not is_new_figure or k % self._columns() == 0:
                 ax.set_ylabel("% of each end", size=_SIZE)
-        self._draw_key(own)
+        self._draw_key(is_new_figure)
         return self
 
     def _width(self) -> float:
@@ -570,7 +570,7 @@ class RankHistogramsDisplay:
         ax.set_title(title, size=_SIZE, **VERBATIM)
         _name_values(ax, value_names(attribute, list(rows["property"])), width)
 
-    def _draw_key(self, own: bool) -> None:
+    def _draw_key(self, is_new_figure: bool) -> None:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -580,7 +580,7 @@ class RankHistogramsDisplay:
             meaning = f"leverage of {short_number(self.min_leverage)} or more"
             star: dict[str, Any] = {"marker": (6, 2, 0), "ms": 6, "ls": "none"}
             handles.append(Line2D([], [], color=ink(), label=meaning, **star))
-        if own:
+        if is_new_figure:
             outside: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
             key = self.figure_.legend(handles=handles, fontsize=SMALL, **outside)
         else:
@@ -752,12 +752,12 @@ class RankRocDisplay:
         axes.plot(self.fpr, self.tpr, color=ink(), lw=1.3, label=meaning)
         thick: dict[str, Any] = {"lw": 5, "solid_capstyle": "butt", "clip_on": False, "zorder": 3}
         marked: dict[str, Any] = {"ms": 8, "mec": ink(), "mew": 0.8}
-        for part, colour, mark, name, end in (
+        for part, colour, marker, name, end in (
             (self.top, TOP_COLOUR, "o", top, -1),
             (self.bottom, BOTTOM_COLOUR, "s", bottom, 0),
         ):
             place = [end % len(part)]
-            options = {**thick, **marked, "marker": mark, "markevery": place}
+            options = {**thick, **marked, "marker": marker, "markevery": place}
             axes.plot(*part.T, color=colour, label=name, **options)
         axes.plot([0, 1], [0, 1], color=ink(), lw=0.9, ls=":", alpha=0.7, label="by chance")
         axes.set_xlim(0.0, 1.0)

@@ -171,11 +171,11 @@ class PropertyTable(Value):
         array([ 1,  0, -1, -1, -1])
         """
         columns = self.attribute.tolist()
-        own = np.packbits(self.masks, axis=1)
+        packed = np.packbits(self.masks, axis=1)
         others = np.packbits(~self.masks, axis=1)
         found: dict[tuple[int, bytes], int] = {}
         for k, column in enumerate(columns):
-            found.setdefault((column, own[k].tobytes()), k)
+            found.setdefault((column, packed[k].tobytes()), k)
         twins = [found.get((c, others[k].tobytes()), -1) for k, c in enumerate(columns)]
         return np.array(twins, dtype=np.intp)
 

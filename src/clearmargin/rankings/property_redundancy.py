@@ -170,9 +170,9 @@ def strict_improvement(counts: PartCounts, side: ArrayLike | None = None) -> Boo
     [True, True, False]
     """
     towards = _sides(counts, side)
-    own = towards * counts.product()
+    product = towards * counts.product()
     parts = counts.part_tp * counts.n_bottom - counts.part_fp * counts.n_top
-    above = own[:, None] > towards[:, None] * parts
+    above = product[:, None] > towards[:, None] * parts
     return np.asarray((above | ~counts.is_part).all(axis=1))
 
 

@@ -268,7 +268,7 @@ def list_properties(
 def _is_first_of_its_cover(
     table: PropertyTable, found: Found, ends: Ends, size: NDArray[np.intp]
 ) -> BoolArray:
-    """Of conjunctions that the same top and bottom rows have, the shortest one."""
+    """Select the shortest one of the conjunctions that the same top and bottom rows have."""
     if not len(size):
         return np.zeros(0, dtype=np.bool_)
     rows = np.concatenate([ends.top, ends.bottom])
@@ -277,7 +277,7 @@ def _is_first_of_its_cover(
 
 
 def _hidden_twins(table: PropertyTable, items: list[Items], is_top: BoolArray) -> BoolArray:
-    """Single properties of the bottom whose complement is one of the top: they say the same of the other end."""
+    """Select single properties of the bottom whose complement is one of the top: they describe the other end."""
     twin = table.twin()
     at_top = {each[0] for each, top in zip(items, is_top, strict=True) if top and len(each) == 1}
     return np.array(

@@ -56,7 +56,7 @@ def recourse(
     model : fitted classifier
         Linear, or a pipeline of affine steps (scalers, encoders of categories, ...) that ends in a linear classifier.
     x : data frame of one row, mapping from name to value, or array-like of shape (n,)
-        The case, without gaps.
+        The case, without missing values.
     actionable : list of names, or mapping from name to what is allowed
         ``"any"``, ``"increase"``, ``"decrease"``, a tuple ``(low, high)``, or a list of the allowed values or
         categories. All other features stay as they are. To stay is always allowed, also outside of limits.
@@ -145,7 +145,7 @@ def _read_time_limit(time_limit: Any) -> float:
 
 
 class _Look(NamedTuple):
-    """What the model says of a case."""
+    """What the model predicts of a case."""
 
     score: float
     label: Label
@@ -210,7 +210,7 @@ def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
 
 
 def _rounding(error: ScoreError, point: FloatArray) -> float:
-    """Return what rounding can do to the score of a case and of values near its own, which are rounded as well."""
+    """Return what rounding can do to the score of a case and of values near it, which are rounded as well."""
     moved = float((np.abs(error.coef) * np.spacing(np.abs(point))).sum())
     return 2.0 * error.bound(np.abs(point - error.centre)) + 2.0 * moved
 

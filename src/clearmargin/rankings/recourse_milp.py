@@ -155,18 +155,18 @@ def cheapest_change(
     useful = _useful(moves)
     if not useful.any():
         return None
-    some = moves.take(useful)
+    usable = moves.take(useful)
     sets = [sorted(set(features)) for features in barred]
     amounts = np.zeros(len(moves))
-    form = _Form.of(some, need, sets)
+    form = _Form.of(usable, need, sets)
     for slack in _SLACKS if form.has_integers else (0.0,):
-        found = _attempt(some, need + slack * form.scale, sets, time_limit)
+        found = _attempt(usable, need + slack * form.scale, sets, time_limit)
         if found is None:
             return None
         amounts[useful] = found
         if form.has_integers:
-            found = _polished(some, found, need, form.tied, time_limit)
-        if found is not None and (found @ some.gain >= need - 2 * _TOLERANCE * form.scale).all():
+            found = _polished(usable, found, need, form.tied, time_limit)
+        if found is not None and (found @ usable.gain >= need - 2 * _TOLERANCE * form.scale).all():
             amounts[useful] = found
             break
     return amounts
@@ -277,7 +277,7 @@ def smallest_shortfall(
 
 
 def _useful(moves: Moves) -> BoolArray:
-    """Moves that add to some score and can be made."""
+    """Select the moves that add to a score and can be made."""
     return np.asarray((moves.gain > 0).any(axis=1) & (moves.most > 0) & (moves.least <= moves.most))
 
 
@@ -298,7 +298,7 @@ def _cut(moves: Moves, need: FloatArray) -> Moves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Form:
-    """The program in its own units: t are amounts that are any numbers, k whole ones, z says whether a move is made.
+    """The program in units of its variables: amounts t of any size, whole amounts k, and z for whether a move is made.
 
     Only moves that are `tied` need a z: options, amounts with a least one, and features of barred sets. Of the others
     nobody asks whether they are made, and up and down at once is never cheapest.

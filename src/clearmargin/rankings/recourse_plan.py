@@ -43,7 +43,7 @@ class Case:
         The user's features with what the list X, or the case alone, tells about them.
     values : mapping from name to value
         The case.
-    kinds : mapping from name to mapping
+    categories : mapping from name to mapping
         For each categorical feature, the user's value of each category.
     frame : type or None
         The kind of data frame that the model takes; None for an array.
@@ -61,7 +61,7 @@ class Case:
     surface: Surface
     space: FeatureSpace
     values: Mapping[str, Any]
-    kinds: Mapping[str, Mapping[str, Any]]
+    categories: Mapping[str, Mapping[str, Any]]
     frame: type | None
 
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
@@ -75,7 +75,7 @@ class Case:
         return point
 
     def label(self, changed: Mapping[str, Any] | None = None) -> Label:
-        """Return what the model says."""
+        """Return the class that the model predicts."""
         with _quiet():
             return as_label(np.ravel(self.model.predict(self.table(changed)))[0])
 
@@ -84,7 +84,7 @@ class Case:
         return float(self.scores(self.table(changed))[0])
 
     def scores(self, given: Any) -> FloatArray:
-        """Return the scores that a model of two classes gives to rows, by its own decision function if it has one."""
+        """Return the scores that a model of two classes gives to rows, by its decision function if it has one."""
         if not hasattr(self.model, "decision_function"):
             return self.surface.hyperplane.decision(self.surface.encode(given))
         with _quiet():
@@ -96,8 +96,8 @@ class Case:
         scores = self.scores(table.given)
         if listed is False:
             return scores
-        own = self.surface.read(self.table())
-        same = np.flatnonzero((self.surface.read(table) == own).all(axis=1))
+        values = self.surface.read(self.table())
+        same = np.flatnonzero((self.surface.read(table) == values).all(axis=1))
         if len(same):
             return np.delete(scores, same[0])
         if listed:
@@ -122,7 +122,7 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     Returns
     -------
     Case
-        Without gaps.
+        Without missing values.
     """
     check_is_fitted(model)
     names = _table_names(model, X)
@@ -142,7 +142,7 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     case = Case(model, surface, surface.space, values, {}, frame)
     _check_known(case)
     space = _space_of(case) if X is None else surface.space
-    return Case(model, surface, space, values, _kinds(case, X), frame)
+    return Case(model, surface, space, values, _written_categories(case, X), frame)
 
 
 @contextmanager
@@ -245,13 +245,13 @@ def _check_known(case: Case) -> None:
 
 
 def _space_of(case: Case) -> FeatureSpace:
-    """Return a single row tells no ranges, and that a number is whole only if it was given as an integer."""
+    """Return the features of a single row: without ranges, and whole only where a number was given as an integer."""
     known = case.surface.space
     integer = [isinstance(value, int) for value in case.values.values()]
     return FeatureSpace(known.names, integer=integer, categories=known.categories)
 
 
-def _kinds(case: Case, X: Any) -> dict[str, dict[str, Any]]:
+def _written_categories(case: Case, X: Any) -> dict[str, dict[str, Any]]:
     """Return for each categorical feature how the user writes each category."""
     space = case.surface.space
     columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
@@ -259,20 +259,20 @@ def _kinds(case: Case, X: Any) -> dict[str, dict[str, Any]]:
     for name, categories in zip(space.names, space.categories, strict=True):
         if categories is None:
             continue
-        own = case.values[name]
+        value = case.values[name]
         written = columns[name].written if name in columns else {}
-        written = {**written, category_name(own): own}
-        found[name] = {kind: written.get(kind, _alike(kind, own)) for kind in categories}
+        written = {**written, category_name(value): value}
+        found[name] = {c: written.get(c, _alike(c, value)) for c in categories}
     return found
 
 
-def _alike(kind: str, own: Any) -> Any:
+def _alike(category: str, value: Any) -> Any:
     """Return a category that does not occur, written like one that does."""
-    if isinstance(own, bool):
-        return kind == "True"
-    if isinstance(own, int | float):
-        return type(own)(float(kind))
-    return kind
+    if isinstance(value, bool):
+        return category == "True"
+    if isinstance(value, int | float):
+        return type(value)(float(category))
+    return category
 
 
 # Enough digits for people; a value is rounded away from where it came from, so that it still suffices.
@@ -428,7 +428,7 @@ class Plan:
         return _violated(self.relations, _numbers(after, self.case.space)) is None
 
     def place(self, name: str) -> int:
-        """The position of a feature; the columns of a group are one feature, at the place of the first of them."""
+        """Return the position of a feature; the columns of a group are one feature, at the first of their places."""
         group = next((columns for columns in self.groups if name in columns), (name,))
         return self.case.space.index(group[0])
 
@@ -451,16 +451,16 @@ class Plan:
                     old = self.case.space.index(step.leaves)
                     gain = gain - weights[:, place.get(Source(old, None), -1)]
             else:
-                code = {kind: place.get(Source(j, k), -1) for k, kind in enumerate(categories)}
+                code = {c: place.get(Source(j, k), -1) for k, c in enumerate(categories)}
                 old, new = (code.get(category_name(v), -1) for v in (before, step.value))
                 gain = weights[:, new] - weights[:, old]
-            own = self.place(step.name)
             gain = np.concatenate([gain, -self._growth(step)])
-            entries.append((own, gain, step.cost, step.least, step.most, step.integer))
+            feature = self.place(step.name)
+            entries.append((feature, gain, step.cost, step.least, step.most, step.integer))
         return Moves.of(entries)
 
     def _growth(self, step: Step) -> FloatArray:
-        """By how much one unit of a move makes the left-hand side of each relation grow."""
+        """Return by how much one unit of a move makes the left-hand side of each relation grow."""
         space = self.case.space
         j = space.index(step.name)
         if self.relations is None or space.categories[j] is not None:
@@ -617,7 +617,7 @@ def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[
         for name in bounds:
             if known.categories[known.index(name)] is not None:
                 raise InvalidValueError(
-                    f"{name!r} names categories and has no bounds; list what is allowed: "
+                    f"{name!r} is categorical and has no bounds; list what is allowed: "
                     f"actionable={{{name!r}: [...]}}"
                 )
     space, declared = read_bounds(bounds, known)
@@ -647,7 +647,7 @@ def _read_domain(domain: Domain, known: FeatureSpace) -> tuple[FeatureSpace, tup
 
 
 def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], ...]:
-    """The names of the 0/1 columns of each categorical feature of a domain, after looking at those of the case."""
+    """Return the names of the 0/1 columns of each categorical feature of a domain, and check those of the case."""
     if not isinstance(bounds, Domain):
         return ()
     found = []
@@ -669,7 +669,7 @@ def _group_steps(
 ) -> list[Step]:
     """To take another category: its column becomes 1, and the one that was 1 becomes 0."""
     listed = [name for name in columns if name in wishes]
-    own = next(name for name in columns if float(case.values[name]) == 1.0)
+    taken = next(name for name in columns if float(case.values[name]) == 1.0)
     if not listed:
         return []
     for name in listed:
@@ -677,11 +677,11 @@ def _group_steps(
             raise InvalidValueError(
                 f"{name!r} is a category in a 0/1 column, which is taken or given up; allow 'any', not {wishes[name]!r}"
             )
-    if own not in listed or len(listed) < 2:
+    if taken not in listed or len(listed) < 2:
         others = ", ".join(repr(name) for name in columns if name not in listed)
         raise InvalidValueError(
-            f"exactly one of {', '.join(columns)} is 1, now {own!r}: one can be taken only if {own!r} may be given up; "
-            f"make {others} actionable as well"
+            f"exactly one of {', '.join(columns)} is 1, now {taken!r}: one can be taken only if {taken!r} may be given "
+            f"up; make {others} actionable as well"
         )
     return [
         Step(
@@ -692,10 +692,10 @@ def _group_steps(
             True,
             0,
             type(case.values[name])(1),
-            leaves=own,
+            leaves=taken,
         )
         for name in listed
-        if name != own
+        if name != taken
     ]
 
 
@@ -792,27 +792,27 @@ def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -
 
 
 def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step]:
-    categories = case.kinds[name]
+    categories = case.categories[name]
     if isinstance(wish, str):
         if wish != "any":
             raise InvalidValueError(
-                f"{name!r} names categories, which have no order; allow 'any' or a list of categories, not {wish!r}"
+                f"{name!r} is categorical, and categories have no order; allow 'any' or a list of them, not {wish!r}"
             )
-        wanted = list(categories)
+        requested = list(categories)
     elif isinstance(wish, Iterable):
-        wanted = [category_name(value) for value in wish]
+        requested = [category_name(value) for value in wish]
     else:
         raise InvalidValueError(
-            f"{name!r} names categories; allow 'any' or a list of them, not {wish!r}"
+            f"{name!r} is categorical; allow 'any' or a list of them, not {wish!r}"
         )
-    for kind in wanted:
-        if kind not in categories:
+    for category in requested:
+        if category not in categories:
             raise InvalidValueError(
-                f"{kind!r} is no category of {name!r} that the model knows{nearest_name(kind, categories)}"
+                f"{category!r} is no category of {name!r} that the model knows{nearest_name(category, categories)}"
             )
-    own = category_name(case.values[name])
+    current = category_name(case.values[name])
     return [
-        Step(name, price, 1.0, 1.0, True, 0, categories[kind])
-        for kind in dict.fromkeys(wanted)
-        if kind != own
+        Step(name, price, 1.0, 1.0, True, 0, categories[category])
+        for category in dict.fromkeys(requested)
+        if category != current
     ]

@@ -5,7 +5,7 @@ Of T examples at the top of a ranking tp have a property, of B at the bottom fp 
     leverage = (tp B - fp T) / N^2 = T B / N^2 (tp / T - fp / B)
 
 Small p-values say that a property separates Top from Bottom of *this ranking*. A ranking learned from pure noise has
-such properties too, because the model's own weights made them; what they have to do with the *label* is another
+such properties too, because the weights of the model made them; what they have to do with the *label* is another
 question, which only labels can answer (`held_out_p`).
 
 Shuffling who is Top and who is Bottom tells what leverage chance reaches in a ranking; it says nothing about the
@@ -278,14 +278,14 @@ def _checked(*arrays: ArrayLike) -> tuple[Counts, Counts, Counts, Counts]:
     except ValueError as err:
         shapes = ", ".join(f"{n} {c.shape}" for n, c in zip(names, counts, strict=True))
         raise InvalidValueError(f"the shapes do not fit together: {shapes}") from err
-    for name, some, all_name, every in (
+    for name, count, all_name, every in (
         ("tp", tp, "n_top", n_top),
         ("fp", fp, "n_bottom", n_bottom),
     ):
-        wrong = (some < 0) | (some > every)
+        wrong = (count < 0) | (count > every)
         if wrong.any():
             raise InvalidValueError(
-                f"{name} is {some[wrong][0]} where {all_name} is {every[wrong][0]}; "
+                f"{name} is {count[wrong][0]} where {all_name} is {every[wrong][0]}; "
                 f"it counts examples, so it lies between 0 and {all_name}"
             )
     return tp, fp, n_top, n_bottom
