@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin import AdviceSVC
-from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome
+from clearmargin.advice.facts import advice_facts
+from clearmargin.advice.outcome import AdviceOutcome, ConditionChange, RuleOutcome
 from clearmargin.rules import Box, Rule, RuleStats
 
 KINDS = ("ex", "never", "now")
@@ -150,6 +151,38 @@ def test_there_are_three_words_for_how_a_rule_stands():
     none = made(-0.5, "uncontradicted", witness={"x": 2.0}, stats=RuleStats(9, 0, 0, 0))
     assert none.summary == "unchanged, not proved"
     assert made(np.nan, None, "rejected").summary.startswith("rejected: ")
+
+
+def test_what_is_not_known_about_a_rule_is_not_said():
+    assert made(np.inf, "proved").guarantee == "no case can be in it"
+    far = "far enough out, cases in it get another class than p"
+    assert made(-np.inf).guarantee == f"not everywhere: {far}"
+    against = made(-np.inf, "contradicted", "ignored", stats=RuleStats(9, 7, 6, 5)).guarantee
+    assert against == (
+        f"not everywhere: the model gives another class than p to 2 of the 7 covered cases, and {far}"
+    )
+    assert made(-0.5).guarantee == (
+        "not everywhere: the lowest score is -0.5, and no possible case with it was found"
+    )
+
+
+def test_a_condition_that_went_and_a_part_of_an_outcome_are_values():
+    change = ConditionChange("age", "age >= 3", "", 3.0, np.nan)
+    assert str(change) == "age >= 3: dropped"
+    outcome = AdviceOutcome((made(0.5, "proved"), made(-0.5, witness={"x": 1.0}), made(1.0)))
+    assert isinstance(outcome[1:], AdviceOutcome)
+    assert list(outcome[1:]) == [outcome[1], outcome[2]]
+
+
+def test_a_report_draws_conditions_on_categories(smokers):
+    X, y = smokers
+    model = AdviceSVC(ADVICE, mu=1.0).fit(X, y)
+    facts = advice_facts(model, X, y)["rules"]
+    found = {c["feature"]: c for c in facts[1]["conditions"]}
+    assert {c["when"] for c in facts[1]["conditions"]} == {"before"}
+    assert found["smoker"]["categories"] == ["never", "ex", "now"]
+    assert [found["smoker"]["categories"][k] for k in found["smoker"]["allowed"]] == ["ex", "now"]
+    assert found["age"]["range"] == [X["age"].min(), X["age"].max()]
 
 
 def test_a_promise_says_how_far_it_reaches():

@@ -366,6 +366,9 @@ def test_what_became_of_the_rule_stands_above_its_tree(toy, translated):
     model.outcome_ = AdviceOutcome((dataclasses.replace(first, verdict="rejected"), second))
     shown = " ".join(t.get_text() for t in plot_rule_trees(model, X).ax_.texts)
     assert "rejected; the last form that had points was" in shown
+    model.outcome_ = AdviceOutcome((dataclasses.replace(first, verdict="empty"), second))
+    shown = " ".join(t.get_text() for t in plot_rule_trees(model, X).ax_.texts)
+    assert "set aside: no case can satisfy it" in shown
 
 
 def test_long_names_are_cut_before_their_bound(toy, check_legible):

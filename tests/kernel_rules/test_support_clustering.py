@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.spatial.distance import pdist
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.svm import OneClassSVM
@@ -79,6 +80,19 @@ def test_the_scale_is_refined_until_support_vectors_are_too_many():
     assert adjusted_rand_score(y, found.labels) == 1.0
     machine = OneClassSVM(gamma=2 * found.q, nu=0.05, tol=1e-4).fit(X)
     assert len(machine.support_) > 0.12 * len(X)
+
+
+def test_of_very_many_points_the_widest_distance_is_bounded_from_above():
+    X, _ = make_moons(300, noise=0.05, random_state=1)
+    widest = pdist(X).max()
+    assert hyper_rectangles._widest(X) == widest
+    assert widest <= hyper_rectangles._widest(np.vstack([X] * 7)) <= np.sqrt(2) * widest
+
+
+def test_doubling_ends_where_it_would_never_end(monkeypatch):
+    X, _ = make_moons(60, noise=0.05, random_state=0)
+    monkeypatch.setattr(hyper_rectangles, "_DOUBLINGS", 1)
+    assert support_clusters(X, max_support=0.99).q == 2 / hyper_rectangles._widest(X) ** 2
 
 
 def test_neighbours_tell_the_same_as_all_pairs(monkeypatch):

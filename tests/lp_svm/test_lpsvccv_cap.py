@@ -16,8 +16,9 @@ from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from clearmargin import RuleExtractor
 from clearmargin.datasets import load_cleveland
-from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.lp_svm import LPSVC, LPSVCCV
 from clearmargin.lp_svm.path_scores import features_within
 
@@ -156,6 +157,19 @@ def test_a_constant_plane_is_taken_where_nothing_beats_it_and_the_warning_says_w
     assert svm.cv_results_["n_features"][svm.cv_results_["nu"] == svm.nu_] == 0
     hinted = LPSVCCV(cv=5, rule="1se", max_features=10, feature_groups=FEATURES).fit(X, y)
     assert hinted.coef_.any()
+
+
+def test_where_planes_of_few_features_say_nothing_an_extractor_names_how_many_say_more(monkeypatch):
+    X, y = credit(400, 1)
+    capped = LPSVCCV(cv=5, rule="1se", max_features=6, feature_groups=FEATURES)
+    monkeypatch.setattr("clearmargin.lp_svm.lpsvccv.default_machine", lambda rarest: capped)
+    with (
+        pytest.warns(ClearmarginWarning, match="at most 6 features"),
+        pytest.raises(
+            DataError, match=r"at most 6 features are constant, .*max_features=10, scale"
+        ),
+    ):
+        RuleExtractor().fit(X, y)
 
 
 def test_no_plane_is_found_in_noise_that_beats_a_constant_by_much():

@@ -11,13 +11,14 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import KNNImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
-from clearmargin import LPSVC, LPSVCCV, FeatureSpace, RuleExtractor
+from clearmargin import LPSVC, LPSVCCV, Domain, FeatureSpace, RuleExtractor
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 
 RNG = np.random.default_rng(7)
@@ -105,6 +106,21 @@ def test_a_constant_plane_has_no_rules():
         InvalidValueError, match=r"plane is constant: all weights are zero, .*less regularisation"
     ):
         RuleExtractor(LPSVC(nu=1e-9)).fit(X, Y)
+
+
+def test_relations_of_categories_and_rows_without_values_are_refused():
+    table = pd.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "kind": [*"uvuv"]})
+    steps = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    model = make_pipeline(steps, LPSVC())
+    domain = Domain(FeatureSpace(["age", "kind"]), relations="age <= kind")
+    with pytest.raises(InvalidValueError, match="'kind' has categories in the table; a relation"):
+        RuleExtractor(model, bounds=domain).fit(table, [0, 0, 1, 1])
+    gaps = pd.DataFrame({"a": [1.0, np.nan, 3.0, np.nan], "b": [np.nan, 2.0, np.nan, 4.0]})
+    model = make_pipeline(KNNImputer(), LogisticRegression())
+    with pytest.raises(
+        DataError, match="every row of X has a missing value that the model does not"
+    ):
+        RuleExtractor(model).fit(gaps, [0, 0, 1, 1])
 
 
 def test_an_empty_table_is_refused_in_words():

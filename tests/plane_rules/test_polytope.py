@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearmargin.plane_rules.polytope import peeled_box
+from clearmargin.plane_rules.polytope import extract_polytope_boxes, peeled_box
 from clearmargin.rules import Box, Hyperplane
 
 
@@ -125,6 +125,21 @@ def test_of_points_that_cannot_be_together_the_deepest_is_taken():
 def test_where_no_point_is_inside_there_is_no_box():
     plane = Hyperplane([1.0], 0.0)
     assert peeled_box([plane.side(1)], Box([-1.0], [1.0]), np.array([[0.0], [0.0]])) is None
+
+
+def test_boxes_are_found_no_deeper_than_asked():
+    """Around a box in the middle of a disc, boxes beside it are boxes of the next depth."""
+    angles = np.linspace(0, 2 * np.pi, 9)[:-1]
+    disc = [Hyperplane([np.cos(a), np.sin(a)], 1.0).side(1) for a in angles]
+    X = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    X = X[np.all([h.contains_exactly(X) for h in disc], axis=0)]
+    domain = Box([-1.0, -1.0], [1.0, 1.0])
+    options = {"min_coverage": 1, "max_rules": None}
+    counts = [
+        len(extract_polytope_boxes(disc, domain, X, max_depth=depth, **options)[0])
+        for depth in (1, 2, 3)
+    ]
+    assert counts[0] == 1 < counts[1] < counts[2]
 
 
 @pytest.mark.parametrize("ends", [(-np.inf, 4.0), (-4.0, np.inf), (-np.inf, np.inf)])

@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 from clearmargin import RuleExtractor
-from clearmargin.models.score_error import Guard, PipelinePlane, direct_error
+from clearmargin.models.score_error import Guard, PipelinePlane, ScoreError, direct_error
 from clearmargin.models.surface import read_surface
 from clearmargin.plane_rules.proof import retreat
 from clearmargin.rules import Box, FeatureSpace, Hyperplane
@@ -222,3 +222,43 @@ def test_a_plane_of_a_pipeline_travels_with_its_error():
     assert again.coef.tolist() == [2.0, 0.0]
     assert again.intercept == -1.0
     assert again.error.bound(np.ones(2)) == plane.error.bound(np.ones(2))
+
+
+@given(st.integers(0, 10**6))
+def test_what_is_left_of_a_box_is_proved_by_every_guard(seed):
+    """Scores whose error is small, and such whose error grows faster than they do."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    columns = FeatureSpace([f"x{j}" for j in range(n)], [-4.0] * n, [4.0] * n, rng.random(n) < 0.3)
+    guards = []
+    for _ in range(int(rng.integers(1, 4))):
+        plane = Hyperplane(rng.integers(-3, 4, n) + np.eye(n)[0] * 5, float(rng.integers(-3, 4)))
+        slope = np.abs(plane.coef) * rng.choice([1e-16, 1e-3, 0.4, 1.0], n)
+        base = float(rng.choice([0.0, 1e-9, 50.0], p=[0.5, 0.4, 0.1]))
+        error = ScoreError(plane.coef, np.zeros(n), plane.intercept, slope, base)
+        guards.append(Guard(plane.side(int(rng.choice([-1, 1]))), error))
+    points = rng.integers(-4, 5, (6, n)).astype(float)
+    box, limits = Box([-4.0] * n, [4.0] * n), Box.unbounded(n)
+    left = retreat(box, guards, limits, columns, points)
+    if left is not None:
+        assert all(guard.proves(left) for guard in guards)
+        assert (left.lower >= box.lower).all()
+        assert (left.upper <= box.upper).all()
+        assert left.contains(points).any()
+
+
+def test_where_rounding_may_change_every_answer_nothing_is_left():
+    columns, box = FeatureSpace(["x"], [0.0], [4.0]), Box([1.0], [4.0])
+    points = np.array([[2.0], [3.0]])
+    plane = Hyperplane([1.0], 0.0)
+    for slope, base in [(1.0, 0.0), (1e-16, 9.0)]:
+        error = ScoreError(plane.coef, np.zeros(1), 0.0, np.array([slope]), base)
+        guard = Guard(plane.side(1), error)
+        assert retreat(box, [guard], Box.unbounded(1), columns, points) is None
+    huge = Hyperplane([1e308], 0.0)
+    error = ScoreError(huge.coef, np.zeros(1), 0.0, np.array([1e307]), 0.0)
+    far = Box([1e3], [1e300])
+    assert (
+        retreat(far, [Guard(huge.side(1), error)], Box.unbounded(1), columns, points * 1e290)
+        is None
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import cvxpy as cp
@@ -17,6 +18,7 @@ from clearmargin.plane_rules import volume_corner as program
 from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.plane_rules.volume import clipped_volume
 from clearmargin.plane_rules.volume_corner import (
+    _below,
     corner_at,
     deepest_corner,
     volume_corner,
@@ -235,6 +237,22 @@ def test_a_corner_that_rounding_put_beyond_the_plane_is_moved_back():
     corner = corner_at(side, region, spent, np.zeros(2, dtype=bool))
     assert side.admits(corner)
     assert 0 <= exact_slack(side, corner) <= 1e-15
+
+
+@given(
+    st.floats(-1e308, 1e308), st.floats(0.0, 1.7e308), st.floats(1e-10, 1e10, allow_subnormal=False)
+)
+def test_a_face_is_the_largest_float_so_far_below_another_one(face, excess, weight):
+    found = _below(face, excess, weight)
+    exact = Fraction(face) - Fraction(math.nextafter(excess, math.inf)) / Fraction(weight)
+    exact = Fraction(face) if not excess else exact
+    assert found <= exact
+    assert math.nextafter(found, math.inf) > exact
+
+
+def test_a_face_beyond_all_floats_is_infinite():
+    assert _below(0.0, sys.float_info.max, 1.0) == -math.inf
+    assert _below(-1e308, 1e308, 0.1) == -math.inf
 
 
 def test_a_corner_without_room_is_none():

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clearmargin import AdviceSVC, RankContrast, RuleSet, parse_rules
 from clearmargin.datasets import load_pima, load_wbc, make_components, make_votes
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.rankings.contrast import rank_scores
 from clearmargin.rankings.ends import find_ends
 
 
@@ -244,6 +245,17 @@ def test_bad_data_are_named():
         RankContrast().fit(X, np.arange(100) % 3)
     with pytest.raises(DataError, match="label"):
         RankContrast().fit(X.assign(failed=y), y)
+    with pytest.raises(DataError, match="X has 100 rows but y has 99 labels; each row needs one"):
+        RankContrast().fit(X, y[:99])
+    with pytest.raises(
+        DataError, match=r"scores are one number a row, not an array of shape \(9, 2"
+    ):
+        find_ends(np.zeros((9, 2)), 1, 1)
+    three = LogisticRegression().fit(X, np.arange(100) % 3)
+    with pytest.raises(
+        DataError, match="LogisticRegression gives 3 scores a row; ranking needs one"
+    ):
+        rank_scores(three, X)
     scores = rng.normal(size=100)
     with pytest.raises(DataError, match=r"column 'risk' is the ranking itself.*exclude=.'risk'."):
         RankContrast().fit_ranking(X.assign(risk=scores), scores)

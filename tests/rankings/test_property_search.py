@@ -50,6 +50,14 @@ def test_the_best_k_come_in_order():
     assert set(best["side"]) == {"top", "bottom"}
 
 
+def test_zeros_and_ones_are_properties_too():
+    items, attribute, top = components(age=[3, 10, 25], length=[500, 1000, 2000, 2500])
+    options = {"attributes": attribute, "k": 4, "max_size": 2}
+    as_bits = search_properties(np.asarray(items).astype(int), top, ~top, **options)
+    as_bools = search_properties(np.asarray(items), top, ~top, **options)
+    pd.testing.assert_frame_equal(as_bits, as_bools)
+
+
 def test_bad_tables_are_named():
     items = np.array([[1, 0], [0, 1], [1, 1]], dtype=bool)
     top, bottom = [1, 0, 0], [0, 1, 0]

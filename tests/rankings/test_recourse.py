@@ -458,3 +458,12 @@ def test_models_that_are_not_linear_or_not_fitted_are_refused():
 def test_a_rank_is_a_whole_number(wrong):
     with pytest.raises(InvalidValueError, match="the rank must be a whole number from 1"):
         Rank(wrong)
+    with pytest.raises(InvalidValueError, match="listed must be True, False or None, not 'yes'"):
+        Rank(3, listed="yes")
+
+
+def test_a_feature_that_may_stay_only_where_it_is_needs_no_cost():
+    model = linear([1.0, 1.0], -10.0)
+    found = recourse(model, [3.0, 4.0], actionable={"x0": (3.0, 3.0)})
+    assert not found.feasible
+    assert found.best_score == -3.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +17,7 @@ from clearmargin import (
     parse_rules,
     save_model,
 )
+from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.report import report
 
 
@@ -98,6 +101,27 @@ def test_conditions_on_missing_values_are_reported(read_page):
     words = read_page(made.to_html()).words
     assert "2 of them have a missing value, which a rule may need." in words
     assert "age is missing" in made.to_markdown()
+
+
+def test_a_ranking_without_properties_and_advice_without_rules_are_said_to_be_empty(
+    data, read_page
+):
+    X, y = data
+    contrast = RankContrast(top=0.2, bottom=0.2, max_size=1, min_leverage=0.25)
+    made = report(contrast, X.assign(age=0.0, bmi=0.0), y)
+    assert made.to_dict()["contrast"]["properties"] == []
+    assert "No property is worth showing." in read_page(made.to_html()).words
+    none = report(parse_rules("age >= 1 => ill"), X, y, advice=AdviceOutcome(()))
+    assert "There is no advice." in read_page(none.to_html()).words
+
+
+def test_a_generator_of_random_numbers_is_a_seed_that_is_written_down(data):
+    X, y = data
+    made = report(LPSVC(), X, y, cv=2, random_state=np.random.RandomState(5)).to_dict()
+    seed = int(re.search(r"random_state=(\d+)\)", made["reproduce"]["call"])[1])
+    again = report(LPSVC(), X, y, cv=2, random_state=seed).to_dict()
+    assert again["reproduce"]["call"] == made["reproduce"]["call"]
+    assert again["validation"] == made["validation"]
 
 
 def test_it_is_said_how_many_rules_are_proved(data, read_page):

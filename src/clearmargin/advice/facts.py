@@ -20,19 +20,19 @@ __all__ = ["advice_facts"]
 Facts = dict[str, Any]
 
 
-def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
+def advice_facts(advice: Any, X: Any, y: Any) -> Facts:
     """Collect what a report shows of advice.
 
     Parameters
     ----------
-    advice : AdviceSVC, AdviceOutcome, AdviceReport, RuleSet, str, path or None
+    advice : AdviceSVC, AdviceOutcome, AdviceReport, RuleSet, str or path
         A fitted model with advice, its outcome, or what `check_advice` gave; rules are checked on the data.
     X, y
         The data, for rules.
 
     Returns
     -------
-    dict or None
+    dict
         `kind` is "outcome" (before and after training) or "check" (on the data alone).
 
     Examples
@@ -40,8 +40,6 @@ def advice_facts(advice: Any, X: Any, y: Any) -> Facts | None:
     >>> advice_facts("x0 >= 1 => yes", [[0.0], [2.0]], ["no", "yes"])["rules"][0]["covered"]
     1
     """
-    if advice is None:
-        return None
     outcome = getattr(advice, "outcome_", advice)
     if isinstance(outcome, AdviceOutcome):
         # An outcome by itself knows no features; the model that it is of does.

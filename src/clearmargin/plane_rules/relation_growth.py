@@ -36,12 +36,11 @@ def check_points(domain: Domain, points: FloatArray) -> None:
     Parameters
     ----------
     domain : Domain
-        Over the encoded columns.
+        Over the encoded columns, with relations.
     points : ndarray of shape (m, n_encoded)
         The training points.
     """
-    if domain.relations is None:
-        return
+    assert domain.relations is not None
     outside = np.flatnonzero(~domain.relations.contains(points))
     if not len(outside):
         return
