@@ -129,6 +129,20 @@ def test_a_row_is_explained_by_its_number_or_its_name(clearmargin, folder):
     assert "Row 8 (right). The case is well" in by_number
 
 
+def test_a_row_under_no_rule_is_explained_with_the_conditions_that_fail(clearmargin, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)).round(2), columns=["a", "b"])
+    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
+    table.to_csv("t.csv", index=False)
+    words = ("explain", "t.csv", "--target", "y", "--nu", "10", "--where", "true", "--most", "40")
+    told = json.loads(clearmargin(*words, "--json").out)["explanations"]
+    texts = " ".join(clearmargin(*words).out.split())
+    bare = [case["coverage"] for case in told if case["coverage"]["status"] != "covered"]
+    assert 0 < len(bare) < len(told)
+    assert texts.count("No rule covers the row") == len(bare)
+    assert all(answer["text"] in texts and answer["failed"] for answer in bare)
+
+
 def test_rows_are_explained_by_a_premise(clearmargin, folder):
     words = ("explain", *TRAIN, "--where", "age >= 52 and smoker = no", "--kind", "largest")
     said = clearmargin(*words, "--most", "2", "--json")
@@ -215,6 +229,9 @@ def test_rules_and_models_predict(clearmargin, folder):
     assert lines[-1] == "24,ill,old"
     assert lines[12] == "12,,"
     assert "with no rule, and so without a class" in said.err
+    assert (
+        "note: row 6: No rule covers the row. The nearest one for ill, rule 1, fails at" in said.err
+    )
     filled = clearmargin("predict", "patients.csv", "--rules", "advice.rules", "--default", "well")
     assert filled.out.splitlines()[12] == "12,well,"
     clearmargin("rules", *TRAIN, "--save-model", "m.json", "--quiet")

@@ -46,9 +46,11 @@ def run(arguments: argparse.Namespace) -> None:
     found = find_rules(trained, extract_options(arguments), progress=show_progress(console))
     told = explain_rows(found, positions, arguments.kind.replace("-", "_"))
     texts = []
-    for row, true, explanation in zip(told.rows, told.labels, told.explanations, strict=True):
+    cases = zip(told.rows, told.labels, told.explanations, told.coverage, strict=True)
+    for row, true, explanation, coverage in cases:
         verdict = "right" if explanation.label == true else f"wrong: it is {true}"
-        texts.append(fill(f"Row {row} ({verdict}). {explanation.text}", width=100))
+        why = "" if coverage.is_covered else f" {coverage.text}"
+        texts.append(fill(f"Row {row} ({verdict}). {explanation.text}{why}", width=100))
     console.say()
     save_model_file(found.model, model_file, arguments, console)
     console.result("\n\n".join(texts), told.to_dict())

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.growth import grow_box
-from clearmargin.rule_base.base import ModelRules, read_cases
+from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
 from clearmargin.rule_base.explanation import (
@@ -111,7 +111,7 @@ class BoxExtractor(ModelRules):
     def _keep(self, task: ExtractionTask, found: FoundBoxes) -> None:
         """Turn boxes into rules, and keep what is needed to predict and to explain."""
         made: RuleBoxes = make_rules(task, found, self.min_coverage, self.max_rules)
-        self.rules_ = made.rules
+        self.rules_, self._dropped = made.rules, made.dropped
         self.space_ = task.encoding.space
         self._boxes, self._codes = made.boxes, made.codes
         self._reach = task.upper - task.lower
@@ -179,7 +179,7 @@ class BoxExtractor(ModelRules):
             )
         X = read_frame(X)
         which = self.which(X)
-        cases = read_cases(self._encoding, X)
+        cases = self._read_cases(X)
         kinds = np.where(which >= 0, "rule", "nearest" if self.fallback == "nearest" else "grown")
         if kind == "grown":
             kinds[:] = "grown"

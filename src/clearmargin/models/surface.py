@@ -23,7 +23,7 @@ from clearmargin.models.score_error import (
     ScoreError,
     direct_error,
 )
-from clearmargin.rules import HalfSpace, Hyperplane
+from clearmargin.rules import HalfSpace, Hyperplane, Polyhedron
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -162,9 +162,9 @@ def _clearly_inside(points: FloatArray, sides: Sequence[HalfSpace]) -> BoolArray
 class Surface(Encoding):
     """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them.
 
-    Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a feature that names
-    things is one 0/1 column for each of its categories. Features that the model drops and that are no numbers
-    have no column.
+    Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a
+    categorical feature is one 0/1 column for each of its categories. Features that the model drops and that are no
+    numbers have no column.
 
     Parameters
     ----------
@@ -217,6 +217,29 @@ class Surface(Encoding):
         if duel.positive == 1:
             return duel.plane
         return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
+
+    def needed_columns(self, relations: Polyhedron | None = None) -> BoolArray:
+        """Tell which encoded columns rules may depend on.
+
+        Parameters
+        ----------
+        relations : Polyhedron, optional
+            What every case satisfies, over the user's features; a row that lacks a value there does not.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_encoded,)
+            Those with a weight in a plane; those of features whose missing values are a category of the model, which
+            may have a weight of its own; and those of features in relations.
+        """
+        used = np.any([duel.plane.coef != 0 for duel in self.planes], axis=0)
+        tied = set(self.asked) | set(() if relations is None else relations.bounded)
+        return np.array(
+            [
+                bool(has) or source.feature in tied
+                for has, source in zip(used, self.sources, strict=True)
+            ]
+        )
 
     def regions(self) -> tuple[tuple[HalfSpace, ...], ...]:
         """Give for each class the half-spaces over the encoded columns whose intersection gets that class.

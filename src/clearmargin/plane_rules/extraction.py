@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -40,6 +40,7 @@ from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.progress import advance, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain, narrowed_to
 from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.row_coverage import DroppedBox
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
@@ -230,6 +231,8 @@ class Extraction:
         For each class where its boxes were searched: the ranges of all columns, or of its points.
     limits : Box
         Where columns can be taken to live without saying so.
+    dropped : tuple of DroppedBox
+        Boxes that were found and gave no rule.
     """
 
     rules: RuleSet
@@ -239,6 +242,7 @@ class Extraction:
     columns: FeatureSpace
     domains: tuple[Box, ...]
     limits: Box
+    dropped: tuple[DroppedBox, ...]
 
 
 def extract_rules(
@@ -315,7 +319,19 @@ def extract_rules(
         columns,
         tuple(result.domain for result in found),
         limits,
+        tuple(_dropped(surface, found)),
     )
+
+
+def _dropped(surface: Surface, found: Sequence[ClassBoxes]) -> Iterator[DroppedBox]:
+    """Yield the boxes that gave no rule, over the user's features."""
+    for label, result in zip(surface.classes, found, strict=True):
+        for box in result.few:
+            if (region := to_user_box(box, surface)) is not None:
+                yield DroppedBox(region, label, "min_coverage")
+        for box in result.beyond:
+            if (region := to_user_box(box, surface)) is not None:
+                yield DroppedBox(region, label, "max_rules")
 
 
 def _boxes(
@@ -394,6 +410,9 @@ class ClassBoxes:
     found: int
     unlimited: int | None
     seconds: float
+    # Boxes that gave no rule: those with fewer points than `min_coverage`, and those beyond `max_rules`.
+    few: tuple[Box, ...] = ()
+    beyond: tuple[Box, ...] = ()
 
 
 def boxes_of_class(
@@ -447,8 +466,10 @@ def boxes_of_class(
         pairs, problems = _search(halfspaces, domain, sample, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
+    few = [box for box, points in pairs if len(points) < scaled.min_coverage]
     kept.sort(key=lambda pair: -len(pair[1]))
-    kept = kept[: options.max_rules]
+    most = len(kept) if options.max_rules is None else options.max_rules
+    kept, beyond = kept[:most], kept[most:]
     needed = needed_ends(halfspaces, columns, limits)
     simple = [simplify_box(box, columns, sample[points], needed) for box, points in kept]
     members = [[k] for k in range(len(simple))]
@@ -474,6 +495,8 @@ def boxes_of_class(
         found,
         _covered_without_limit(halfspaces, domain, sample, scaled, step),
         time.perf_counter() - start,
+        (*few, *(simple[k] for k in range(len(simple)) if sizes[k] < options.min_coverage)),
+        tuple(box for box, _ in beyond),
     )
 
 

@@ -30,7 +30,6 @@ from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.base import (
     ModelRules,
     has_unknown_category,
-    read_cases,
 )
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
@@ -208,7 +207,7 @@ class RuleExtractor(ModelRules):
         relations = read_relations(self.bounds, self.surface_.space)
         lower, upper = self._declared
         self.domain_ = Domain(self.space_, lower, upper, relations=relations)
-        data = self._read_points(X, labels, self.surface_)
+        data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns(relations))
         with task("extraction", len(self.classes_), "rules", show=self.progress):
             # For each class search boxes, simplify and prove them; then translate them to the user's features.
             found = extract_rules(
@@ -219,7 +218,7 @@ class RuleExtractor(ModelRules):
 
     def _keep(self, found: Extraction, data: LabelledPoints) -> None:
         """Keep the rules, what was measured of them, and what explains cases."""
-        self.rules_ = found.rules
+        self.rules_, self._dropped = found.rules, found.dropped
         place = {label: k for k, label in enumerate(self.surface_.classes)}
         self._codes = np.array([place[rule.label] for rule in found.rules] or [0], dtype=np.intp)
         self.trace_: dict[Label, Trace] = found.trace
@@ -267,6 +266,9 @@ class RuleExtractor(ModelRules):
         if self.domain_.relations is not None:
             outside |= ~self.domain_.relations.contains(table)
         return table, outside
+
+    def _domain(self) -> Domain:
+        return self.domain_
 
     @available_if(_decides_by_model)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -340,7 +342,7 @@ class RuleExtractor(ModelRules):
         """
         X = read_frame(X)
         which = self.which(X)
-        cases = read_cases(self.surface_, X)
+        cases = self._read_cases(X)
         codes = class_codes(self._predicted(X), self.classes_)
         told = self._explainer.explain(cases, codes, which, kind, metric)
         told.weigh(weights)

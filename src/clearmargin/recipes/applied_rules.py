@@ -142,8 +142,10 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
     >>> from clearmargin.recipes import predict_by_rules
     >>> from clearmargin.tables.files import FileTable
     >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> predict_by_rules(table, parse_rules("age >= 50 => yes")).notes
-    ('15 rows with no rule, and so without a class',)
+    >>> for note in predict_by_rules(table, parse_rules("age >= 50 => yes")).notes:
+    ...     print(note)
+    15 rows with no rule, and so without a class
+    row 1: No rule covers the row. The nearest one for yes, rule 1, fails at 1 of 1 condition: age is ...(age is 20).
     """
     otherwise = find_class(default, rules)
     rows = [
@@ -154,7 +156,22 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
         }
         for row, k in enumerate(rules.which(table.frame).tolist(), 1)
     ]
-    return Predictions(table.name, tuple(rows), _unknown(rows, "no rule"))
+    return Predictions(
+        table.name, tuple(rows), (*_unknown(rows, "no rule"), *_first_uncovered(table, rules, rows))
+    )
+
+
+def _first_uncovered(
+    table: FileTable, rules: RuleSet, rows: list[dict[str, Any]]
+) -> tuple[str, ...]:
+    """Say why no rule covers the first row without a class."""
+    from clearmargin.rule_base.row_coverage import explain_rule_coverage
+
+    bare = [entry["row"] for entry in rows if entry["class"] is None]
+    if not bare:
+        return ()
+    (why,) = explain_rule_coverage(rules, table.frame.iloc[[bare[0] - 1]])
+    return (f"row {bare[0]}: {why.text}",)
 
 
 def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:

@@ -203,6 +203,8 @@ class ExplainedCases:
         Their true classes.
     explanations : tuple of Explanation
         One for each.
+    coverage : tuple of RowCoverage
+        Which rule covers each of them, or why none does.
 
     Examples
     --------
@@ -221,13 +223,17 @@ class ExplainedCases:
     rows: tuple[int, ...]
     labels: tuple[Any, ...]
     explanations: tuple[Any, ...]
+    coverage: tuple[Any, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanations as plain data for JSON."""
-        parts = zip(self.explanations, self.rows, self.labels, strict=True)
+        parts = zip(self.explanations, self.rows, self.labels, self.coverage, strict=True)
         return {
             **self.task.to_dict(),
-            "explanations": [_explanation(told, row, true) for told, row, true in parts],
+            "explanations": [
+                {**_explanation(told, row, true), "coverage": coverage.to_dict()}
+                for told, row, true, coverage in parts
+            ],
         }
 
 
@@ -304,9 +310,11 @@ def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> 
     <age >= 44 => yes (proved)>
     """
     task = found.task
-    told = found.model.explain_many(task.X.iloc[positions], kind)
+    cases = task.X.iloc[positions]
+    told = found.model.explain_many(cases, kind)
+    coverage = tuple(found.model.explain_coverage(cases))
     rows = tuple(task.row_number(position) for position in positions.tolist())
-    return ExplainedCases(task, rows, tuple(task.y[positions].tolist()), tuple(told))
+    return ExplainedCases(task, rows, tuple(task.y[positions].tolist()), tuple(told), coverage)
 
 
 def _explanation(explanation: Any, row: int, true: Any) -> dict[str, Any]:

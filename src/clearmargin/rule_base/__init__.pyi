@@ -1,5 +1,8 @@
 from .explanation import (
     Explanation as Explanation,
 )
+from .row_coverage import (
+    RowCoverage as RowCoverage,
+)
 
-__all__ = ["Explanation"]
+__all__ = ["Explanation", "RowCoverage"]

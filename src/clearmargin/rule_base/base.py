@@ -21,14 +21,15 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import Option, WholeNumber, check_options
+from clearmargin.rule_base.row_coverage import CoverageExplainer, DroppedBox, RowCoverage
 from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
-from clearmargin.rules import RuleSet
-from clearmargin.rules.rule import as_label
+from clearmargin.rules import Domain, FeatureSpace, RuleSet
+from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Encoding
-from clearmargin.tables.table import as_given, case_table, name_row, read_frame
+from clearmargin.tables.table import Table, as_given, case_table, name_row, read_frame
 from clearmargin.tables.validation import naming_columns
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ModelRules",
     "RuleBasedClassifier",
+    "categorical_features",
     "check_table",
     "has_unknown_category",
-    "read_cases",
 ]
 
 
@@ -116,7 +117,9 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         ndarray of int of shape (m,)
             Indices of rules.
         """
-        table, outside = self._read_table(X)
+        return self._first_rule(*self._read_table(X))
+
+    def _first_rule(self, table: FloatArray, outside: BoolArray | None) -> IntArray:
         which = self.rules_.which(table)
         return which if outside is None else np.where(outside, -1, which)
 
@@ -137,6 +140,66 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         """
         classes = [as_label(label) for label in self.classes_.tolist()]
         return class_shares(self.rules_, self.which(X), classes)
+
+    def explain_coverage(self, X: Any) -> list[RowCoverage]:
+        """Tell for each row which rule covers it or, where none does, why.
+
+        A row that no rule covers is outside of what was declared, has a category that the model does not know, or fails
+        at conditions: those of the nearest rule for the class that the model predicts are named, with the values of
+        the row. The nearest rule is the one with the fewest conditions that fail, the first of several.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the model takes them.
+
+        Returns
+        -------
+        list of RowCoverage
+            One a row; it reads as a sentence.
+
+        See Also
+        --------
+        which : Tells which rule covers each row.
+
+        Examples
+        --------
+        >>> from clearmargin import RuleExtractor
+        >>> from clearmargin.datasets import load_wbc
+        >>> X, y = load_wbc(return_X_y=True)
+        >>> extractor = RuleExtractor(max_rules=1).fit(X, y)
+        >>> first, second = extractor.explain_coverage(X.iloc[[0, 2]])
+        >>> first.status, second.status, second.is_covered
+        ('failed_conditions', 'covered', True)
+        """
+        X = read_frame(X)
+        table, outside = self._read_table(X)
+        which = self._first_rule(table, outside)
+        asked = (which < 0) & self._has_prediction(table)
+        rows = np.flatnonzero(asked if outside is None else asked & ~outside)
+        predicted: list[Label | None] = [None] * len(table)
+        if len(rows):
+            labels = self._predicted(Table.read(X).take(rows)).tolist()
+            for row, label in zip(rows.tolist(), labels, strict=True):
+                predicted[row] = as_label(label)
+        explainer = self._coverage_explainer()
+        return explainer.explain(X, table, which, outside, predicted, self._imputed(X, table))
+
+    def _coverage_explainer(self) -> CoverageExplainer:
+        """Gather what tells why a row is not covered."""
+        return CoverageExplainer(self.rules_, self.rules_.space)
+
+    def _has_prediction(self, table: FloatArray) -> BoolArray:
+        """Tell for which rows the model can be asked: those that lack no value."""
+        return is_point(table)
+
+    def _predicted(self, X: Any) -> NDArray[Any]:
+        """Ask the model for the classes of rows."""
+        return np.asarray(self.predict(X))
+
+    def _imputed(self, X: Any, table: FloatArray) -> BoolArray | None:
+        """Tell which values were missing and count as what the model imputes; None for none."""
+        return None
 
     def explain(
         self, x: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
@@ -225,8 +288,11 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     _fallbacks: ClassVar[tuple[str, ...]] = ("estimator", "abstain")
 
     rules_: RuleSet
+    space_: FeatureSpace
     _encoding: Encoding
     _codes: IntArray
+    _needed: BoolArray  # the encoded columns that rules may depend on
+    _dropped: Sequence[DroppedBox] = ()
 
     # The front half of `fit`: options, labels, model, rows.
 
@@ -263,10 +329,34 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         """Ask the model for the classes of rows."""
         return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
 
-    def _read_points(self, X: Any, labels: NDArray[Any], encoding: Encoding) -> LabelledPoints:
-        """Read the rows that rules are made of: those without missing values, with the classes predicted."""
+    def _read_points(
+        self,
+        X: Any,
+        labels: NDArray[Any],
+        encoding: Encoding,
+        needed: BoolArray | None = None,
+    ) -> LabelledPoints:
+        """Read the rows that rules are made of: those without missing values, with the classes predicted.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The training table.
+        labels : ndarray of shape (m,)
+            Its labels.
+        encoding : Encoding
+            Its encoding.
+        needed : ndarray of bool of shape (n_encoded,), optional
+            The columns that rules may depend on; in another one a value may be missing. By default all.
+
+        Returns
+        -------
+        LabelledPoints
+            The rows; where a value that nothing depends on is missing, one within the range of its column.
+        """
         self._encoding = encoding
-        points = encoding.encode(X)
+        self._needed = np.ones(len(encoding.sources), dtype=np.bool_) if needed is None else needed
+        points = self._fill_unneeded(encoding.encode(X))
         with naming_columns(X, self.estimator_):
             predicted = class_codes(self._predicted(X), self.classes_)
         true = class_codes(labels, self.classes_)
@@ -279,7 +369,70 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
             )
         return LabelledPoints(points[known], true[known], predicted[known])
 
+    def _fill_unneeded(self, points: FloatArray) -> FloatArray:
+        """Put a value of its range in the place of missing ones, in columns that no rule depends on."""
+        idle = np.flatnonzero(~self._needed)
+        missing = np.isnan(points[:, idle])
+        if not missing.any():
+            return points
+        features = [self._encoding.sources[k].feature for k in idle.tolist()]
+        within = np.clip(0.0, self.space_.lower[features], self.space_.upper[features])
+        filled = points.copy()
+        filled[:, idle] = np.where(missing, within, points[:, idle])
+        return filled
+
     # The back half: what is asked of a fitted extractor.
+
+    def _read_cases(self, X: Any) -> FloatArray:
+        """Read the cases to explain; raise if a value that rules need is missing, infinite or an unknown category.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases.
+
+        Returns
+        -------
+        ndarray of shape (m, n_encoded)
+            The encoded cases, all of them finite.
+        """
+        encoding, names = self._encoding, self._encoding.space.names
+        table = encoding.read(X)
+        cases = self._fill_unneeded(encoding.spread(table))
+        unusable = ~np.isfinite(cases)
+        if unusable.any():
+            row = int(np.argmax(unusable.any(axis=1)))
+            feature = encoding.sources[int(np.argmax(unusable[row]))].feature
+            raise DataError(
+                f"{name_row(row, X)} has a missing value (NaN) or infinity in column {names[feature]!r}, "
+                "which the model does not impute; fill it before asking for an explanation"
+            )
+        unknown = has_unknown_category(encoding, table)
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            feature = next(j for j in categorical_features(encoding) if table[row, j] < 0)
+            raise DataError(
+                f"{name_row(row, X)} has a category in column {names[feature]!r} that the model does not "
+                "know; correct it before asking for an explanation"
+            )
+        return cases
+
+    def _coverage_explainer(self) -> CoverageExplainer:
+        categorical = categorical_features(self._encoding)
+        return CoverageExplainer(
+            self.rules_, self.rules_.space, self._domain(), categorical, self._dropped
+        )
+
+    def _domain(self) -> Domain | None:
+        """Give the cases that all rules are about, where they were declared."""
+        return None
+
+    def _has_prediction(self, table: FloatArray) -> BoolArray:
+        known = is_point(self._encoding.spread(table)[:, self._needed])
+        return known & ~has_unknown_category(self._encoding, table)
+
+    def _imputed(self, X: Any, table: FloatArray) -> BoolArray | None:
+        return self._encoding.is_missing(X) & ~np.isnan(table)
 
     def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray | None]:
         check_is_fitted(self)
@@ -330,6 +483,11 @@ def check_table(X: Any) -> None:
         )
 
 
+def categorical_features(encoding: Encoding) -> list[int]:
+    """List the features whose categories the model uses."""
+    return sorted({feature for feature, code in encoding.sources if code is not None})
+
+
 def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
     """Tell which rows have a category that the model does not know, in a column that it uses.
 
@@ -345,41 +503,4 @@ def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
     ndarray of bool of shape (m,)
         Such a row is encoded as none of the categories, where no rule was proved.
     """
-    categorical = sorted({feature for feature, code in encoding.sources if code is not None})
-    return np.asarray((table[:, categorical] < 0).any(axis=1))
-
-
-def read_cases(encoding: Encoding, X: Any) -> FloatArray:
-    """Read the cases to explain; raise if one is no point: a value is missing, infinite or an unknown category.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        The encoding.
-    X : data frame or array-like of shape (m, n)
-        The cases.
-
-    Returns
-    -------
-    ndarray of shape (m, n_encoded)
-        The encoded cases, all of them finite.
-    """
-    table = encoding.read(X)
-    cases = encoding.spread(table)
-    unusable = ~np.isfinite(cases)
-    if unusable.any():
-        row = int(np.argmax(unusable.any(axis=1)))
-        feature = encoding.sources[int(np.argmax(unusable[row]))].feature
-        raise DataError(
-            f"{name_row(row, X)} has a missing value (NaN) or infinity in column {encoding.space.names[feature]!r}, "
-            "which the model does not impute; fill it before asking for an explanation"
-        )
-    unknown = has_unknown_category(encoding, table)
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        feature = next(f for f, code in encoding.sources if code is not None and table[row, f] < 0)
-        raise DataError(
-            f"{name_row(row, X)} has a category in column {encoding.space.names[feature]!r} that the model does not "
-            "know; correct it before asking for an explanation"
-        )
-    return cases
+    return np.asarray((table[:, categorical_features(encoding)] < 0).any(axis=1))

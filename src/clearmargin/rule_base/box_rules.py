@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.kernel_machine import innermost, read_machine
 from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.row_coverage import DroppedBox
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rule_base.training import class_codes
 from clearmargin.rules import Rule, RuleSet, RuleStats
@@ -187,12 +189,15 @@ class RuleBoxes(NamedTuple):
         Positions of their classes.
     places : ndarray of int of shape (r,)
         Their positions among the boxes that were found.
+    dropped : tuple of DroppedBox
+        Boxes that gave no rule.
     """
 
     rules: RuleSet
     boxes: Boxes
     codes: IntArray
     places: IntArray
+    dropped: tuple[DroppedBox, ...]
 
 
 def make_rules(
@@ -266,7 +271,19 @@ def make_rules(
         Boxes.of(boxes, len(task.encoding.columns)),
         np.array(codes, dtype=np.intp),
         np.array(places, dtype=np.intp),
+        tuple(_dropped(task, found, stay, covered < min_coverage)),
     )
+
+
+def _dropped(
+    task: ExtractionTask, found: FoundBoxes, stay: BoolArray, few: BoolArray
+) -> Iterator[DroppedBox]:
+    """Yield the boxes that gave no rule, over the user's features."""
+    for r in np.flatnonzero(~stay).tolist():
+        region = to_user_box(found.boxes[r], task.encoding)
+        if region is not None:
+            label = task.classes[int(found.codes[r])]
+            yield DroppedBox(region, label, "min_coverage" if few[r] else "max_rules")
 
 
 def _by_precision(

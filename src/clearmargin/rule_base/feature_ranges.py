@@ -181,8 +181,11 @@ def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) ->
     for k, (feature, code) in enumerate(surface.sources):
         if code is None:
             lower[k], upper[k] = space.lower[feature], space.upper[feature]
+    # A column of which no value is known, and on which nothing depends, holds what was put there.
+    unseen = np.isinf(lower) & np.isinf(upper)
+    lower[unseen] = upper[unseen] = points[0, unseen]
     # Ranges seen in the data hold the data; only others have to be compared with them.
-    changed = (lower != columns.lower) | (upper != columns.upper)
+    changed = ~unseen & ((lower != columns.lower) | (upper != columns.upper))
     cut = np.zeros(len(columns), dtype=np.bool_)
     for k in np.flatnonzero(changed).tolist():
         cut[k] = (
