@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +12,14 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from benchmarks.page import Section, Table
+from benchmarks.reproduce.svm_tree_genes import data_folder
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
 from clearmargin.lp_svm import LPSVC
 
 __all__ = ["FEDERALIST", "PLANES", "TRIED", "Plane", "counts", "section", "tables"]
 
 # Not shipped: without the file the Federalist papers are left out.
-FEDERALIST = Path(__file__).parents[3] / "shared" / "data" / "federalist.csv"
+FEDERALIST = data_folder() / "federalist.csv"
 # All values of nu that were tried, with each of three scales.
 NUS = tuple(2.0 ** (k / 20) for k in range(-200, 0))
 SCALES: dict[str, Any] = {"as they are": None, "0..1": MinMaxScaler, "standardised": StandardScaler}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.page import Section, Table
+from benchmarks.reproduce.svm_tree_genes import data_folder
 from clearmargin.datasets import make_votes
 from clearmargin.rankings import RankContrast
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = data_folder()
 
 # Properties of size 1 and of size 2 at MinLev 0.08: of top and bottom 5 %, of all examples, and of the support vectors,
 # as printed.
