@@ -116,6 +116,13 @@ def test_without_data_the_vote_decides():
     assert model.trust_ == {"advice": 1.0, "between": 0.0, "data": 0.0}
 
 
+def test_of_a_feature_that_neither_rules_nor_data_speak_of_nothing_is_learned():
+    model = AdviceBlendSVC("feature age\nfeature bmi\nage >= 30 => ill\nage < 20 => well").fit()
+    assert model.coef_[0, 1] == 0.0
+    rows = pd.DataFrame({"age": [40.0, 10.0], "bmi": [3.0, 500.0]})
+    assert model.predict(rows).tolist() == ["ill", "well"]
+
+
 def test_categories_take_one_value_for_each_reference_point():
     X = pd.DataFrame({"c_red": [1, 0, 0, 1], "c_blue": [0, 1, 0, 0], "c_tan": [0, 0, 1, 0]})
     case = case_of("c = red => p\nc = blue => n", X, ["p", "n", "n", "p"])

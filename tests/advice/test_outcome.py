@@ -185,6 +185,18 @@ def test_a_report_draws_conditions_on_categories(smokers):
     assert found["age"]["range"] == [X["age"].min(), X["age"].max()]
 
 
+def test_a_report_draws_conditions_over_the_values_of_arrays_and_without_any():
+    X = np.tile(np.arange(1.0, 9.0), 3)[:, None]
+    model = AdviceSVC("x0 >= 5 => ill").fit(X, np.where(X[:, 0] > 4, "ill", "well"))
+    (condition,) = advice_facts(model, X, None)["rules"][0]["conditions"]
+    assert condition["range"] == [1.0, 8.0]
+    text = "feature age: in [0, 90]\nage >= 30 => ill\nage < 20 => well"
+    alone = AdviceSVC(text, mu=10.0).fit()
+    fact = advice_facts(alone, None, None)["rules"][0]
+    assert (fact["stats_before"], fact["stats_after"]) == (None, None)
+    assert fact["conditions"][0]["range"] == [0.0, 90.0]
+
+
 def test_a_promise_says_how_far_it_reaches():
     stats = RuleStats(9, 7, 6, 7)
     assert made(0.5, "proved", floor=None).guarantee.endswith(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from clearmargin import Box, FeatureSpace, Polyhedron, Rule, RuleSet, parse_rules
-from clearmargin.advice import check_advice
+from clearmargin.advice import check_advice, premise_geometry
 from clearmargin.advice.premise_geometry import (
     PremiseGeometry,
     has_no_point,
@@ -19,6 +19,7 @@ from clearmargin.advice.premise_geometry import (
     is_void,
     worst_margin,
 )
+from clearmargin.exceptions import TimeLimitError
 from clearmargin.rules.polyhedron import is_infeasible
 
 # HiGHS keeps rows to 1e-7; values here are of order one.
@@ -113,8 +114,20 @@ def test_a_premise_without_rows_is_the_whole_space():
     D, d = np.zeros((0, 2)), np.zeros(0)
     assert inner_radius(D, d)[0] == 1.0
     assert not is_void(D, d)
+    assert not has_no_point(D, d, np.zeros(0, dtype=bool))
     assert worst_margin(D, d, np.ones(2), 0.0, 1.0) == (-np.inf, None)
     assert worst_margin(D, d, np.zeros(2), 3.0, -1.0)[0] == -3.0
+
+
+def test_a_premise_over_whole_numbers_that_takes_too_long_has_no_known_margin(monkeypatch):
+    def give_up(*args, **options):
+        raise TimeLimitError("time is up")
+
+    monkeypatch.setattr(premise_geometry, "solve", give_up)
+    rows = np.array([[1.0], [-1.0]]), np.array([3.0, -2.0]), np.ones(1), 0.0, 1.0
+    assert worst_margin(*rows, np.array([True])) == (-np.inf, None)
+    with pytest.raises(TimeLimitError, match="time is up"):
+        worst_margin(*rows)
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])

@@ -132,7 +132,7 @@ def _limits(space: FeatureSpace, j: int, X: Any, *boxes: Box) -> list[float | No
     for box in boxes:
         known += [box.interval(j).low, box.interval(j).high]
     table = None if X is None else Table.read(X)
-    if table is not None and table.is_frame and space.names[j] in table.keys:
+    if table is not None and space.names[j] in table.keys:
         known += table.column(space.names[j]).numbers().tolist()
     values = np.array(known, dtype=float)
     values = values[np.isfinite(values)]
