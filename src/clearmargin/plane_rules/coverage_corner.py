@@ -1,4 +1,4 @@
-"""The box that covers most points: point-coverage maximisation by pair exchange.
+"""The box with the largest coverage: point-coverage maximisation by pair exchange.
 
 In a region with near corner z0 and slack s = g - a'z0, point j needs P_ji = a_i (z_ji - z0_i) of feature i. A corner
 is a budget b with sum b = s, and it covers the points with P_j < b::
@@ -14,7 +14,7 @@ volume corner, equal numbers of points cut off by each feature (the separable re
 removes outer points until the rest fits. The best result is *polished*: the covered points' join keeps a margin to
 the faces, and what is left of the slack is spent on volume.
 
-Short rules: the best corner that bounds at most so many features.
+Short rules: the best corner with a maximum number of features that are bounded.
 
 The outlook of Fung, Sandilya and Rao (KDD 2005, section 7): rules that depend on different features instead of all on
 the same. A feature that is left free goes to its end whatever that costs, and the others share what is left of the
@@ -256,7 +256,7 @@ def short_corner(
     max_conditions: int,
     criterion: str,
 ) -> Corner | None:
-    """Find a corner that bounds at most so many features.
+    """Find a corner with a maximum number of features that are bounded.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def short_corner(
     domain : Region
         Where features live; a face at its end is no condition.
     max_conditions : int
-        Most features with a condition.
+        Maximum number of features with a condition.
     criterion : {"volume", "coverage"}
         What makes a corner good.
 
@@ -274,7 +274,7 @@ def short_corner(
     Corner or None
         None when the region alone has too many conditions, or when the slack does not pay for the features left free.
     """
-    # A face at the end of the domain that excludes the end itself says something, too.
+    # A face at the end of the domain that excludes the end itself is a condition, too.
     bounded = (region.near != domain.near) | (region.near_closed != domain.near_closed)
     bounded |= (region.far != domain.far) | (region.far_closed != domain.far_closed)
     P, slack, ends = prices(side, region, Z)

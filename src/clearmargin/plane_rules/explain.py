@@ -87,7 +87,7 @@ class Explanations(Sequence[Explanation]):
     cases : ndarray
         The encoded cases.
     codes : ndarray of int
-        What the model says.
+        What the model predicts.
     which : ndarray of int
         The rule that covers each case, -1 where none does.
     """
@@ -202,9 +202,9 @@ class Explainer:
         Parameters
         ----------
         cases : ndarray of shape (p, n_encoded)
-            The cases, without gaps.
+            The cases, without missing values.
         codes : ndarray of int of shape (p,)
-            What the model says.
+            What the model predicts.
         which : ndarray of int of shape (p,)
             The rule that covers each case, -1 where none does.
         kind : str
@@ -292,12 +292,14 @@ class Explainer:
         side = Side.of(halfspaces[0])
         domain, Z = side.region(self.domain), side.orient(cases)
         label = self.surface.classes[code]
-        own = [box for box, rule in zip(self.boxes, self.rules, strict=True) if rule.label == label]
-        regions = [side.region(box) for box in own]
-        held = [box.contains(cases) for box in own]
+        boxes = [
+            box for box, rule in zip(self.boxes, self.rules, strict=True) if rule.label == label
+        ]
+        regions = [side.region(box) for box in boxes]
+        covers = [box.contains(cases) for box in boxes]
         near, far = Z.copy(), Z.copy()
         for k, z in enumerate(Z):
-            others = [region for region, holds in zip(regions, held, strict=True) if not holds[k]]
+            others = [region for region, has in zip(regions, covers, strict=True) if not has[k]]
             near[k], far[k] = on_demand_box(side, domain, z, others)
         return self._bounds_of(side, cases, near, far)
 
@@ -389,8 +391,8 @@ class Explainer:
         else:
             low, high = self._around(cases, codes, "largest", "volume")
         width = np.where(high > low, high - low, 1.0)
-        own = np.where(high > low, np.minimum(upper, high) - np.maximum(lower, low), 1.0)
-        return np.asarray(np.clip(np.prod(np.maximum(own, 0.0) / width, axis=1), 0.0, 1.0))
+        common = np.where(high > low, np.minimum(upper, high) - np.maximum(lower, low), 1.0)
+        return np.asarray(np.clip(np.prod(np.maximum(common, 0.0) / width, axis=1), 0.0, 1.0))
 
     def _distances(self, cases: FloatArray, codes: IntArray) -> FloatArray:
         """Slack as a share of the largest slack seen in the class."""
@@ -399,10 +401,12 @@ class Explainer:
             halfspaces = self.surface.regions()[code]
             rows = codes == code
             members = self.reference.points[self.reference.predicted == code]
-            own = np.min([h.sign * h.hyperplane.decision(cases[rows]) for h in halfspaces], axis=0)
+            slack = np.min(
+                [h.sign * h.hyperplane.decision(cases[rows]) for h in halfspaces], axis=0
+            )
             if len(members):
                 seen = np.min([h.sign * h.hyperplane.decision(members) for h in halfspaces], axis=0)
-                distance[rows] = own / max(float(seen.max()), 1e-300)
+                distance[rows] = slack / max(float(seen.max()), 1e-300)
         return np.clip(distance, 0.0, 1.0)
 
 

@@ -56,7 +56,7 @@ class Exploration:
 
 
 def explore_volume(extractor: RuleExtractor, label: Label, max_rules: int = 100) -> Exploration:
-    """Fill the part of the domain where a model of two classes says `label`, the largest region first.
+    """Fill the part of the domain where a model of two classes predicts `label`, the largest region first.
 
     Parameters
     ----------

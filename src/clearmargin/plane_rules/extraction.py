@@ -230,7 +230,7 @@ class Extraction:
     domains : tuple of Box
         For each class where its boxes were searched: the ranges of all columns, or of its points.
     limits : Box
-        Where columns can be taken to live without saying so.
+        Where columns can be taken to live without a condition.
     dropped : tuple of DroppedBox
         Boxes that were found and gave no rule.
     """
@@ -437,7 +437,7 @@ def boxes_of_class(
     columns : FeatureSpace
         The encoded columns; their ranges are the domain of the search.
     limits : Box
-        The ranges that the user declared, so that bounds at their ends need not be said.
+        The ranges that the user declared, so that bounds at their ends need not be conditions.
     X : ndarray of shape (m, n)
         All points; those that can be covered lie in the domain.
     is_inside : ndarray of bool of shape (m,)

@@ -49,7 +49,7 @@ def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace | Guard], limits: Box
 def needed_ends(
     halfspaces: Sequence[HalfSpace], columns: FeatureSpace, limits: Box
 ) -> tuple[BoolArray, BoolArray]:
-    """Tell which ends of the domain a sound box has to say, because the way to some plane is open beyond them.
+    """Tell which ends of the domain have to be conditions of a sound box, since beyond them a plane can be reached.
 
     The plane is nearest to the lower bound of a feature where its function grows with the feature, else to the upper
     one. The opposite bound never matters, nor does one at an end that is declared.
@@ -66,7 +66,7 @@ def needed_ends(
     Returns
     -------
     lower, upper : ndarray of bool of shape (n,)
-        Which ends have to be said.
+        Which ends have to be conditions.
 
     Examples
     --------

@@ -404,7 +404,7 @@ def consolidate(
     boxes : list of FoundBox
         Disjoint boxes.
     min_coverage : int
-        Fewest points of a box that is kept.
+        Minimum number of points of a box that is kept.
 
     Returns
     -------
@@ -523,9 +523,9 @@ def cover_with_overlap(
     disjoint : Search
         The boxes of a disjoint search over the same points; without any, there is nothing to be compared with.
     min_coverage : int
-        Fewest points of a box.
+        Minimum number of points of a box.
     max_rules : int, optional
-        Most boxes.
+        Maximum number of boxes.
     criterion : callable
         Gives the corner of the best box for the points that are left.
 
