@@ -165,7 +165,7 @@ class Ladder:
         if choice in self.statements:
             return answer_of(self.statements[choice], self.fold, self.seconds)
         rules = next(iter(self.statements.values())).rules[:0]
-        said = with_default(rules, self.fold.X_train, self.fold.said_train)
+        said = with_default(rules, self.fold.X_train, self.fold.predicted_train)
         return answer_of(said, self.fold, self.seconds)
 
 
@@ -180,7 +180,7 @@ def ladder(
     Sets of rules that are `known` by the name of their method, from the same training rows, are not made again.
     """
     start = time.process_time()
-    X, said = fold.X_train, fold.said_train
+    X, said = fold.X_train, fold.predicted_train
     model = Remembering(fold.model.steps)
     tried = candidates(fold.teacher, leaves)
     statements = _all_statements(fold, model, (X, said), tried, known)

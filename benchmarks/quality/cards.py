@@ -30,12 +30,12 @@ def card_answer(fold: Fold, most: int, model: Any = None) -> Answer:
     """What a card of at most so many cuts says on held-out rows; without cuts it says the most common class."""
     rows = len(fold.X_test)
     if most == 0:
-        common = int(np.bincount(fold.said_train, minlength=2).argmax())
+        common = int(np.bincount(fold.predicted_train, minlength=2).argmax())
         return Answer(np.full(rows, common), np.ones(rows, dtype=np.bool_), 0, 0, 0.0, overlap=0.0)
     teacher = fold.model if model is None else model
     start = time.process_time()
     card = ScoreRules(teacher, max_rules=most, random_state=fold.seed)
-    card.fit(fold.X_train, fold.said_train)
+    card.fit(fold.X_train, fold.predicted_train)
     seconds = time.process_time() - start
     cuts = card.scorecard_.n_rules
     return Answer(

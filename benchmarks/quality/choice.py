@@ -118,9 +118,13 @@ class Difference:
     @classmethod
     def of(cls, best: Entry, rival: Entry, measure: str) -> Difference:
         """Set by set."""
-        gaps = np.subtract(best.by_set[measure], rival.by_set[measure])
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
-        return cls(float(gaps.mean()), error)
+        differences = np.subtract(best.by_set[measure], rival.by_set[measure])
+        error = (
+            float(differences.std(ddof=1) / np.sqrt(len(differences)))
+            if len(differences) > 1
+            else float("nan")
+        )
+        return cls(float(differences.mean()), error)
 
     @property
     def is_clear(self) -> bool:
@@ -234,35 +238,39 @@ def _proof_row(teacher: str, panels: Sequence[Panel]) -> list[str]:
         return [*need, "-", "no method that was run has proofs", "-", "-", "-"]
     best = found[0]
     others = [each for each in found if each.is_ours != best.is_ours]
-    said = (
+    text = (
         f"100 % faithful by proof where a rule fires: {best.share(panels)}, {best.rules:.1f} rules, "
         f"{best.conditions:.0f} conditions ({best.conditions / best.rules:.0f} a rule)"
     )
     if not others:
-        return [*need, best.name, said, "-", "no peer that was run offers proofs", "-"]
+        return [*need, best.name, text, "-", "no peer that was run offers proofs", "-"]
     rival = others[0]
-    return [*need, best.name, said, rival.name, rival.share(panels), "-"]
+    return [*need, best.name, text, rival.name, rival.share(panels), "-"]
 
 
 def _single_rows(singles: Singles) -> list[list[str]]:
     """Boxes around single cases: the widest of those with a proof, beside the others."""
     rows = []
     for teacher in TEACHERS:
-        own = {name: each for (kind, name), each in singles.items() if kind == teacher and each}
-        proved = {name for name, each in own.items() if all(figures.proved for figures in each)}
-        others = sorted(set(own) - proved)
+        by_method = {
+            name: each for (kind, name), each in singles.items() if kind == teacher and each
+        }
+        proved = {
+            name for name, each in by_method.items() if all(figures.proved for figures in each)
+        }
+        others = sorted(set(by_method) - proved)
         if not proved:
             continue
-        best = max(sorted(proved), key=lambda name: _mean(own[name], "coverage"))
+        best = max(sorted(proved), key=lambda name: _mean(by_method[name], "coverage"))
         rest = (
-            (others[0], _single_said(own[others[0]]))
+            (others[0], _single_said(by_method[others[0]]))
             if others
             else ("-", "nobody else was measured")
         )
         need = (
             f"one case, by proof: a box in which the machine says the same ({', '.join(EXPLAINED)})"
         )
-        rows.append([need, teacher, best, _single_said(own[best]), *rest, "-"])
+        rows.append([need, teacher, best, _single_said(by_method[best]), *rest, "-"])
     return rows
 
 
@@ -272,9 +280,11 @@ def _mean(figures: Sequence[SingleFigures], measure: str) -> float:
 
 def _single_said(figures: Sequence[SingleFigures]) -> str:
     proved = " by proof" if all(each.proved for each in figures) else ""
-    held = [each.held_out for each in figures if not np.isnan(each.held_out)]
+    held_out = [each.held_out for each in figures if not np.isnan(each.held_out)]
     rows = (
-        f"and {np.mean(held):.1%} of held-out rows in it" if held else "with no held-out row in it"
+        f"and {np.mean(held_out):.1%} of held-out rows in it"
+        if held_out
+        else "with no held-out row in it"
     )
     count = "1 box" if len(figures) == 1 else f"{len(figures)} boxes"
     return (
@@ -316,8 +326,8 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
             rival = max(others, key=need.worth) if others else None
             cells, is_clear = ["-", "nobody fits", "-"], True
             if rival is not None:
-                said, is_clear = need.difference(best, rival)
-                cells = [rival.name, rival.said(), said]
+                text, is_clear = need.difference(best, rival)
+                cells = [rival.name, rival.said(), text]
             table.rows.append([need.text, teacher, best.name, best.said(), *cells])
             firsts.setdefault(best.name, []).append(f"{need.text} ({teacher})")
             if not best.is_ours:
@@ -348,11 +358,11 @@ def _compared(parts: Mapping[str, Sequence[Panel]]) -> str:
     """On how many folds methods were compared, and which were not because they lack a set."""
     folds = [len(own) for panels in parts.values() for own in _common(panels, _in_all(panels))]
     few, many = min(folds), max(folds)
-    said = f"Compared on {few if few == many else f'{few} to {many}'} folds of each set"
+    text = f"Compared on {few if few == many else f'{few} to {many}'} folds of each set"
     everyone = [row for panels in parts.values() for panel in panels for row in panel.rows]
     there = {rows[0].name for panels in parts.values() for rows in _in_all(panels)}
     absent = sorted({r.name for r in everyone if r.known and not r.is_ours} - there)
-    return f"{said}; peers that lack a set, and are left out: {', '.join(absent) or 'none'}."
+    return f"{text}; peers that lack a set, and are left out: {', '.join(absent) or 'none'}."
 
 
 def _finding(
@@ -360,20 +370,20 @@ def _finding(
 ) -> str:
     """The proofs, who is first most often, and how often a peer is."""
     total = sum(map(len, firsts.values()))
-    said = []
+    found = []
     for teacher, panels in parts.items():
         for best in proofs(panels)[:1]:
             article = "an" if teacher == "RBF" else "a"
             share = f"on {best.share(panels)}"
-            said.append(f"never wrong about {article} {teacher} machine, {share}: {best.name}")
+            found.append(f"never wrong about {article} {teacher} machine, {share}: {best.name}")
     if firsts:
         name = max(firsts, key=lambda each: len(firsts[each]))
-        said.append(
+        found.append(
             f"by rules alone, first for {len(firsts[name])} of {total} needs and machines: {name}"
         )
-    said.append(
+    found.append(
         f"a peer is the better choice for {peers} of {total}"
         if total
         else "rules alone were not compared"
     )
-    return "; ".join(said) + "."
+    return "; ".join(found) + "."

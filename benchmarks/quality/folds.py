@@ -29,7 +29,7 @@ IntArray = NDArray[np.int64]
 class Fold:
     """Training rows, held-out rows, and a machine that was trained on the former with their labels.
 
-    `said_train` and `said_test` are what the machine predicts; it is what all methods learn from and are faithful to.
+    `predicted_train` and `predicted_test` are what the machine predicts: all methods learn from it.
     """
 
     data: str
@@ -37,9 +37,9 @@ class Fold:
     number: int
     model: Any
     X_train: FloatArray
-    said_train: IntArray
+    predicted_train: IntArray
     X_test: FloatArray
-    said_test: IntArray
+    predicted_test: IntArray
     y_test: IntArray
     names: tuple[str, ...]
 
@@ -108,7 +108,7 @@ def write_problem(fold: Fold, path: Any, **more: Any) -> None:
     np.savez(
         path,
         X_train=fold.X_train,
-        y_train=fold.said_train,
+        y_train=fold.predicted_train,
         X_test=fold.X_test,
         names=np.array(fold.names),
         seed=fold.seed,

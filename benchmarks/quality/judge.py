@@ -61,7 +61,7 @@ class Figures:
 
 def judge(fold: Fold, answer: Answer) -> Figures:
     """Compare an answer with the machine and with the truth."""
-    same = answer.predicted == fold.said_test
+    same = answer.predicted == fold.predicted_test
     fires = np.asarray(answer.fires, dtype=np.bool_)
     proved = np.zeros(len(same), dtype=np.bool_) if answer.proved is None else answer.proved
     if not same[proved].all():

@@ -130,7 +130,7 @@ def leads_section(panels: Sequence[Panel]) -> Section:
     """For each column, on how many data sets and machines each side is ahead, and where a peer is most."""
     header = ["column", "a peer is ahead", "beyond the error", "ours is ahead", "beyond the error"]
     header += ["equal", "where a peer is most ahead"]
-    table, said = Table(header), []
+    table, leads = Table(header), []
     for column in COLUMNS:
         met = [each for panel in panels for each in [lead(panel, column)] if each is not None]
         if not met:
@@ -150,12 +150,12 @@ def leads_section(panels: Sequence[Panel]) -> Section:
         table.rows.append([column.name, *map(str, counts), place])
         if column.measure in ("accuracy", "auc", "fidelity"):
             name = column.name.removesuffix(" %")
-            said.append(
+            leads.append(
                 f"in {name} a peer in {counts[0]} ({counts[1]}), ours in {counts[2]} ({counts[3]})"
             )
     finding = (
         f"of {len(panels)} data sets and machines the best is, with what is beyond the error in brackets, "
-        f"{'; '.join(said)}."
+        f"{'; '.join(leads)}."
     )
     verdict = "What each peer is ahead in stands below the table of each data set and machine."
     return Section("Column by column", _QUESTION, table, verdict, finding=finding)

@@ -75,7 +75,7 @@ def peer_answers(
                     answers[k] = answer_from(outcome)
             found[name] = answers
             if name == VOTING:
-                found[ANY_RULE] = [any_rule(said) for said in answers]
+                found[ANY_RULE] = [any_rule(answer) for answer in answers]
     return found
 
 
@@ -85,12 +85,12 @@ def peer_versions() -> list[str]:
     return [f"{peer} {version_of(peer)}" for peer in (*METHODS, "alibi")]
 
 
-def any_rule(said: Answer | str) -> Answer | str:
+def any_rule(answer: Answer | str) -> Answer | str:
     """Rules for the second class that vote, taken as a list instead: that class wherever one of them fires."""
-    if isinstance(said, str):
-        return said
-    predicted = np.asarray(said.fires, dtype=np.int64)
-    return replace(said, predicted=predicted, overlap=0.0, is_weighted=False)
+    if isinstance(answer, str):
+        return answer
+    predicted = np.asarray(answer.fires, dtype=np.int64)
+    return replace(answer, predicted=predicted, overlap=0.0, is_weighted=False)
 
 
 def anchor_explanations(

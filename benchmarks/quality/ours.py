@@ -97,12 +97,12 @@ def too_large(name: str, X: Array) -> str | None:
     return None
 
 
-def rules_of(method: Method, model: Any, X: Array, said: Array, seed: int) -> RuleSet:
+def rules_of(method: Method, model: Any, X: Array, predicted: Array, seed: int) -> RuleSet:
     """The rules that a method finds on rows that the machine labelled; none where it finds none."""
     with warnings.catch_warnings():
         # A dense plane is what this asks about.
         warnings.filterwarnings("ignore", "the plane has .* features with a weight")
-        extractor = method.make(model, seed).fit(X, said)
+        extractor = method.make(model, seed).fit(X, predicted)
     rules: RuleSet = extractor.rules_
     return rules
 
@@ -119,13 +119,13 @@ def answers(
     Sets of rules are put into `kept`, for whoever needs them again.
     """
     found: dict[str, Answer | str] = {}
-    X, said = fold.X_train, fold.said_train
+    X, predicted = fold.X_train, fold.predicted_train
     for method in methods(fold.teacher, full=full):
         names = [method.name, *([f"{method.name}, one class"] if method.also_short else [])]
         reason = skipped.get(method.name) or too_large(method.name, X)
         start = time.process_time()
         try:
-            rules = None if reason else rules_of(method, fold.model, X, said, fold.seed)
+            rules = None if reason else rules_of(method, fold.model, X, predicted, fold.seed)
         except ClearmarginError as error:
             # One fold of one method is not to cost an hour of others; the row says what went wrong.
             rules, reason = None, f"{type(error).__name__}: {error}"
@@ -136,15 +136,15 @@ def answers(
         if kept is not None:
             kept[method.name] = rules
         for name, make in zip(names, (with_default, shortest), strict=False):
-            found[name] = answer_of(make(rules, X, said), fold, spent)
+            found[name] = answer_of(make(rules, X, predicted), fold, spent)
     return found
 
 
 def machine_answer(fold: Fold) -> Answer:
     """The machine itself, for its accuracy."""
     return Answer(
-        fold.said_test,
-        np.ones(len(fold.said_test), dtype=np.bool_),
+        fold.predicted_test,
+        np.ones(len(fold.predicted_test), dtype=np.bool_),
         np.nan,
         np.nan,
         np.nan,

@@ -125,8 +125,8 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
         )
     below = [f"{p.name} {p.fidelity:.0f} %" for p in points if p.fidelity < floor]
     if below:
-        said = textwrap.fill(f"Not shown: {'; '.join(below)}.", 84)
-        axes.text(0.0, -0.19, said, fontsize=5.8, va="top", transform=axes.transAxes)
+        text = textwrap.fill(f"Not shown: {'; '.join(below)}.", 84)
+        axes.text(0.0, -0.19, text, fontsize=5.8, va="top", transform=axes.transAxes)
     axes.set_xlabel("rules, with the default", fontsize=6.5)
     axes.set_xscale("log", base=2)
     axes.set_xlim(1.7, 128)

@@ -72,7 +72,7 @@ def _linear(fold: Fold, rows: Sequence[int], kind: str) -> list[Explained]:
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the plane has .* features with a weight")
-        extractor = RuleExtractor(fold.model, max_rules=1).fit(fold.X_train, fold.said_train)
+        extractor = RuleExtractor(fold.model, max_rules=1).fit(fold.X_train, fold.predicted_train)
     shared = (time.process_time() - start) / len(rows)
     found = []
     for row in rows:
@@ -100,7 +100,7 @@ def _kernel(fold: Fold, rows: Sequence[int]) -> list[Explained]:
             continue
         spent = time.process_time() - start
         lower, upper = _ends(box)
-        found.append(Explained(row, lower, upper, int(fold.said_test[row]), spent, True))
+        found.append(Explained(row, lower, upper, int(fold.predicted_test[row]), spent, True))
     return found
 
 
@@ -137,7 +137,7 @@ def measure(fold: Fold, said: Explained, n_samples: int = N_SAMPLES) -> SingleFi
         said.seconds,
         float(inside.mean()),
         float(np.mean(says == said.label)),
-        float(np.mean(fold.said_test[inside] == said.label)) if inside.any() else np.nan,
+        float(np.mean(fold.predicted_test[inside] == said.label)) if inside.any() else np.nan,
         float(said.is_proved),
         float(np.count_nonzero((low > first) | (high < last))),
     )

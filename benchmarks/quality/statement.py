@@ -41,28 +41,28 @@ class Statement:
         """Number of rules, with the default where some row needs it."""
         return len(self.rules) + int(not self.fires(X).all())
 
-    def fidelity(self, X: Array, said: Array) -> float:
+    def fidelity(self, X: Array, predicted: Array) -> float:
         """Share of rows on which the machine predicts the same."""
-        return float(np.mean(self.predict(X) == said))
+        return float(np.mean(self.predict(X) == predicted))
 
 
-def _commonest(said: Array) -> int:
-    return int(np.bincount(said, minlength=2).argmax())
+def _commonest(predicted: Array) -> int:
+    return int(np.bincount(predicted, minlength=2).argmax())
 
 
-def with_default(rules: RuleSet, X: Array, said: Array) -> Statement:
+def with_default(rules: RuleSet, X: Array, predicted: Array) -> Statement:
     """All rules, and the class that is most common among the training rows that none covers (else among all)."""
-    bare = said[~Statement(rules, 0).fires(X)]
-    return Statement(rules, _commonest(bare if len(bare) else said))
+    bare = predicted[~Statement(rules, 0).fires(X)]
+    return Statement(rules, _commonest(bare if len(bare) else predicted))
 
 
 def one_class(rules: RuleSet, label: int, most: int | None = None) -> Statement:
     """The rules of one class, the `most` fullest of them, and the other class by default."""
-    own = [rule for rule in rules if rule.label == label]
-    if most is not None and most < len(own):
-        full = sorted(range(len(own)), key=lambda k: -_held(own[k]))[:most]
-        own = [own[k] for k in sorted(full)]
-    return Statement(RuleSet(own, rules.space, rules.classes), 1 - label)
+    of_class = [rule for rule in rules if rule.label == label]
+    if most is not None and most < len(of_class):
+        full = sorted(range(len(of_class)), key=lambda k: -_held(of_class[k]))[:most]
+        of_class = [of_class[k] for k in sorted(full)]
+    return Statement(RuleSet(of_class, rules.space, rules.classes), 1 - label)
 
 
 def _held(rule: Rule) -> int:
@@ -76,14 +76,16 @@ def ends(rule: Rule) -> int:
     return int(np.count_nonzero(np.isfinite(box.lower)) + np.count_nonzero(np.isfinite(box.upper)))
 
 
-def shortest(rules: RuleSet, X: Array, said: Array) -> Statement:
+def shortest(rules: RuleSet, X: Array, predicted: Array) -> Statement:
     """All rules or those of one class only: the most faithful on training rows, of equals the one with fewest rules."""
-    return best([with_default(rules, X, said), one_class(rules, 0), one_class(rules, 1)], X, said)
+    return best(
+        [with_default(rules, X, predicted), one_class(rules, 0), one_class(rules, 1)], X, predicted
+    )
 
 
-def best(statements: Iterable[Statement], X: Array, said: Array) -> Statement:
+def best(statements: Iterable[Statement], X: Array, predicted: Array) -> Statement:
     """The most faithful statement on these rows, of equals the one with fewest rules."""
-    return max(statements, key=lambda s: (s.fidelity(X, said), -len(s.rules)))
+    return max(statements, key=lambda s: (s.fidelity(X, predicted), -len(s.rules)))
 
 
 def leaf_of(statement: Statement, X: Array) -> NDArray[np.intp]:
@@ -103,7 +105,7 @@ def answer_of(statement: Statement, fold: Fold, seconds: float) -> Answer:
     rules = statement.rules
     leaves = leaf_of(statement, fold.X_train)
     counts = np.bincount(leaves, minlength=len(rules) + 1) + 2.0
-    ones = np.bincount(leaves, fold.said_train, minlength=len(rules) + 1) + 1.0
+    ones = np.bincount(leaves, fold.predicted_train, minlength=len(rules) + 1) + 1.0
     held = leaf_of(statement, fold.X_test)
     fires = statement.fires(fold.X_test)
     proved = np.array([rule.proof == "proved" for rule in rules] + [False])

@@ -29,8 +29,8 @@ def cell(values: Sequence[float], factor: float = 1.0, digits: int = 1) -> str:
     mean, error = mean_and_error(values)
     if np.isnan(mean):
         return "-"
-    said = f"{factor * mean:.{digits}f}"
-    return said if np.isnan(error) else f"{said} ± {factor * error:.{digits}f}"
+    text = f"{factor * mean:.{digits}f}"
+    return text if np.isnan(error) else f"{text} ± {factor * error:.{digits}f}"
 
 
 def values_of(known: Sequence[Figures], measure: str) -> list[float]:

@@ -72,12 +72,12 @@ def tree_answers(fold: Fold) -> dict[str, Answer]:
     for name, options in TREES.items():
         start = time.process_time()
         tree: Any = DecisionTreeClassifier(random_state=fold.seed, **options)
-        tree.fit(fold.X_train, fold.said_train)
+        tree.fit(fold.X_train, fold.predicted_train)
         seconds = time.process_time() - start
         sizes, rule_of = rules_of(tree)
         decides = rule_of[tree.apply(fold.X_train)]
         counts = np.bincount(decides, minlength=len(sizes)) + 2.0
-        ones = np.bincount(decides, fold.said_train, minlength=len(sizes)) + 1.0
+        ones = np.bincount(decides, fold.predicted_train, minlength=len(sizes)) + 1.0
         found[name] = Answer(
             tree.predict(fold.X_test),
             np.ones(len(fold.X_test), dtype=np.bool_),

@@ -59,7 +59,7 @@ def test_folds_hold_out_each_row_once_and_both_machines_get_the_same_rows():
     assert len(held) == len(data.X)
     for one, other in zip(linear, rbf, strict=True):
         np.testing.assert_array_equal(one.X_test, other.X_test)
-        np.testing.assert_array_equal(one.said_train, one.model.predict(one.X_train))
+        np.testing.assert_array_equal(one.predicted_train, one.model.predict(one.X_train))
 
 
 def test_a_large_set_is_cut_in_the_proportion_of_its_classes():
@@ -74,7 +74,7 @@ def test_a_peer_sees_the_words_of_the_machine_and_nothing_of_the_truth(tmp_path)
     write_problem(fold, tmp_path / "p.npz")
     with np.load(tmp_path / "p.npz") as problem:
         assert set(problem) == {"X_train", "y_train", "X_test", "names", "seed"}
-        np.testing.assert_array_equal(problem["y_train"], fold.said_train)
+        np.testing.assert_array_equal(problem["y_train"], fold.predicted_train)
 
 
 def test_the_default_is_the_class_most_common_among_uncovered_training_rows():
@@ -90,7 +90,7 @@ def test_rules_of_one_class_are_the_fullest_in_their_old_order():
     rules = (
         next(method for method in methods("linear", full=False) if "boxes" in method.name)
         .make(fold.model, 0)
-        .fit(fold.X_train, fold.said_train)
+        .fit(fold.X_train, fold.predicted_train)
         .rules_
     )
     own = [rule for rule in rules if rule.label == 1]
@@ -114,7 +114,7 @@ def test_the_shortest_statement_drops_a_class_that_its_default_says_anyway():
 def test_measures_agree_with_counting_by_hand():
     fold = fold_of()
     fold = Fold(
-        **{**vars(fold), "said_test": np.array([0, 0, 1, 1]), "y_test": np.array([0, 1, 1, 1])}
+        **{**vars(fold), "predicted_test": np.array([0, 0, 1, 1]), "y_test": np.array([0, 1, 1, 1])}
     )
     found = judge(
         fold,
@@ -137,12 +137,12 @@ def test_measures_agree_with_counting_by_hand():
 def test_a_proof_that_is_contradicted_stops_the_run():
     fold = fold_of()
     wrong = Answer(
-        1 - fold.said_test,
-        np.ones(len(fold.said_test), bool),
+        1 - fold.predicted_test,
+        np.ones(len(fold.predicted_test), bool),
         1,
         1,
         0.0,
-        proved=np.ones(len(fold.said_test), bool),
+        proved=np.ones(len(fold.predicted_test), bool),
     )
     with pytest.raises(AssertionError, match="contradicts the machine"):
         judge(fold, wrong)
@@ -172,7 +172,7 @@ def test_our_methods_answer_and_what_is_proved_is_never_contradicted(kind):
 def test_an_answer_says_what_its_statement_says_and_counts_overlap():
     fold = fold_of()
     said = with_default(
-        stated("a >= 0 => 1\n0 <= a <= 9 and b >= 0 => 0"), fold.X_train, fold.said_train
+        stated("a >= 0 => 1\n0 <= a <= 9 and b >= 0 => 0"), fold.X_train, fold.predicted_train
     )
     found = answer_of(said, fold, 0.0)
     np.testing.assert_array_equal(found.fires, fold.X_test[:, 0] >= 0)
@@ -188,7 +188,9 @@ def test_a_budget_is_kept_and_no_held_out_row_is_asked_for_it():
     assert steps.answer(DEFAULT_ALONE).rules == 0
     for size in (2, 3, 5, 9):
         assert judge(fold, steps.answer(steps.choose(size))).size <= size
-    blind = Fold(**{**vars(fold), "X_test": fold.X_test[:1], "said_test": 1 - fold.said_test[:1]})
+    blind = Fold(
+        **{**vars(fold), "X_test": fold.X_test[:1], "predicted_test": 1 - fold.predicted_test[:1]}
+    )
     again = ladder(blind, leaves=(4, 8))
     assert [again.choose(size) for size in range(1, 9)] == [
         steps.choose(size) for size in range(1, 9)
@@ -230,7 +232,7 @@ def test_a_machine_that_remembers_says_the_same():
     model = Remembering(fold.model.steps)
     first = model.predict(fold.X_test)
     first[:] = 7
-    np.testing.assert_array_equal(model.predict(fold.X_test), fold.said_test)
+    np.testing.assert_array_equal(model.predict(fold.X_test), fold.predicted_test)
     values = model.decision_function(fold.X_test)
     values[:] = 7
     again = model.decision_function(fold.X_test)
@@ -266,7 +268,7 @@ def test_a_card_keeps_to_its_cuts_and_decides_by_its_points(kind):
 def test_a_card_without_cuts_says_the_most_common_class():
     fold = fold_of()
     said = card_answer(fold, 0)
-    common = int(np.mean(fold.said_train) > 0.5)
+    common = int(np.mean(fold.predicted_train) > 0.5)
     assert (said.predicted == common).all()
     assert said.rules == 0
     assert [card_size(rules) for rules in (0.9, 7.6, 1000.0)] == [0, 7, 40]

@@ -188,7 +188,7 @@ def test_single_explanations_stand_beside_anchors_with_the_share_of_false_ones()
         """A box without conditions is wrong somewhere; the RBF machine gets no answer."""
         ends = np.array([-np.inf, -np.inf])
         return [
-            [Explained(row, ends, -ends, int(fold.said_test[row]), 0.1) for row in rows]
+            [Explained(row, ends, -ends, int(fold.predicted_test[row]), 0.1) for row in rows]
             if fold.teacher == "linear"
             else "stopped"
             for fold, rows in cases

@@ -19,12 +19,12 @@ def fold_of(said=None):
     X = rng.normal(size=(300, 3))
     if said is None:
         said = (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=300) > 0.5).astype(np.int64)
-    return SimpleNamespace(X_train=X[:200], said_train=said[:200], X_test=X[200:], seed=1)
+    return SimpleNamespace(X_train=X[:200], predicted_train=said[:200], X_test=X[200:], seed=1)
 
 
 def grown(fold, name):
     tree = DecisionTreeClassifier(random_state=fold.seed, **TREES[name])
-    return tree.fit(fold.X_train, fold.said_train)
+    return tree.fit(fold.X_train, fold.predicted_train)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -67,7 +67,7 @@ def test_the_score_is_the_share_in_the_rule_with_a_row_of_each_class_added(name)
     _, rule_of = rules_of(tree)
     trained, held = rule_of[tree.apply(fold.X_train)], rule_of[tree.apply(fold.X_test)]
     expected = [
-        (fold.said_train[trained == rule].sum() + 1) / (np.sum(trained == rule) + 2)
+        (fold.predicted_train[trained == rule].sum() + 1) / (np.sum(trained == rule) + 2)
         for rule in held
     ]
     answer = tree_answers(fold)[name]

@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
 from clearmargin.exceptions import ClearmarginWarning
 from clearmargin.lp_svm import LPSVC, LPSVCCV
-from clearmargin.lp_svm.path_scores import choose_plane
+from clearmargin.lp_svm.lpsvm_path import choose_plane
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from clearmargin import RuleExtractor
 from clearmargin.datasets import load_cleveland
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.lp_svm import LPSVC, LPSVCCV
-from clearmargin.lp_svm.path_scores import features_within
+from clearmargin.lp_svm.lpsvm_path import features_within
 
 CAP = 4
 

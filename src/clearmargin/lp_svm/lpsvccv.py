@@ -31,11 +31,11 @@ from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.lp_svm.lpsvc import LPSVC
 from clearmargin.lp_svm.lpsvm import LPSVMData
-from clearmargin.lp_svm.lpsvm_path import LPSVMPath, zero_penalty
-from clearmargin.lp_svm.path_scores import (
+from clearmargin.lp_svm.lpsvm_path import (
     Doubt,
     Fold,
     Grid,
+    LPSVMPath,
     Tried,
     accuracy,
     choose_plane,
@@ -43,6 +43,7 @@ from clearmargin.lp_svm.path_scores import (
     features_within,
     results,
     score_fold,
+    zero_penalty,
 )
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
