@@ -50,6 +50,7 @@ def test_a_table_of_three_classes_has_rules_for_each(clearmargin, folder):
     data = json.loads(said.out)
     assert data["rules"]["classes"] == [1, 2, 3]
     assert [entry["class"] for entry in data["coverage"]] == [1, 2, 3]
+    assert 0.9 < data["auc"] <= 1.0
     assert load_model("m.json").classes_.tolist() == [1, 2, 3]
     again = clearmargin("rules", "stages.csv", "--target", "stage", "--model", "m.json", "--json")
     assert json.loads(again.out)["rules"]["classes"] == [1, 2, 3]
@@ -151,6 +152,20 @@ def test_rows_are_explained_by_a_premise(clearmargin, folder):
     assert all(entry["class"] == entry["true_class"] == "ill" for entry in told)
     assert {entry["kind"] for entry in told} == {"largest"}
     assert "the first 2 are explained" in said.err
+
+
+def test_parts_of_the_confidence_are_weighed(clearmargin, folder):
+    words = ("explain", *TRAIN, "--row", "3", "--json")
+    (plain,) = json.loads(clearmargin(*words).out)["explanations"]
+    (told,) = json.loads(
+        clearmargin(*words, "--weights", "purity=3", "--weights", "volume = 0").out
+    )["explanations"]
+    parts = told["parts"]
+    assert parts == plain["parts"]
+    assert told["weights"] == {"coverage": 1.0, "purity": 3.0, "volume": 0.0, "distance": 1.0}
+    expected = (parts["coverage"] + 3 * parts["purity"] + parts["distance"]) / 5
+    assert told["confidence"] == pytest.approx(expected)
+    assert plain["confidence"] == pytest.approx(np.mean(list(parts.values())))
 
 
 def test_a_ranking_is_contrasted(clearmargin, folder):

@@ -57,7 +57,7 @@ SAME = {
     recipes.make_task: "target positive missing",
     recipes.choose_rows: "row where most",
     recipes.train: "machine",
-    recipes.explain_rows: "kind",
+    recipes.explain_rows: "kind weights",
     recipes.ExtractOptions: "assume_ranges",
     recipes.AdviceOptions: "change_cost tune",
     recipes.export_rules: "out",

@@ -112,14 +112,8 @@ def test_parts_of_the_confidence_count_by_their_weights(name):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (
-            {"purty": 1},
-            r"'purty', which is no part of the confidence; did you mean 'purity'\?; the parts are",
-        ),
-        (
-            {"purity": -1},
-            "the weight of 'purity' must be a number from 0, not -1; 0 leaves the part out",
-        ),
+        ({"purty": 1}, r"are 'coverage', 'purity', not 'purty'; did you mean 'purity'\?"),
+        ({"purity": -1}, "that of 'purity' must be a number from 0, not -1; 0 leaves the part out"),
         ({"purity": float("inf")}, "must be a number from 0, not inf"),
         ({"purity": "2"}, "must be a number from 0, not '2'"),
         ({"purity": True}, "must be a number from 0, not True"),

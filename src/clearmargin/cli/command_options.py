@@ -350,6 +350,13 @@ OPTIONS: Mapping[str, Option] = {
         "--change-cost", "cost of changing a rule, relative to mu (default: 1)", _ADVICE
     ),
     "tune": _flag("--tune", "choose these costs by cross-validation", _ADVICE),
+    # An explanation.
+    "weights": _list(
+        "--weights",
+        "how much a part of the confidence counts: coverage, purity, volume or distance, such as purity=2 "
+        "(default: 1 each)",
+        "PART",
+    ),
     # A ranking.
     "top": Option(
         "--top",

@@ -93,6 +93,9 @@ class FoundRules:
         The model with its rules, as it is saved.
     facts : dict
         The model as plain data.
+    auc : float, optional
+        Area under the ROC curve of the rules, like coverage and recall on the rows that they were made of; on others
+        it is in the report.
 
     Examples
     --------
@@ -112,9 +115,10 @@ class FoundRules:
     trace: Mapping[Label, Any]
     model: Any
     facts: dict[str, Any] = field(default_factory=dict)
+    auc: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Task, model, coverage and rules as plain data for JSON."""
+        """Return task, model, coverage, area and rules as plain data for JSON."""
         return {
             **self.task.to_dict(),
             "model": self.facts,
@@ -122,6 +126,7 @@ class FoundRules:
                 {"class": label, "coverage": trace.coverage, "recall": trace.recall}
                 for label, trace in self.trace.items()
             ],
+            "auc": self.auc,
             "rules": self.rules.to_dict(),
         }
 
@@ -158,10 +163,14 @@ def find_rules(
     age <= 42 => no
     age >= 44 => yes
     """
-    model = trained.model
-    extractor = _extract(trained.task, model, options or ExtractOptions(), progress)
+    from clearmargin.rule_base.rule_auc import mean_auc
+    from clearmargin.rule_base.training import class_codes
+
+    model, task = trained.model, trained.task
+    extractor = _extract(task, model, options or ExtractOptions(), progress)
+    area = mean_auc(extractor.class_shares(task.X), class_codes(task.y, extractor.classes_))
     facts = model_facts(model, trained.accuracy)
-    return FoundRules(trained.task, extractor.rules_, extractor.trace_, extractor, facts)
+    return FoundRules(task, extractor.rules_, extractor.trace_, extractor, facts, area)
 
 
 def _extract(
@@ -280,7 +289,13 @@ def choose_rows(
     return usable[:most], notes
 
 
-def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> ExplainedCases:
+def explain_rows(
+    found: FoundRules,
+    positions: IntArray,
+    kind: str = "rule",
+    *,
+    weights: Mapping[str, float] | None = None,
+) -> ExplainedCases:
     """Explain why rows get their class.
 
     Parameters
@@ -291,6 +306,8 @@ def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> 
         Rows of its task.
     kind : {"rule", "on_demand", "largest", "central"}, default "rule"
         The kind of explanation.
+    weights : mapping from part to float, optional
+        How much the parts of the confidence count; one that is not named has weight 1.
 
     Returns
     -------
@@ -311,7 +328,7 @@ def explain_rows(found: FoundRules, positions: IntArray, kind: str = "rule") -> 
     """
     task = found.task
     cases = task.X.iloc[positions]
-    told = found.model.explain_many(cases, kind)
+    told = found.model.explain_many(cases, kind, weights=weights)
     coverage = tuple(found.model.explain_coverage(cases))
     rows = tuple(task.row_number(position) for position in positions.tolist())
     return ExplainedCases(task, rows, tuple(task.y[positions].tolist()), tuple(told), coverage)
@@ -331,6 +348,7 @@ def _explanation(explanation: Any, row: int, true: Any) -> dict[str, Any]:
         "proof": explanation.rule.proof,
         "confidence": explanation.confidence,
         "parts": dict(explanation.parts),
+        "weights": {part: explanation.weights.get(part, 1.0) for part in explanation.parts},
         "text": explanation.text,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 
@@ -16,8 +16,18 @@ from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
 
-__all__ = ["Explanation", "case_values", "imputed_values", "weighted_confidence"]
+__all__ = [
+    "PARTS",
+    "Explanation",
+    "case_values",
+    "check_weights",
+    "imputed_values",
+    "weighted_confidence",
+]
 
+
+#: What speaks for a box beside a plane; for other rules it is the first two.
+PARTS = ("coverage", "purity", "volume", "distance")
 
 _WORDS = {
     "rule": "It falls under the rule",
@@ -165,27 +175,54 @@ def weighted_confidence(
     >>> weighted_confidence(parts, None).tolist(), weighted_confidence(parts, {"coverage": 0}).tolist()
     ([0.5], [0.8])
     """
-    given = {} if weights is None else weights
+    by_part = list(check_weights(weights, parts).values())
+    return np.asarray(np.average(np.stack(list(parts.values())), axis=0, weights=by_part))
+
+
+def check_weights(
+    weights: Mapping[str, float] | None, parts: Iterable[str] = PARTS
+) -> dict[str, float]:
+    """Return the weight of each part of a confidence; raise if one makes no sense.
+
+    Parameters
+    ----------
+    weights : mapping from name to float, or None
+        As for `weighted_confidence`.
+    parts : iterable of str, optional
+        The parts; by default those of a box beside a plane.
+
+    Returns
+    -------
+    dict
+        One for each part, in their order.
+
+    Examples
+    --------
+    >>> check_weights({"purity": 2})
+    {'coverage': 1.0, 'purity': 2.0, 'volume': 1.0, 'distance': 1.0}
+    """
+    given, names = {} if weights is None else weights, list(parts)
     if not isinstance(given, Mapping):
         raise InvalidValueError(
             f"weights must be a mapping from parts to numbers, such as {{'purity': 2}}, not {given!r}"
         )
-    known = ", ".join(map(repr, parts))
+    known = ", ".join(map(repr, names))
     for name, weight in given.items():
-        if name not in parts:
+        if name not in names:
             raise InvalidValueError(
-                f"weights names {name!r}, which is no part of the confidence{nearest_name(str(name), parts)}; "
-                f"the parts are {known}"
+                f"weights: the parts of the confidence are {known}, not {name!r}{nearest_name(str(name), names)}"
             )
         is_number = isinstance(weight, Real) and not isinstance(weight, bool)
         if not is_number or not 0.0 <= float(weight) < np.inf:
             raise InvalidValueError(
-                f"the weight of {name!r} must be a number from 0, not {weight!r}; 0 leaves the part out"
+                f"weights: that of {name!r} must be a number from 0, not {weight!r}; 0 leaves the part out"
             )
-    by_part = np.array([float(given.get(name, 1.0)) for name in parts])
-    if not by_part.any():
-        raise InvalidValueError(f"all parts ({known}) have weight 0; at least one has to count")
-    return np.asarray(np.average(np.stack(list(parts.values())), axis=0, weights=by_part))
+    by_part = {name: float(given.get(name, 1.0)) for name in names}
+    if not any(by_part.values()):
+        raise InvalidValueError(
+            f"weights: all parts ({known}) have weight 0; at least one has to count"
+        )
+    return by_part
 
 
 def case_values(encoding: Encoding, case: FloatArray) -> tuple[float, ...]:
