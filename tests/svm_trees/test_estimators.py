@@ -8,8 +8,10 @@ from clearmargin.svm_trees import SVMTreeClassifier
 @parametrize_with_checks(
     [
         SVMTreeClassifier(random_state=0),
-        SVMTreeClassifier(order="depth", partition="ecm", tol=0.0, min_leaf=2),
-        SVMTreeClassifier(published=True, one_class_leaves="strict", kernel="rbf", C=10.0, tol=0.1),
+        SVMTreeClassifier(order="depth", partition="ecm", tol=0.0, min_leaf=2, kernel="rbf"),
+        SVMTreeClassifier(
+            published=True, one_class_leaves="strict", C="auto", class_weight="balanced"
+        ),
     ]
 )
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):

@@ -14,7 +14,15 @@ from typing import Any, Protocol
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.space import nearest_name
 
-__all__ = ["Choice", "Option", "PositiveNumber", "Share", "WholeNumber", "check_options"]
+__all__ = [
+    "Choice",
+    "Option",
+    "OrAuto",
+    "PositiveNumber",
+    "Share",
+    "WholeNumber",
+    "check_options",
+]
 
 
 class Option(Protocol):
@@ -135,6 +143,34 @@ class Share:
                 else "a share between 0 and 1"
             )
             raise InvalidValueError(f"{name} must be {allowed}, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class OrAuto:
+    """What another option allows, or "auto" for a choice by the data.
+
+    Parameters
+    ----------
+    option : Option
+        The other option.
+
+    Examples
+    --------
+    >>> OrAuto(PositiveNumber()).check("C", "automatic")
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: C must be a positive number, not 'automatic', or 'auto'
+    """
+
+    option: Option
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise if the value is not allowed."""
+        if isinstance(value, str) and value == "auto":
+            return
+        try:
+            self.option.check(name, value)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{error}, or 'auto'") from None
 
 
 def _is_number(value: Any) -> bool:

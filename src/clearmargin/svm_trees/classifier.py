@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,6 +21,7 @@ from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import (
     Choice,
     Option,
+    OrAuto,
     PositiveNumber,
     Share,
     WholeNumber,
@@ -28,6 +30,12 @@ from clearmargin.rule_base.options import (
 from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.value import FloatArray, IntArray, number
+from clearmargin.svm_trees.choice import (
+    KERNELS,
+    choose_layers,
+    choose_machine,
+    relative_costs,
+)
 from clearmargin.svm_trees.grow import (
     EcmPartition,
     Growth,
@@ -72,10 +80,12 @@ class SVMTreeClassifier(RuleBasedClassifier):
         a cluster (0.9 by default) where each feature ranges from 0 to 1.
     tol : float, default 0.02
         Largest loss of a leaf with a machine, from 0 up to, but not including, 1.
-    C : float, default 0.1
-        Cost of an error in the machines, on data scaled to [0, 1].
-    kernel : {"linear", "poly", "rbf", "sigmoid"}, default "linear"
-        Kernel of the machines. Only linear ones have `exact_rules_`.
+    C : float or "auto", default 0.1
+        Cost of an error in the machines, on data scaled to [0, 1]; with "auto" chosen by cross-validation of one
+        machine for all the data.
+    kernel : {"linear", "poly", "rbf", "sigmoid"} or "auto", default "linear"
+        Kernel of the machines. Only linear ones have `exact_rules_`. With "auto" linear or RBF, chosen by
+        cross-validation.
     gamma : {"scale", "auto"} or float, default "scale"
         Constant of the other kernels, as of `sklearn.svm.SVC`, on data scaled to [0, 1]; the same in all cells.
     coef0, degree : float, default 1.0, and int, default 2
@@ -90,8 +100,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
         that favour the rare class would be judged by nothing else.
     min_leaf : int, default 1
         Minimum number of points of a leaf. With strongly mixed classes small leaves learn noise.
-    max_layers : int, optional
-        Most layers; what is left then becomes one leaf.
+    max_layers : int, "auto" or None, default None
+        Maximum number of layers; what is left then becomes one leaf. With "auto" it is chosen by cross-validation,
+        and is 1, one machine and no tree, unless cutting helps on rows that the tree was not grown from.
     one_class_leaves : {"simplified", "strict"} or None, default None
         Whether leaves of one class have a one-class SVM (RBF with sigma 3.5, nu 0.1, as in the paper). With "strict"
         they predict the other class at its outliers (of more than two classes the largest other one); with
@@ -122,6 +133,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
         The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them.
     interval_rules_ : IntervalRules
         The same rules with the leaves they come from.
+    best_params_ : dict
+        `C`, `kernel` and `max_layers` of the tree: as given, or as chosen where they are "auto".
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_leaves_ : int
@@ -149,17 +162,18 @@ class SVMTreeClassifier(RuleBasedClassifier):
         "order": Choice("breadth", "depth"),
         "partition": Choice("kmeans", "ecm"),
         "tol": Share(),
-        "C": PositiveNumber(),
-        "kernel": Choice("linear", "poly", "rbf", "sigmoid"),
+        "C": OrAuto(PositiveNumber()),
+        "kernel": OrAuto(Choice("linear", "poly", "rbf", "sigmoid")),
         "degree": WholeNumber(1),
         "loss": Choice("all", "minority"),
         "min_leaf": WholeNumber(1),
-        "max_layers": WholeNumber(1, optional=True),
+        "max_layers": OrAuto(WholeNumber(1, optional=True)),
     }
     # Whether cells are refused without fitting where their loss is known; the tree is the same without.
     _prefilter = True
 
     tree_: SVMTree
+    best_params_: dict[str, Any]
     classes_: NDArray[Any]
     space_: FeatureSpace
     _svm: LocalSVM
@@ -174,15 +188,15 @@ class SVMTreeClassifier(RuleBasedClassifier):
         partition: Literal["kmeans", "ecm"] = "kmeans",
         scale: float | None = None,
         tol: float = 0.02,
-        C: float = 0.1,
-        kernel: Literal["linear", "poly", "rbf", "sigmoid"] = "linear",
+        C: float | Literal["auto"] = 0.1,
+        kernel: Literal["linear", "poly", "rbf", "sigmoid", "auto"] = "linear",
         gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 1.0,
         degree: int = 2,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         loss: Literal["all", "minority"] = "all",
         min_leaf: int = 1,
-        max_layers: int | None = None,
+        max_layers: int | Literal["auto"] | None = None,
         one_class_leaves: Literal["simplified", "strict"] | None = None,
         boxes: Literal["points", "support", "pairs"] | None = None,
         published: bool = False,
@@ -235,8 +249,14 @@ class SVMTreeClassifier(RuleBasedClassifier):
                 f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs two classes to tell apart"
             )
         rng = check_random_state(self.random_state)
-        self._svm = self._local_svm(points, codes)
-        layers, membership, frame = grow(points, codes, partition, self._growth(), rng)
+        growth = self._choose(points, codes, partition)
+        self._svm = growth.svm
+        self.best_params_ = {
+            "C": growth.svm.C,
+            "kernel": growth.svm.kind,
+            "max_layers": growth.max_layers,
+        }
+        layers, membership, frame = grow(points, codes, partition, growth, rng)
         self.space_ = _space(points, getattr(self, "feature_names_in_", None))
         self.tree_ = SVMTree(layers, frame.low, frame.width, self.space_.names, self.classes_)
         # Points, classes and leaves of the training data, for readings of the tree that describe leaves by their
@@ -406,19 +426,29 @@ class SVMTreeClassifier(RuleBasedClassifier):
             self._interval_rules = interval_rules(self)
         return self._interval_rules
 
-    def _growth(self) -> Growth:
+    def _choose(self, points: FloatArray, codes: IntArray, partition: Partition) -> Growth:
+        """Say how the tree is to grow, after what is "auto" was chosen."""
+        machines = self._machines(points, codes)
+        growth = self._growth(machines[0])
+        growth = replace(growth, svm=choose_machine(points, codes, partition, growth, machines))
+        if self.max_layers == "auto":
+            layers = choose_layers(points, codes, partition, growth)
+            return replace(growth, max_layers=layers)
+        return replace(growth, max_layers=None if self.max_layers is None else int(self.max_layers))
+
+    def _growth(self, svm: LocalSVM) -> Growth:
         return Growth(
             order=self.order,
             tol=float(self.tol),
-            svm=self._svm,
+            svm=svm,
             loss=self.loss,
             min_leaf=int(self.min_leaf),
-            max_layers=None if self.max_layers is None else int(self.max_layers),
             prefilter=self._prefilter,
             one_class=self.one_class_leaves or ("simplified" if self.published else None),
         )
 
-    def _local_svm(self, points: FloatArray, codes: IntArray) -> LocalSVM:
+    def _machines(self, points: FloatArray, codes: IntArray) -> list[LocalSVM]:
+        """Give the machines to choose from: one, unless cost or kernel are "auto"."""
         weights = None
         if self.class_weight is not None:
             sums = np.bincount(codes).astype(np.float64)
@@ -429,7 +459,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
             spread = float(scaled.var()) if gamma == "scale" else 1.0
             gamma = 1.0 / (points.shape[1] * (spread or 1.0))
         constants = (float(gamma), float(self.coef0), int(self.degree))
-        return LocalSVM(float(self.C), weights, self.kernel, *constants)
+        costs = relative_costs(points) if self.C == "auto" else (float(self.C),)
+        kernels = KERNELS if self.kernel == "auto" else (self.kernel,)
+        return [LocalSVM(C, weights, kind, *constants) for kind in kernels for C in costs]
 
     def _check_leaves(self) -> None:
         """Raise if options do not go with each other."""

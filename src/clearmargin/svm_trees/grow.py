@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -72,6 +73,7 @@ __all__ = [
     "fit_one_class",
     "fit_pair",
     "grow",
+    "grow_in_steps",
     "is_settled",
 ]
 
@@ -204,25 +206,88 @@ def grow(
     >>> len(layers), len(set(membership.tolist()))
     (1, 2)
     """
-    task = _Task(points, codes, growth)
-    layers: list[Layer] = []
-    membership = np.full(len(points), -1, dtype=np.intp)
-    rest, n_leaves = np.arange(len(points)), 0
-    while len(rest):
-        cut = None if task.is_last(rest, len(layers)) else task.cut(rest, partition, rng)
-        leaves = {} if cut is None else task.good_leaves(cut)
-        if cut is not None and not leaves and not cut.is_finest:
-            partition = partition.refined()
-            continue
-        if cut is None or not leaves:
-            cut = task.whole(rest)
-            leaves = {0: task.last_leaf(cut)}
-        layers.append(cut.layer(leaves))
+    growing = _Growing(points, codes, partition, growth, rng)
+    while len(growing.rest):
+        growing.add_layer()
+    return growing.layers, growing.membership, growing.task.frame
+
+
+def grow_in_steps(
+    points: FloatArray,
+    codes: IntArray,
+    partition: Partition,
+    growth: Growth,
+    rng: np.random.RandomState,
+) -> Iterator[tuple[list[Layer], TrainingRange]]:
+    """Yield the tree with at most one layer, with at most two, and so on until it needs no more.
+
+    Parameters
+    ----------
+    points, codes, partition, growth, rng
+        As for `grow`; without a maximum number of layers.
+
+    Yields
+    ------
+    layers : list of Layer
+        The layers.
+    frame : TrainingRange
+        How the points were scaled.
+
+    Examples
+    --------
+    >>> X, codes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
+    >>> growth = Growth("breadth", tol=0.0, svm=LocalSVM(0.1))
+    >>> trees = grow_in_steps(X, codes, KMeansPartition(2), growth, np.random.RandomState(0))
+    >>> [[layer.n_leaves for layer in layers] for layers, _ in trees]
+    [[1], [2]]
+    """
+    growing = _Growing(points, codes, partition, growth, rng)
+    while len(growing.rest):
+        cut = growing.task.whole(growing.rest)
+        last = cut.layer({0: growing.task.last_leaf(cut)})
+        yield [*growing.layers, last], growing.task.frame
+        growing.add_layer()
+    yield growing.layers, growing.task.frame
+
+
+class _Growing:
+    """The layers so far, the leaf of each training point (-1: none yet), and the points that are in no leaf."""
+
+    def __init__(
+        self,
+        points: FloatArray,
+        codes: IntArray,
+        partition: Partition,
+        growth: Growth,
+        rng: np.random.RandomState,
+    ):
+        self.task, self.partition, self.rng = _Task(points, codes, growth), partition, rng
+        self.layers: list[Layer] = []
+        self.membership: IntArray = np.full(len(points), -1, dtype=np.intp)
+        self.rest: IntArray = np.arange(len(points))
+        self.n_leaves = 0
+
+    def add_layer(self) -> None:
+        """Cut the rest, finer and finer until some cell is a leaf."""
+        cut, leaves = self._cut()
+        self.layers.append(cut.layer(leaves))
         numbers = np.full(cut.n_cells + 1, -1, dtype=np.intp)  # the last entry is for "no cell"
-        numbers[sorted(leaves)] = n_leaves + np.arange(len(leaves))
-        membership[rest] = numbers[cut.cells]
-        rest, n_leaves = rest[membership[rest] < 0], n_leaves + len(leaves)
-    return layers, membership, task.frame
+        numbers[sorted(leaves)] = self.n_leaves + np.arange(len(leaves))
+        self.membership[self.rest] = numbers[cut.cells]
+        self.rest = self.rest[self.membership[self.rest] < 0]
+        self.n_leaves += len(leaves)
+
+    def _cut(self) -> tuple[_Cut, dict[int, Leaf]]:
+        while not self.task.is_last(self.rest, len(self.layers)):
+            cut = self.task.cut(self.rest, self.partition, self.rng)
+            leaves = self.task.good_leaves(cut)
+            if leaves:
+                return cut, leaves
+            if cut.is_finest:
+                break
+            self.partition = self.partition.refined()
+        cut = self.task.whole(self.rest)
+        return cut, {0: self.task.last_leaf(cut)}
 
 
 @dataclass(frozen=True, slots=True)
