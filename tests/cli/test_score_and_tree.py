@@ -38,6 +38,8 @@ def test_a_tree_is_drawn_with_its_rules(clearmargin, folder):
     assert "SVM tree: " in said
     assert "rules that predict what the tree predicts on" in said
     assert len(parse_rules(Path("t.rules").read_text())) >= 2
+    balanced = clearmargin("tree", *TABLE, "--drop", "smoker", "--balanced").out
+    assert "SVM tree: 1 layer, 1 leaf (1 of what was left)" in balanced  # one machine suffices
 
 
 def test_a_tree_is_judged_on_unseen_rows_and_its_list_may_be_cut(clearmargin, folder):
@@ -57,6 +59,10 @@ BAD = [
     (["score", *TABLE, "--max-cuts", "0"], "0 is not a whole number from 1"),
     (["tree", *TABLE, "--tol", "2"], "2 is not a number between 0 and 1"),
     (["tree", *TABLE, "--order", "sideways"], "invalid choice: 'sideways'"),
+    (
+        ["tree", *TABLE, "--balanced", "--loss", "minority"],
+        "--balanced does not go with --loss minority",
+    ),
 ]
 
 

@@ -8,9 +8,14 @@ from clearmargin.svm_trees import SVMTreeClassifier
 @parametrize_with_checks(
     [
         SVMTreeClassifier(random_state=0),
-        SVMTreeClassifier(order="depth", partition="ecm", tol=0.0, min_leaf=2, kernel="rbf"),
         SVMTreeClassifier(
-            published=True, one_class_leaves="strict", C="auto", class_weight="balanced"
+            order="depth",
+            partition="ecm",
+            min_leaf=2,
+            kernel="rbf",
+            class_weight="balanced",
+            one_class_leaves="strict",
+            published=True,
         ),
     ]
 )

@@ -420,7 +420,11 @@ OPTIONS: Mapping[str, Option] = {
         {"type": share, "metavar": "SHARE"},
     ),
     "min_leaf": _count("--min-leaf", "minimum number of rows of a leaf (default: 1)", _TREE),
-    "max_layers": _count("--max-layers", "maximum number of layers (default: no limit)", _TREE),
+    "max_layers": _count(
+        "--max-layers",
+        "maximum number of layers (default: no limit; with --balanced by cross-validation)",
+        _TREE,
+    ),
     # The cheapest change.
     "actionable": _list(
         "--actionable",
