@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *names, out="the rules, as .rules or .json")
     parser.epilog = (
         "example: clearmargin tree patients.csv --target outcome --min-leaf 3 --out tree.rules\n\n"
-        "For classes of unequal size: --balanced lets all weigh the same, and cuts only where cross-validation says that\n"
-        "it helps; --loss minority finds more of the rarest at less cost to the others."
+        "For classes of unequal size: --balanced lets all weigh the same, and cuts only where cross-validation says\n"
+        "that it helps; --loss minority finds more of the rarest at less cost to the others."
     )
 
 
