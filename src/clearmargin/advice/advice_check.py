@@ -708,7 +708,7 @@ class Finder:
     # Words
 
     def unknown_features(self) -> Iterator[Finding]:
-        """Features that the data do not have, or have as something else."""
+        """Find features that the data do not have, or have as something else."""
         assert self.evidence is not None
         for feature, problem in self.evidence.problems.items():
             concerned = [i for i, rule in enumerate(self.rules) if feature in rule.region.bounded]
@@ -718,7 +718,7 @@ class Finder:
             yield self._finding("unknown-feature", "error", concerned, f"{problem}{who}")
 
     def unknown_classes(self) -> Iterator[Finding]:
-        """Rules for classes that the data do not have."""
+        """Find rules for classes that the data do not have."""
         assert self.evidence is not None
         known = self.evidence.classes
         # Advice may know more than data of a single class.
@@ -739,7 +739,7 @@ class Finder:
                 )
 
     def unknown_categories(self) -> Iterator[Finding]:
-        """Categories that rules name and no row has."""
+        """Find categories that rules name and no row has."""
         assert self.evidence is not None
         for feature, categories in enumerate(self.rules.space.categories):
             if categories is None or feature in self.evidence.problems:
@@ -784,7 +784,7 @@ class Finder:
         return f"it contradicts the declared relation{'s' if len(relations) > 1 else ''} {listed(relations, most=None)}"
 
     def empty_premises(self) -> Iterator[Finding]:
-        """Premises that no case can satisfy."""
+        """Find premises that no case can satisfy."""
         for i in np.flatnonzero(self.is_empty).tolist():
             why = self._conflicts[i] or "its conditions contradict each other"
             yield self._finding(
@@ -796,7 +796,7 @@ class Finder:
             )
 
     def outside_premises(self) -> Iterator[Finding]:
-        """Premises beyond the range of the data or, without data, beyond the declared ranges."""
+        """Find premises beyond the range of the data or, without data, beyond the declared ranges."""
         whose = "the declared range" if self.evidence is None else "the range of the data"
         for i, why in self._reasons.items():
             if why is not None:
@@ -863,12 +863,12 @@ class Finder:
     # Pairs
 
     def clashes(self) -> Iterator[Finding]:
-        """Pairs of rules of different classes with points in common."""
+        """Find pairs of rules of different classes with points in common."""
         for i, j, relation in self.pairs():
             yield self.overlap(i, j) if relation == "overlap" else self._touch(i, j)
 
     def pairs(self, most_polyhedra: int | None = None) -> Iterator[tuple[int, int, Relation]]:
-        """Pairs of rules of different classes that touch or overlap in what can be, without words.
+        """Find pairs of rules of different classes that touch or overlap in what can be, without words.
 
         Two rules that share rows overlap, however thin the part that they share: ``x <= 3`` and ``x >= 3`` contradict
         each other on every row with a 3.
@@ -959,7 +959,7 @@ class Finder:
         return region, self.coverage.shared(i, j)
 
     def repetitions(self) -> Iterator[Finding]:
-        """Premises that are inside another one of the same class."""
+        """Find premises that are inside another one of the same class."""
         kept = np.flatnonzero(~self.is_empty)
         for i in kept.tolist():
             others = kept[(kept != i) & (self._class[kept] == self._class[i])]
@@ -995,7 +995,7 @@ class Finder:
     # Rows
 
     def poor_rules(self) -> Iterator[Finding]:
-        """Rules that cover no row, or are wrong about the rows they cover."""
+        """Find rules that cover no row, or are wrong about the rows they cover."""
         assert self.evidence is not None
         assert self.covered is not None
         for i in np.flatnonzero(self.usable & ~self.is_empty).tolist():

@@ -270,13 +270,13 @@ class AdviceProblem:
         return int(self.X.shape[1])
 
     def data_loss(self, w: FloatArray, b: float) -> float:
-        """Hinge losses of the points and the penalty of the weights."""
+        """Sum the hinge losses of the points and the penalty of the weights."""
         hinge = np.maximum(0.0, 1.0 - self.y * (linear_scores(self.X, w) + b))
         # A sum that does not depend on the order of the points.
         return math.fsum(self.cost * hinge) + float(np.abs(w).sum())
 
     def objective(self, w: FloatArray, b: float, u: FloatArray) -> float:
-        """Value of the program at a plane and multipliers, every error as small as they allow."""
+        """Evaluate the program at a plane and multipliers, every error as small as they allow."""
         total = self.data_loss(w, b)
         eta, zeta = self.premises.errors(w, b, u)
         for cost, error in (
@@ -322,7 +322,7 @@ class AdvicePlane:
 
 
 def plane_blocks(problem: AdviceProblem) -> list[Variables | Linear]:
-    """Weights, intercept, points and boxes: what every program with advice has in common."""
+    """Build the blocks of weights, intercept, points and boxes: what every program with advice has in common."""
     m, n = problem.X.shape
     signed = problem.X * problem.y[:, None]
     blocks: list[Variables | Linear] = [
@@ -346,7 +346,7 @@ def plane_blocks(problem: AdviceProblem) -> list[Variables | Linear]:
 
 
 def error_variables(name: str, cost: FloatArray) -> Variables:
-    """Errors at their costs; hard advice has none."""
+    """Make the errors at their costs; hard advice has none."""
     hard = np.isinf(cost)
     return Variables(
         name, len(cost), 0.0, np.where(hard, 0.0, np.inf), cost=np.where(hard, 0.0, cost)

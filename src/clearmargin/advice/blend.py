@@ -69,7 +69,7 @@ _GOLDEN_RATIO = (1.0 + 5.0**0.5) / 2.0
 
 
 def _prices(n: int) -> FloatArray:
-    """Prices of the weights and, last, of the intercept, that no two sets of features have in common."""
+    """Give prices of the weights and, last, of the intercept, that no two sets of features have in common."""
     steps = np.arange(1, n + 2, dtype=np.float64)
     return np.asarray(_TIE_BREAK * (1.0 + steps * _GOLDEN_RATIO % 1.0))
 
@@ -363,7 +363,7 @@ class AdviceBlendSVC(PlaneClassifier):
     def _errors(
         self, Z: FloatArray, y: FloatArray, weight: FloatArray, votes: Votes | None, seed: int
     ) -> FloatArray:
-        """Mean number of errors of each plane on points it was not trained with; a score of zero is half an error."""
+        """Average the errors of each plane on points it was not trained with; a score of zero is half an error."""
         rounds = self._rounds(Z, y, np.random.default_rng(seed))
         total = np.zeros(len(_sources(votes)[0]))
         splits = [split for one in rounds for split in one]
@@ -378,7 +378,7 @@ class AdviceBlendSVC(PlaneClassifier):
     def _rounds(
         self, Z: FloatArray, y: FloatArray, rng: np.random.Generator
     ) -> list[list[tuple[Any, Any]]]:
-        """Rounds of cross-validation, each a list of training and test rows."""
+        """Give rounds of cross-validation, each a list of training and test rows."""
         if not isinstance(self.cv, int | np.integer):
             return [list(check_cv(self.cv, y, classifier=True).split(Z, y))]
         folds = [
@@ -469,7 +469,7 @@ class Values:
         return cls(x[order], weight[order])
 
     def and_also(self, extra: list[float]) -> Values:
-        """These values and some more of weight 1."""
+        """Add values of weight 1."""
         more = np.array(extra, dtype=np.float64)
         x, weight = np.append(self.x, more), np.append(self.weight, np.ones(len(more)))
         return Values.of(x, weight)
@@ -543,7 +543,7 @@ class Standard:
         return cls(tuple(values), binary, groups, center, unit)
 
     def scaled(self, X: FloatArray) -> FloatArray:
-        """Points with zero mean and unit deviation."""
+        """Scale points to zero mean and unit deviation."""
         return np.asarray((X - self.center) / self.unit)
 
     def draw(self, rng: np.random.Generator, count: int) -> FloatArray:

@@ -666,7 +666,7 @@ class PlacedNode:
     children: tuple[PlacedNode, ...]
 
     def walk(self) -> Iterator[PlacedNode]:
-        """Itself and all boxes below."""
+        """Yield the box itself and all boxes below."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -812,7 +812,7 @@ def draw_tree(
 
 
 def _draw_answers(ax: Axes, node: PlacedNode, left: float, top: float) -> None:
-    """Lines from a question to what follows, with the answers on them."""
+    """Draw lines from a question to what follows, with the answers on them."""
     for child, answer in zip(node.children, ("yes", "no"), strict=False):
         start, end = top + node.y + _BOX / 2, top + child.y - _BOX / 2
         bend = start + 0.4 * (end - start)

@@ -313,7 +313,7 @@ class PremiseGeometry:
         self._inner: dict[int, BoolArray] = {}
 
     def without_values(self, i: int) -> list[int]:
-        """Features for which the plain bounds of a premise leave no value, or no whole number where they count."""
+        """Find features for which the plain bounds of a premise leave no value, or no whole number where they count."""
         low, high, low_closed, high_closed = (side[i] for side in self._sides)
         open_end = ~(low_closed & high_closed)
         return np.flatnonzero((low > high) | ((low == high) & open_end)).tolist()

@@ -122,11 +122,11 @@ class Movable:
         return np.asarray(self.nu * self.premises.cost[self.premises.rule])
 
     def turn_cost(self) -> FloatArray:
-        """Cost of each free entry of F."""
+        """Give the cost of each free entry of F."""
         return self._row_cost()[self.row]
 
     def shift_cost(self) -> FloatArray:
-        """Cost of each free entry of f."""
+        """Give the cost of each free entry of f."""
         return self._row_cost()[self.shift]
 
     def read(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -283,7 +283,7 @@ class JointProgram:
 
 
 def _split_bounds(name: str, value: FloatArray, radius: float) -> dict[str, Any]:
-    """Bounds of the positive and the negative part of something that stays near a value."""
+    """Give bounds of the positive and the negative part of something that stays near a value."""
     low, high = value - radius, value + radius
     return {
         f"{name}_up": (np.maximum(0.0, low), np.maximum(0.0, high)),
@@ -666,7 +666,7 @@ class WindowedLP:
 
 
 def _point_blocks(problem: AdviceProblem, suffix: str) -> tuple[Variables, Linear]:
-    """Slacks and rows of all points of a problem."""
+    """Build slacks and rows of all points of a problem."""
     m, signed = len(problem.y), problem.X * problem.y[:, None]
     xi = Variables(f"xi{suffix}", m, lower=0.0, cost=problem.cost)
     terms: dict[str, Any] = {"p": signed, "q": -signed, "b": problem.y[:, None]}

@@ -224,7 +224,7 @@ def convexified_program(problem: AdviceProblem, movable: Movable, at: Iterate) -
 
 
 def _rows(block: Variables | Linear, chosen: np.ndarray) -> Linear:
-    """Some of the rows of a block."""
+    """Take rows of a block."""
     assert isinstance(block, Linear)
     terms = {name: matrix.array[chosen] for name, matrix in block.terms.items()}
     return Linear(block.name, terms, block.lower[chosen], block.upper[chosen])
@@ -414,7 +414,7 @@ class ConeFrame:
         return found
 
     def plane(self, x: FloatArray) -> tuple[FloatArray, float, float]:
-        """Weights, intercept and the losses of points outside the window."""
+        """Give weights, intercept and the losses of points outside the window."""
         w = x[self.at["p"]] - x[self.at["q"]]
         return w, float(x[self.at["b"]][0]), float(x[self.at["rest"]][0])
 

@@ -158,7 +158,7 @@ class FittedAdvice:
         return names.index(rule)
 
     def column(self, name: str) -> int:
-        """Position of a column; an unknown name is an error that suggests the nearest one."""
+        """Find the position of a column; an unknown name is an error that suggests the nearest one."""
         if name not in self.names:
             raise DataError(f"unknown feature {name!r}{nearest_name(str(name), self.names)}")
         return self.names.index(name)
@@ -317,7 +317,7 @@ def _tree_of(
 
 
 def _sample(premise: Premise, frame: Frame, count: int, rng: np.random.Generator) -> FloatArray:
-    """Points all over the domain, around the premise, and in it, as far as any are found."""
+    """Draw points all over the domain, around the premise, and in it, as far as any are found."""
     third = count // 3
     low, high = _box_around(premise, frame)
     width = _AROUND * (high - low)
@@ -354,7 +354,7 @@ def _box_around(premise: Premise, frame: Frame) -> tuple[FloatArray, FloatArray]
 def _uniform(
     low: FloatArray, high: FloatArray, frame: Frame, count: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Uniform points of a box; of the columns of a category exactly one is 1."""
+    """Draw uniform points of a box; of the columns of a category exactly one is 1."""
     points: FloatArray = rng.uniform(low, high, (count, len(low)))
     for group in frame.groups:
         chosen = rng.integers(len(group), size=count)
@@ -496,7 +496,7 @@ class RuleTree:
 
 
 def _percent(share: float) -> str:
-    """Only all is 100 %, and only nothing 0 %."""
+    """Write a share in percent: only all is 100 %, and only nothing 0 %."""
     tenths = round(1000 * share)
     if 0 < share < 1:
         tenths = min(max(tenths, 1), 999)

@@ -420,7 +420,7 @@ def _values(name: str, given: Any, default: tuple[float, ...]) -> list[float]:
 def _score_fold(
     case: AdviceCase, grid: list[Costs], settings: AdviceSVC, train: Any, test: Any
 ) -> list[float]:
-    """Accuracy of all combinations on one fold; each plane starts from the one before."""
+    """Score all combinations on one fold; each plane starts from the one before."""
     part = case.only(train).counting()
     framed_problem = frame_problem(part, settings, np.array([rule.weight for rule in case.rules]))
     frame = framed_problem.framed.frame

@@ -179,7 +179,7 @@ class Frame:
 
 
 def _standard(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation of each column, the same to the bit for any order of the rows."""
+    """Compute mean and deviation of each column, the same to the bit for any order of the rows."""
     center = np.array([math.fsum(column) for column in X.T]) / len(X)
     squares = (X - center) ** 2
     return center, np.sqrt(np.array([math.fsum(column) for column in squares.T]) / len(X))
@@ -629,7 +629,7 @@ def _called(case: AdviceCase, i: int) -> str:
 
 
 def _conflict(case: AdviceCase, framed: FramedAdvice, mu: FloatArray) -> list[int]:
-    """Rules that contradict each other, none of which could be left out: leave out one after the other."""
+    """Find rules that contradict each other, none of which could be left out: leave out one after the other."""
     chosen = [i for i in range(len(framed)) if not framed.empty[i]]
     for i in list(chosen):
         rest = [j for j in chosen if j != i]

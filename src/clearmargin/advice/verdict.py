@@ -301,7 +301,7 @@ def _intervals(
 
 
 def _outwards(low: float, high: float, unit: float) -> tuple[float, float]:
-    """Bounds with as few digits as a thousandth of the range needs, never narrower."""
+    """Write bounds with as few digits as a thousandth of the range needs, never narrower."""
     digits = int(np.ceil(-np.log10(unit / 500)))
     scale = 10.0**digits
     return float(np.floor(low * scale) / scale), float(np.ceil(high * scale) / scale)
@@ -460,7 +460,7 @@ def extended_space(columns: Columns, touched: BoolArray) -> FeatureSpace:
 
 
 def over_features(A: FloatArray, columns: Columns) -> FloatArray:
-    """Coefficients of the columns as those of the features.
+    """Give the coefficients of the columns as those of the features.
 
     Parameters
     ----------

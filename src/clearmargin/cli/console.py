@@ -106,7 +106,7 @@ class Console:
 
 
 def _plain(value: Any) -> Any:
-    """Values as JSON knows them."""
+    """Write values as JSON knows them."""
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -39,7 +39,7 @@ _LONG = 10.0
 
 
 def options_of_training(arguments: argparse.Namespace) -> list[str]:
-    """Options that were given and say how a model is trained and judged, which one that is given already was."""
+    """List the options given for training and judging a model, which one that is given already was."""
     given = {name: getattr(arguments, name, None) for name in _OF_TRAINING}
     return [name for name, value in given.items() if value is not None and value is not False]
 

@@ -295,7 +295,7 @@ def check_drift(
 def _figures(
     now: RuleStats, then: RuleStats | None, level: float, method: _Method
 ) -> tuple[Figure, Figure | None]:
-    """Coverage and precision, not yet corrected."""
+    """Measure coverage and precision, not yet corrected."""
     covered = None if then is None else (then.covered, then.rows)
     coverage = _share(now.covered, now.rows, covered, level, method)
     if now.correct is None:

@@ -357,7 +357,7 @@ def _applies(box: Box, space: FeatureSpace, j: int, value: Any) -> bool:
 def _common(
     old: RuleSet, new: RuleSet, masks: Sequence[Sequence[Mask | None]]
 ) -> tuple[tuple[int, int], ...]:
-    """Pairs of equal rules, each rule in one pair at most."""
+    """Find pairs of equal rules, each rule in one pair at most."""
     places: dict[tuple[Any, Label], list[int]] = {}
     for j, (rule, mask) in enumerate(zip(new, masks[1], strict=True)):
         places.setdefault((_key(rule, mask), rule.label), []).append(j)
@@ -403,7 +403,7 @@ def _changed(
 
 
 def _likeness(one: Mask, other: Mask, axes: Sequence[_Axis]) -> float:
-    """Mean over the features with a condition of the share of pieces in common; 0 for rules that cannot meet."""
+    """Average over the features with a condition of the share of pieces in common; 0 for rules that cannot meet."""
     shares = []
     together = False
     for axis, a, b in zip(axes, one, other, strict=True):

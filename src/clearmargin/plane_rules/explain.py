@@ -234,7 +234,7 @@ class Explainer:
     def _around(
         self, cases: FloatArray, codes: IntArray, kind: str, metric: str
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of boxes around cases, class by class."""
+        """Give bounds of boxes around cases, class by class."""
         lower, upper = cases.copy(), cases.copy()
         for code in np.unique(codes):
             rows = np.flatnonzero(codes == code)
@@ -261,7 +261,7 @@ class Explainer:
     def _bounds_of(
         self, side: Side, cases: FloatArray, near: FloatArray, far: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Faces in oriented coordinates as bounds of all columns; those without weight have the whole range."""
+        """Write faces in oriented coordinates as bounds of all columns; those without weight have the whole range."""
         lower = np.broadcast_to(self.columns.lower, cases.shape).copy()
         upper = np.broadcast_to(self.columns.upper, cases.shape).copy()
         first, second = near * side.signs, far * side.signs
@@ -272,7 +272,7 @@ class Explainer:
     def rule_bounds(
         self, cases: FloatArray, codes: IntArray, which: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of the boxes of rules, or of boxes made on demand where no rule covers."""
+        """Give bounds of the boxes of rules, or of boxes made on demand where no rule covers."""
         lower, upper = cases.copy(), cases.copy()
         has_rule = which >= 0
         if has_rule.any():
@@ -285,7 +285,7 @@ class Explainer:
         return lower, upper
 
     def _on_demand(self, cases: FloatArray, code: int) -> tuple[FloatArray, FloatArray]:
-        """Bounds of boxes made for cases, disjoint from the rules of their class that do not cover them."""
+        """Give bounds of boxes made for cases, disjoint from the rules of their class that do not cover them."""
         halfspaces = self.surface.regions()[code]
         if len(halfspaces) > 1:
             return central_in_polytope(halfspaces, self.domain, cases)
@@ -383,7 +383,7 @@ class Explainer:
     def _volumes(
         self, cases: FloatArray, codes: IntArray, lower: FloatArray, upper: FloatArray
     ) -> FloatArray:
-        """Volume as a share of the largest box with the case in it (of the domain for several planes)."""
+        """Measure volume as a share of the largest box with the case in it (of the domain for several planes)."""
         several = len(self.surface.classes) > 2
         if several:
             low = np.broadcast_to(self.columns.lower, cases.shape)
@@ -395,7 +395,7 @@ class Explainer:
         return np.asarray(np.clip(np.prod(np.maximum(common, 0.0) / width, axis=1), 0.0, 1.0))
 
     def _distances(self, cases: FloatArray, codes: IntArray) -> FloatArray:
-        """Slack as a share of the largest slack seen in the class."""
+        """Measure slack as a share of the largest slack seen in the class."""
         distance = np.zeros(len(cases))
         for code in np.unique(codes):
             halfspaces = self.surface.regions()[code]
@@ -411,7 +411,7 @@ class Explainer:
 
 
 def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
-    """Near and far faces of the largest box that contains each case."""
+    """Find near and far faces of the largest box that contains each case."""
     # A case beyond the ends of the domain moves them out.
     start, end = np.minimum(domain.near, Z), np.maximum(domain.far, Z)
     low, high = side.a * (Z - start), side.a * (end - start)
@@ -421,7 +421,7 @@ def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
 
 
 def central_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
-    """Near and far faces of a box that has each case well inside."""
+    """Find near and far faces of a box that has each case well inside."""
     high = np.maximum(side.a * (domain.far - Z), 0.0)
     slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
     far = Z + _fill(np.zeros_like(Z), high, slack) / side.a
@@ -429,14 +429,14 @@ def central_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
 
 
 def normal_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
-    """Near and far faces of the box whose corner is the foot of the normal from each case."""
+    """Find near and far faces of the box whose corner is the foot of the normal from each case."""
     slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
     reach = slack[:, None] * side.a / np.square(side.a).sum()
     return Z - reach, Z + reach
 
 
 def _fill(low: FloatArray, high: FloatArray, budget: FloatArray | float) -> FloatArray:
-    """Water-filling for each row: clip(t, low, high) with t such that the row spends its budget."""
+    """Fill by levels, row by row: clip(t, low, high) with t such that the row spends its budget."""
     kinks = np.sort(np.concatenate([low, high], axis=1), axis=1)
     totals = np.clip(kinks[:, :, None], low[:, None, :], high[:, None, :]).sum(axis=2)
     budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (len(low),))
@@ -515,7 +515,7 @@ def _dearest(side: Side, region: Region, among: BoolArray) -> int:
 def central_in_polytope(
     halfspaces: Sequence[HalfSpace], domain: Box, cases: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of boxes with each case in the middle, inside the domain.
+    """Give bounds of boxes with each case in the middle, inside the domain.
 
     Plane h leaves the slack s_h. If feature i moves by at most e_i = min_h s_h / (n_h |v_hi|), where n_h is the number
     of weights of plane h, then sum_i |v_hi| e_i <= s_h for every h, so all planes are kept.

@@ -707,7 +707,7 @@ def _share_feature(
 
 
 def _facing(boxes: Sequence[_Owned], j: int) -> list[tuple[int, int]]:
-    """Pairs of boxes with one whole number of a feature between them, that overlap in all other features."""
+    """Yield pairs of boxes with one whole number of a feature between them, that overlap in all other features."""
     if not boxes:
         return []
     lower = np.array([one.box.lower[j] for one in boxes])

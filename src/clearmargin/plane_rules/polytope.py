@@ -114,7 +114,7 @@ def _beyond(box: Box, j: int, values: FloatArray, *, upwards: bool) -> BoolArray
 
 
 def _slab(box: Box, j: int, *, upwards: bool) -> Box:
-    """Everything beyond one face."""
+    """Give everything beyond one face."""
     n = box.n_features
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)

@@ -163,7 +163,7 @@ def grow_boxes(
 def _grown(
     box: Box, others: Sequence[Box], guards: Sequence[Guard], domain: Domain, X: FloatArray
 ) -> Box:
-    """One box with each end as far out as it goes, one after the other."""
+    """Grow one box with each end as far out as it goes, one after the other."""
 
     def is_allowed(larger: Box) -> bool:
         if any(not larger.intersect(other).is_empty for other in others):

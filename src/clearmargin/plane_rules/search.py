@@ -563,7 +563,7 @@ def _greedy_corners(
     min_coverage: int,
     criterion: Criterion,
 ) -> tuple[list[Corner], int]:
-    """Corners one after the other, each for the points that are left."""
+    """Find corners one after the other, each for the points that are left."""
     left = np.arange(len(Z))
     corners: list[Corner] = []
     problems = 0

@@ -136,7 +136,7 @@ class Side:
         return self.halfspace.is_closed
 
     def orient(self, X: FloatArray) -> FloatArray:
-        """Coordinates of points."""
+        """Give the coordinates of points."""
         return np.ascontiguousarray(X[:, self.features] * self.signs)
 
     def region(self, box: Box) -> Region:

@@ -233,7 +233,7 @@ def clipped_share(a: ArrayLike, g: float, lower: ArrayLike, upper: ArrayLike) ->
 def volume_curve(
     halfspace: HalfSpace, domain: Box, groups: Sequence[Sequence[Box]]
 ) -> tuple[FloatArray, Volume]:
-    """Share of a half-space in the domain that rules fill, rule by rule, and in all as an interval.
+    """Measure the share of a half-space in the domain that rules fill, rule by rule, and in all as an interval.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def exact_tail(weights: Sequence[int], g: int, work: float) -> Fraction | None:
 
 
 def _largest_halves(n: int, g: int, work: float) -> int:
-    """Number of subset sums of both halves together that the work is enough for.
+    """Count the subset sums of both halves together that the work is enough for.
 
     Each sum costs n + 1 products of a number like g with one of up to n times its length. Measured with CPython 3.11
     for n = 10 to 20 and 60 to 4000 bits, that is 0.13 to 0.5 ns times n * bits * (1 + bits / 400).
@@ -427,7 +427,7 @@ def _largest_halves(n: int, g: int, work: float) -> int:
 def _subset_sums(
     weights: Sequence[int], g: int, largest: int
 ) -> tuple[dict[int, int], dict[int, int]] | None:
-    """Signed counts of the subset sums below g, in two halves of about equal size; None if they grow too large.
+    """Count, with signs, the subset sums below g, in two halves of about equal size; None if they grow too large.
 
     Large weights come first: they meet g early and leave few sums behind.
     """
@@ -522,7 +522,7 @@ def fourier_tail(weights: Sequence[int], g: int) -> Enclosure:
 
 
 def _truncation(ratios: NDArray[np.float64]) -> tuple[int, float]:
-    """Number of terms to take and a bound of those left out, from the ratios in descending order."""
+    """Find the number of terms to take and a bound of those left out, from the ratios in descending order."""
     m = np.arange(1, len(ratios) + 1)
     logs = -np.cumsum(np.log(np.pi * ratios)) - np.log(np.pi * m)
     # Less than half a rounding of the result is as good as nothing; exp must not overflow.
@@ -590,7 +590,7 @@ def grid_tail(weights: Sequence[int], g: int, points: int = _GRID) -> Enclosure:
 
 
 def _lattice(wide: Sequence[int], h: int, size: int) -> tuple[list[float], int, float]:
-    """Distribution of the sum of the K_i on 0 ... size - 1, times prod w_i / h / 2^exponent, and its relative error.
+    """Distribute the sum of the K_i over 0 ... size - 1, times prod w_i / h / 2^exponent, and its relative error.
 
     C does not fall, so the last m of j values hold at least m / j of their sum. A difference of two running sums with
     relative errors j u thus has at most 2 j^2 u / m. The third unit covers the other roundings, all of order u, and

@@ -526,7 +526,7 @@ def _best_cut(below: IntArray) -> int | None:
 
 
 def _bits(counts: IntArray) -> FloatArray:
-    """Number of rows times the entropy of their classes, in bits; the classes are the last axis."""
+    """Compute the number of rows times the entropy of their classes, in bits; the classes are the last axis."""
     bits: FloatArray = _x_log_x(counts.sum(axis=-1)) - _x_log_x(counts).sum(axis=-1)
     return bits
 

@@ -517,7 +517,7 @@ class RankHistogramsDisplay:
         return self
 
     def _width(self) -> float:
-        """Width of a panel in inches, the same for all."""
+        """Give the width of a panel in inches, the same for all."""
         most_values = int(self.table["attribute"].value_counts(sort=False).max())
         least = max(_NARROW, _KEY_WIDTH / len(self.attributes))
         return min(max(least, most_values * _UPRIGHT / _INNER), _WIDE)

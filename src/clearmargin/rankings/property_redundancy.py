@@ -177,7 +177,7 @@ def strict_improvement(counts: PartCounts, side: ArrayLike | None = None) -> Boo
 
 
 def conjunction_covers(conjunctions: Conjunctions, masks: BoolArray) -> Words:
-    """Covers of conjunctions, as words of 64 examples.
+    """Give the covers of conjunctions, as words of 64 examples.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _sides(counts: PartCounts, side: ArrayLike | None) -> Counts:
 
 
 def _count_side(table: IntArray, masks: BoolArray) -> tuple[Counts, Counts]:
-    """Examples that have each conjunction, and those that have it without one of its items."""
+    """Count examples that have each conjunction, and those that have it without one of its items."""
     words = _with_everything(masks)
     whole = np.empty(len(table), dtype=np.int64)
     parts = np.empty(table.shape, dtype=np.int64)
@@ -277,7 +277,7 @@ def _ones(words: Words) -> Counts:
 
 
 def _with_everything(masks: BoolArray) -> Words:
-    """Packed items; item -1 is one that all examples have, so that a missing item changes nothing."""
+    """Pack items; item -1 is one that all examples have, so that a missing item changes nothing."""
     return pack_bits(np.vstack([masks, np.ones((1, masks.shape[1]), dtype=np.bool_)]))
 
 
@@ -289,7 +289,7 @@ def _cover(table: IntArray, words: Words) -> Words:
 
 
 def _item_table(conjunctions: Conjunctions, n_items: int) -> IntArray:
-    """Items as rows of one table, filled up with -1."""
+    """Write items as rows of one table, filled up with -1."""
     if isinstance(conjunctions, np.ndarray):
         if conjunctions.ndim != 2 or conjunctions.dtype.kind not in "iu":
             raise InvalidValueError(

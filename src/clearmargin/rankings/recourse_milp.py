@@ -108,7 +108,7 @@ class Moves:
         )
 
     def take(self, chosen: BoolArray) -> Moves:
-        """Some of the moves."""
+        """Take some of the moves."""
         return Moves(
             self.feature[chosen],
             self.gain[chosen],
@@ -334,7 +334,7 @@ class _Form:
         return {name: part for name, part in parts.items() if part.shape[1]}
 
     def blocks(self, cost: FloatArray, barred: list[list[int]]) -> list[Variables | Linear]:
-        """Unknowns, and rows about moves; `cost` is that of one unit of the user."""
+        """Build unknowns, and rows about moves; `cost` is that of one unit of the user."""
         moves, tied, whole = self.moves, self.tied, self.moves.integer
         most, least, cost = moves.most / self.unit, moves.least / self.unit, cost * self.unit
         groups = [("t", ~whole, False), ("k", whole, True)]

@@ -606,7 +606,7 @@ def _read_costs(costs: Any, space: FeatureSpace) -> dict[str, float]:
 
 
 def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, tuple[Any, Any]]:
-    """Ranges, and which of their lower and upper ends are declared."""
+    """Read ranges, and which of their lower and upper ends are declared."""
     if bounds is None:
         nothing = np.zeros(len(known), dtype=np.bool_)
         return known, (nothing, nothing)
@@ -667,7 +667,7 @@ def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], .
 def _group_steps(
     case: Case, columns: tuple[str, ...], wishes: Mapping[str, Any], prices: Mapping[str, float]
 ) -> list[Step]:
-    """To take another category: its column becomes 1, and the one that was 1 becomes 0."""
+    """List the ways to take another category: its column becomes 1, and the one that was 1 becomes 0."""
     listed = [name for name in columns if name in wishes]
     taken = next(name for name in columns if float(case.values[name]) == 1.0)
     if not listed:

@@ -64,7 +64,7 @@ Items = tuple[int, ...]
 
 
 def leverage(tp: ArrayLike, fp: ArrayLike, n_top: ArrayLike, n_bottom: ArrayLike) -> FloatArray:
-    """Leverage of properties towards Top; that towards Bottom is its negative.
+    """Compute the leverage of properties towards Top; that towards Bottom is its negative.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def fisher(
     n_bottom: ArrayLike,
     side: ArrayLike | None = None,
 ) -> FloatArray:
-    """Fisher's exact test, one-sided: how often chance alone gives a leverage this large.
+    """Compute Fisher's exact test, one-sided: how often chance alone gives a leverage this large.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def fisher(
 def leverage_interval(
     tp: ArrayLike, fp: ArrayLike, n_top: ArrayLike, n_bottom: ArrayLike, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Confidence interval of the leverage, for groups of these sizes.
+    """Compute a confidence interval of the leverage, for groups of these sizes.
 
     Newcombe's hybrid score interval of the difference of two proportions (method 10 of Newcombe, Statistics in
     Medicine 17, 1998, 873-890), which joins the Wilson intervals of both, times ``|T||B|/N^2``.
@@ -181,7 +181,7 @@ def _wilson(x: Counts, n: Counts, z: float) -> tuple[FloatArray, FloatArray]:
 
 
 def holm(p: ArrayLike, n_tests: int | None = None) -> FloatArray:
-    """Holm's adjusted p-values: declaring those <= a keeps the chance of any false one at a.
+    """Compute Holm's adjusted p-values: declaring those <= a keeps the chance of any false one at a.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def holm(p: ArrayLike, n_tests: int | None = None) -> FloatArray:
 
 
 def benjamini_hochberg(p: ArrayLike, n_tests: int | None = None) -> FloatArray:
-    """q-values of Benjamini and Hochberg: of those <= a, a share a is false on average.
+    """Compute q-values of Benjamini and Hochberg: of those <= a, a share a is false on average.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class AdviceOptions:
     tune: bool = False
 
     def costs(self) -> dict[str, float]:
-        """Costs that are given, by their names here."""
+        """Give costs that are set, by their names here."""
         names = ("lam", "mu", "change_cost")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

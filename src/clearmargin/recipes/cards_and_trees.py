@@ -31,7 +31,7 @@ class _FoldModel:
 def _judge(
     task: Task, fit: Callable[[Task], Callable[[Any], Any]], progress: Progress
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Figures on unseen rows of what `fit` gives for a part of the task."""
+    """Measure on unseen rows what `fit` gives for a part of the task."""
 
     def train(part: Task) -> Any:
         return _FoldModel(fit(part), part.fill)
@@ -82,7 +82,7 @@ class Scored:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Task, card and figures as plain data for JSON."""
+        """Return task, card and figures as plain data for JSON."""
         return {
             **self.task.to_dict(),
             "card": self.card.to_dict(),
@@ -222,7 +222,7 @@ class GrownTree:
         return self.points, self.task.y
 
     def to_dict(self) -> dict[str, Any]:
-        """Task, tree and rules as plain data for JSON."""
+        """Return task, tree and rules as plain data for JSON."""
         return {
             **self.task.to_dict(),
             "tree": self.text,

@@ -48,7 +48,7 @@ class FoundChanges:
     changes: tuple[Recourse, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Task, model and changes as plain data for JSON."""
+        """Return task, model and changes as plain data for JSON."""
         pairs = zip(self.rows, self.changes, strict=True)
         return {
             **self.trained.to_dict(),

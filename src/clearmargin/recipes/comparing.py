@@ -98,7 +98,7 @@ class Compared:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data for JSON."""
+        """Return all of it as plain data for JSON."""
         parts = {"difference": self.difference, "drift": self.drift, "answers": self.answers}
         return {name: None if part is None else part.to_dict() for name, part in parts.items()}
 
@@ -214,7 +214,7 @@ def _decider(path: str) -> _Decider:
 
 
 def _columns(table: FileTable, target: str | None, notes: list[str]) -> tuple[Any, Any]:
-    """Features and classes of the rows that have a class; numbers of rows stay in the index."""
+    """Give features and classes of the rows that have a class; numbers of rows stay in the index."""
     X = table.frame
     if target is None:
         return X, None

@@ -47,7 +47,7 @@ def load_dataset(name: str) -> Any:
 
 
 def dataset_facts(name: str, data: Any) -> dict[str, Any]:
-    """Size, classes and title of a data set, as plain data for JSON."""
+    """Return size, classes and title of a data set, as plain data for JSON."""
     rows, columns = data.data.shape
     return {
         "name": name,

@@ -72,7 +72,7 @@ class ExtractOptions:
             )
 
     def chosen(self) -> dict[str, Any]:
-        """Parameters of `RuleExtractor` that are chosen."""
+        """Give the parameters of `RuleExtractor` that are chosen."""
         names = ("criterion", "max_rules", "max_conditions", "min_coverage", "order", "bounds")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

@@ -441,5 +441,5 @@ def _doubts(pipeline: Any, options: PlaneOptions) -> list[str]:
 
 
 def _chosen_cost(svm: Any) -> dict[str, Any]:
-    """The cost that was chosen for a plane of two classes. The score it was chosen by is no figure for other rows."""
+    """Give the cost that was chosen for a plane of two classes; the score it was chosen by is none for other rows."""
     return {"nu": float(svm.nu_)} if hasattr(svm, "cv_results_") else {}

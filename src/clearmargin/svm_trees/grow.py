@@ -367,7 +367,7 @@ class _Task:
         return self._cut(rest, places, cells, is_finest)
 
     def whole(self, rest: IntArray) -> _Cut:
-        """All of the rest in one cell."""
+        """Put all of the rest in one cell."""
         place = self.frame.restore(self.scaled[rest].mean(axis=0))[None, :]
         return self._cut(rest, place, np.zeros(len(rest), dtype=np.intp), True)
 
@@ -465,7 +465,7 @@ class _Task:
         return float(costs[wrong].sum() / costs.sum())
 
     def _hopeless(self, cut: _Cut) -> BoolArray:
-        """Cells in which the machine is known to predict the heaviest class, with too large a loss.
+        """Find cells in which the machine is known to predict the heaviest class, with too large a loss.
 
         If one class weighs more than any other and the lemma holds for it and the second one, it holds against all
         others, and the class wins all its duels all over the cell.

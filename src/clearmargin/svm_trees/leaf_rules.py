@@ -163,7 +163,7 @@ def _cell(layer: Layer, cell: int, frame: TrainingRange) -> tuple[_Rows, FloatAr
 
 
 def _noise(centres: FloatArray, squared: FloatArray, frame: TrainingRange) -> float:
-    """Error of the evaluation of a row near the data, relative to its right-hand side around the centre.
+    """Bound the error of the evaluation of a row near the data, relative to its right-hand side around the centre.
 
     A row is a sum of n products; its weights grow with the distance to the other centre, the right-hand side with the
     square of it, so that the nearest centre has the largest relative error.
@@ -302,7 +302,7 @@ def needed_rows(V: FloatArray) -> BoolArray:
 
 
 def _beyond_a_box(V: FloatArray, squared: FloatArray) -> BoolArray:
-    """Rows that hold all over a box around the cell, where the rows nearest to the origin give such a box.
+    """Find rows that hold all over a box around the cell, where the rows nearest to the origin give such a box.
 
     If e_l = sum lambda_k v_k with lambda >= 0, then z_l <= sum lambda_k in the cell. Bounds on all coordinates
     bound every other row, many at a time; the multipliers of such a row again sum to less than 1.

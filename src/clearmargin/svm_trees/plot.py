@@ -356,7 +356,7 @@ class _Pen:
         self.y += 0.05
 
     def _key(self) -> None:
-        """Class names in full, and what the looks of cells mean."""
+        """Write class names in full, and what the looks of cells mean."""
         words: list[tuple[str, str | int]] = []
         for code, (label, short) in enumerate(zip(self.tree.classes, self.classes, strict=True)):
             name = plain(label)
@@ -447,7 +447,7 @@ class _Pen:
 
 
 def _short_names(names: list[str]) -> list[str]:
-    """Names that fit into a cell; where those would look alike, numbers that the key explains."""
+    """Choose names that fit into a cell; where those would look alike, numbers that the key explains."""
     short = [fit_line(name, _WIDEST_CELL - 2 * _PAD, bold=True) for name in names]
     if len(set(short)) == len(short):
         return short
@@ -513,7 +513,7 @@ def _draw_cell(ax: Axes, cell: PlacedCell, colours: Sequence[str]) -> None:
 def _draw_box(
     ax: Axes, place: tuple[float, float, float, float], fills: Sequence[str], kind: str
 ) -> None:
-    """A box filled with pale stripes of the classes that it may give."""
+    """Draw a box filled with pale stripes of the classes that it may give."""
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Rectangle
 
@@ -533,7 +533,7 @@ def _draw_box(
 
 
 def _draw_bar(ax: Axes, cell: PlacedCell, colours: Sequence[str]) -> None:
-    """The share of each class, side by side."""
+    """Draw the share of each class, side by side."""
     from matplotlib.patches import Rectangle
 
     room = cell.width - 2 * _BAR_PAD
