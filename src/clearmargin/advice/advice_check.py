@@ -21,6 +21,7 @@ from clearmargin.advice.advice_reading import (
     Advice,
     AdviceCase,
     Columns,
+    called,
     one_hot_columns,
     read_advice,
 )
@@ -63,7 +64,6 @@ __all__ = [
     "RuleVote",
     "Severity",
     "advice_warnings",
-    "called",
     "case_evidence",
     "check_advice",
     "read_evidence",
@@ -330,19 +330,6 @@ class AdviceReport:
                 html_table(titles, rows, codes=(3,)) if rows else "",
             )
         )
-
-
-def called(rules: RuleSet, index: int) -> str:
-    """Name a rule for people.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> called(parse_rules("obese: bmi >= 30 => ill"), 0)
-    'rule 1 (obese)'
-    """
-    name = rules[index].name
-    return f"rule {index + 1}" if name is None else f"rule {index + 1} ({plain(name)})"
 
 
 def _number(count: int, word: str) -> str:

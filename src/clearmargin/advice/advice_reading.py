@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.language import parse_rules
 from clearmargin.language.lexer import Source
+from clearmargin.language.prose import plain
 from clearmargin.language.sentences import is_sentence
 from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule, RuleSet
 from clearmargin.rules.domain import check_members
@@ -34,13 +36,14 @@ from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.table import as_given
-from clearmargin.tables.validation import read_points, read_training
+from clearmargin.tables.validation import check_positive, read_points, read_training
 
 __all__ = [
     "Advice",
     "AdviceCase",
     "Columns",
     "Premise",
+    "called",
     "check_groups",
     "column_names",
     "column_of",
@@ -48,6 +51,7 @@ __all__ = [
     "one_hot_columns",
     "read_advice",
     "read_case",
+    "read_change_costs",
     "read_groups",
     "saying_how_to_keep_names",
 ]
@@ -200,6 +204,69 @@ def _check_classes(rules: RuleSet, classes: Sequence[Label]) -> None:
                 f"rule {k + 1}{called} is for class {rule.label!r}, which is no class of the data"
                 f"{nearest_name(str(rule.label), [str(c) for c in classes])}"
             )
+
+
+def called(rules: RuleSet, index: int) -> str:
+    """Name a rule for people.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> called(parse_rules("obese: bmi >= 30 => ill"), 0)
+    'rule 1 (obese)'
+    """
+    name = rules[index].name
+    return f"rule {index + 1}" if name is None else f"rule {index + 1} ({plain(name)})"
+
+
+def read_change_costs(nu: Any, rules: RuleSet) -> FloatArray:
+    r"""Read the parameter `nu`: what changing each rule costs.
+
+    Parameters
+    ----------
+    nu : float, mapping from rule name to float, or sequence of float
+        One cost for all rules; or costs by name, ``rule 2`` for the second rule where it has none, with the cost of
+        all other rules under None (1 where that is left out); or one for each rule. Infinite for a rule that must not
+        change.
+    rules : RuleSet
+        The rules.
+
+    Returns
+    -------
+    ndarray of shape (r,)
+        The cost of each rule.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("law: age < 18 => no\nbmi >= 30 => yes")
+    >>> read_change_costs({"law": np.inf, None: 0.1}, rules).tolist()
+    [inf, 0.1]
+    """
+    names = [rule.name or f"rule {k + 1}" for k, rule in enumerate(rules)]
+    if isinstance(nu, Mapping):
+        for name in nu:
+            if name is not None and name not in names:
+                raise InvalidValueError(
+                    f"nu names {name!r}, and the advice has no such rule{nearest_name(str(name), names)}; rules are "
+                    f"{', '.join(map(repr, names)) or 'none'}, and None stands for all others"
+                )
+        costs = [nu.get(name, nu.get(None, 1.0)) for name in names]
+    elif isinstance(nu, Sequence | np.ndarray) and not isinstance(nu, str):
+        costs = list(nu)
+        if len(costs) != len(names):
+            raise InvalidValueError(
+                f"nu has {len(costs)} costs, and the advice has {len(names)} rules; give one for each rule, or a "
+                "mapping from the names of some"
+            )
+    else:
+        return np.full(len(names), check_positive("nu", nu))
+    for name, cost in zip(names, costs, strict=True):
+        if not isinstance(cost, Real) or isinstance(cost, bool) or not float(cost) > 0:
+            raise InvalidValueError(
+                f"nu of {name!r} must be a positive number, or infinite for a rule that must not change, not {cost!r}"
+            )
+    return np.array(costs, dtype=np.float64)
 
 
 def column_of(feature: str, names: Sequence[str]) -> int | None:

@@ -11,6 +11,7 @@ Two words for each rule. The *verdict* is what became of it: kept, refined, exte
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
@@ -42,9 +43,10 @@ _STUCK = (
     "weight, or one that speaks for the rule; other conditions would be needed"
 )
 _UNMOVED = (
-    "left as it was: changing it costs more than refinement found to gain by it; a smaller cost of changes (nu) may "
-    "let it move"
+    "left as it was: changing it costs more than refinement found to gain by it; a smaller cost of changes (now {:g}) "
+    "may let it move"
 )
+_FIXED = "left as it was: it must not change, since its cost of changes is infinite"
 # Scores closer to zero are zero up to what solvers leave behind.
 _ON_THE_PLANE = 1e-6
 
@@ -130,6 +132,8 @@ class RuleOutcome:
         `intervals` in the rule language; empty where there are none.
     unmoved : bool, default False
         Whether refinement was asked for and left the rule as it was, for whatever reason.
+    change_cost : float or None, default None
+        What changing the rule costs relative to its errors (`nu` of `AdviceSVC`), where refinement was asked for.
 
     Examples
     --------
@@ -158,6 +162,7 @@ class RuleOutcome:
     text_after: str
     text_intervals: str = ""
     unmoved: bool = False
+    change_cost: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -258,8 +263,9 @@ class RuleOutcome:
         lines.append(f"  holds   {self.guarantee}")
         if self.stuck and not self.holds:
             lines.append(f"  refine  {_STUCK}")
-        elif self.unmoved and self.standing == "contradicted":
-            lines.append(f"  refine  {_UNMOVED}")
+        elif self.change_cost is not None and self.unmoved and self.standing == "contradicted":
+            words = _FIXED if math.isinf(self.change_cost) else _UNMOVED.format(self.change_cost)
+            lines.append(f"  refine  {words}")
         return "\n".join(lines)
 
 
@@ -323,6 +329,7 @@ class AdviceOutcome(Sequence[RuleOutcome]):
                 "holds": [r.holds for r in self.rules],
                 "margin": [r.margin for r in self.rules],
                 "slack": [r.slack for r in self.rules],
+                "change_cost": [_change_cost(r) for r in self.rules],
                 "covered_before": [_covered(r.before) for r in self.rules],
                 "right_before": [_right(r.before) for r in self.rules],
                 "covered_after": [_covered(r.after) for r in self.rules],
@@ -370,6 +377,10 @@ def _count(rule: Rule) -> str:
 
 def _covered(rule: Rule) -> int | None:
     return None if rule.stats is None else rule.stats.covered
+
+
+def _change_cost(outcome: RuleOutcome) -> float:
+    return math.nan if outcome.change_cost is None else outcome.change_cost
 
 
 def _agreed(rule: Rule) -> float:

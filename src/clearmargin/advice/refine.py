@@ -13,8 +13,11 @@ others go on without it. In the end the rows stay as they are and the plane is e
 was given has a lower objective with no change at all, that is the answer.
 
 None of this is in the papers. *As published*, refinement starts from the knowledge-based SVM with the advice as it is
-given and its multipliers, has no anchors, and may change a row by a factor as well as turn it (see `refine_lp`). A
-premise that is left without any point, where the papers stop, is taken out here, too.
+given and its multipliers (`start="advice"`), has no anchors (`anchors=False`), may change a row by a factor as well as
+turn it (`orthogonal=False`, see `refine_lp`), and where a step leaves a premise without any point it stops at the point
+before (`rejects=False`).
+
+A premise whose cost of change is infinite stays as it is: its rows count like those of the domain.
 
 **Successive linear programming** (`alternate`): refine with the multipliers fixed, estimate with the rows fixed, and
 again. Each half-step is an exact linear program in half of the unknowns (see `refine_lp`), so that the objective never
@@ -80,6 +83,8 @@ class Refined:
         Number of steps.
     converged : bool
         Whether the steps came to rest before they ran out.
+    emptied : ndarray of bool of shape (r,)
+        Which premises the next step would have left without any point, where that ended refinement.
     """
 
     plane: AdvicePlane
@@ -89,6 +94,7 @@ class Refined:
     objectives: FloatArray
     n_iter: int
     converged: bool
+    emptied: BoolArray
 
 
 def support_multipliers(problem: AdviceProblem, w: FloatArray) -> FloatArray:
@@ -170,11 +176,14 @@ def refine_advice(
     given: AdvicePlane,
     data_only: tuple[FloatArray, float],
     *,
-    nu: float,
+    nu: float | FloatArray,
     pattern: BoolArray,
     max_iter: int,
     tol: float,
-    published: bool = False,
+    start: str = "data",
+    anchors: bool = True,
+    orthogonal: bool = True,
+    rejects: bool = True,
 ) -> Refined:
     """Refine premises until nothing moves any more.
 
@@ -188,16 +197,23 @@ def refine_advice(
         The solution with the advice as it is.
     data_only : tuple of ndarray and float
         The plane of the data alone.
-    nu : float
-        Cost of a change relative to that of an error.
+    nu : float or ndarray of shape (r,)
+        Cost of a change of each premise relative to that of its errors; a premise for which it is infinite stays.
     pattern : ndarray of bool of shape (k, n)
         Which entries of the left-hand sides may change.
     max_iter : int
         Most steps.
     tol : float
         Stop when the objective fell by less than this share of itself over two steps.
-    published : bool, default False
-        Whether to start as the papers do, without anchors, and let rows change by a factor.
+    start : {"data", "advice"}, default "data"
+        Where to begin: at the plane of the data and its certificates, or at `given`, as the papers do.
+    anchors : bool, default True
+        Whether a premise keeps a point that speaks for it.
+    orthogonal : bool, default True
+        Whether a row turns at right angles to itself; otherwise it may change by a factor, too.
+    rejects : bool, default True
+        Whether a premise that a step leaves without any point is taken out, and the others go on; otherwise
+        refinement ends before that step.
 
     Returns
     -------
@@ -209,33 +225,46 @@ def refine_advice(
     k, n = problem.premises.D.shape
     if not active.any():
         nothing = np.zeros((k, n)), np.zeros(k), active
-        return Refined(given, *nothing, np.array([given.objective]), 1, True)
+        return Refined(given, *nothing, np.array([given.objective]), 1, True, active)
+    problem, nu = _without_fixed(problem, np.broadcast_to(nu, active.shape))
     F, f = np.zeros((k, n)), np.zeros(k)
-    if published:
-        w, b, u, anchors = given.w, given.b, given.u.copy(), np.full((len(active), n), np.nan)
-    else:
+    w, b, u = given.w, given.b, given.u.copy()
+    if start == "data":
         (w, b), u = data_only, support_multipliers(problem, data_only[0])
-        anchors = find_anchors(problem, w, b)
+    kept = find_anchors(problem, *data_only) if anchors else np.full((len(active), n), np.nan)
     objectives: list[float] = []
-    converged = True
+    emptied = np.zeros_like(active)
     while True:
         rows = active[problem.premises.rule]
         part = replace(problem, premises=problem.premises.only(active))
-        movable = Movable(part.premises, nu, free[rows], anchors[active], not published)
-        start = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
+        movable = Movable(part.premises, nu[active], free[rows], kept[active], orthogonal)
+        begin = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
         last, voided, converged = _run(
-            METHODS[method], part, movable, start, max_iter, tol, objectives
+            METHODS[method], part, movable, begin, max_iter, tol, objectives
         )
         w, b = last.w, last.b
         F[rows], f[rows], u[rows] = last.F, last.f, last.u
+        if not rejects:
+            emptied = voided
+            break
         if not voided.any():
             break
         active[np.flatnonzero(active)[voided]] = False
         u[~active[problem.premises.rule]] = 0.0
         if not active.any():
             break
-    ends = Movable(problem.premises, nu, free, None, not published)
-    return _close(problem, given, active, (w, b, u, F, f), ends, objectives, converged)
+    ends = Movable(problem.premises, nu, free, None, orthogonal)
+    refined = _close(problem, given, active, (w, b, u, F, f), ends, objectives)
+    return replace(refined, converged=converged, emptied=emptied)
+
+
+def _without_fixed(problem: AdviceProblem, nu: FloatArray) -> tuple[AdviceProblem, FloatArray]:
+    """Fix the rows of premises that must not change, and leave finite costs."""
+    premises = problem.premises
+    moves = np.isfinite(nu)
+    numeric_rows = premises.numeric_rows & moves[premises.rule]
+    fixed = replace(problem, premises=replace(premises, numeric_rows=numeric_rows))
+    return fixed, np.where(moves, nu, 0.0)
 
 
 def _run(
@@ -293,14 +322,14 @@ def _close(
     last: tuple[FloatArray, float, FloatArray, FloatArray, FloatArray],
     ends: Movable,
     objectives: list[float],
-    converged: bool,
 ) -> Refined:
     """Estimate the plane once more with the rows as they are now, and compare with no change at all."""
     w, b, u, F, f = last
-    rows = active[problem.premises.rule]
+    rows, none = active[problem.premises.rule], np.zeros_like(active)
     part = replace(problem, premises=problem.premises.only(active))
     if active.any():
-        movable = Movable(part.premises, ends.nu, ends.pattern[rows], None, ends.turn_only)
+        nu = np.asarray(ends.nu)[active]
+        movable = Movable(part.premises, nu, ends.pattern[rows], None, ends.turn_only)
         program = JointProgram(part, movable)
         best = Iterate.at(part, movable, w, b, u[rows], F[rows], f[rows])
         found, _ = program.step(best, row_radius=0.0)
@@ -317,9 +346,9 @@ def _close(
     if active.all() and given.objective <= value:
         objectives[-1] = given.objective
         nothing = np.zeros_like(F), np.zeros_like(f)
-        return Refined(given, *nothing, ~active, np.array(objectives), n_iter, converged)
+        return Refined(given, *nothing, ~active, np.array(objectives), n_iter, True, none)
     plane = AdvicePlane(w, b, u, value)
-    return Refined(plane, F, f, ~active, np.array(objectives), n_iter, converged)
+    return Refined(plane, F, f, ~active, np.array(objectives), n_iter, True, none)
 
 
 def alternate(problem: AdviceProblem, movable: Movable, start: Iterate) -> Iterator[Iterate]:

@@ -2,18 +2,19 @@
 
 Premises are refined to ``(D_i - F_i) x <= d^i - f^i`` (eq. 2 of Kunapuli, Maclin and Shavlik)::
 
-    minimise    ||w||_1 + sum_j c_j xi_j + sum_i mu_i (e'eta^i + zeta_i + nu (||F_i||_1 + ||f^i||_1))
+    minimise    ||w||_1 + sum_j c_j xi_j + sum_i mu_i (e'eta^i + zeta_i + nu_i (||F_i||_1 + ||f^i||_1))
     subject to  y_j (x_j'w + b) + xi_j >= 1
                 -eta^i <= (D_i - F_i)'u^i + z_i w <= eta^i
                 -(d^i - f^i)'u^i + z_i b + zeta_i >= 1
                 <F_ir, D_ir> = 0                                    for each row r
                 (D_ir - F_ir) a^i <= d^i_r - f^i_r                  for each row r, where premise i has an anchor
 
-nu is relative to mu: advice moves at all only where max(u) > nu, whatever mu is. **The last two lines are not in the
-paper**; the published program is the rest, and `AdviceSVC(published=True)` solves that. The first of them keeps the
-rotation of a row orthogonal to it. A row multiplied by a factor is the same condition, but its change is cheaper the
-smaller the factor; without that line F drifts towards the factor instead of turning the row. An anchor a^i is a point
-that premise i has to keep, so that it cannot be refined away.
+nu is relative to mu: a rule moves at all only where max(u^i) > nu_i, whatever mu is. In the paper there is one nu for
+all rules. **The last two lines are not in the paper**; the published program is the rest, and
+`AdviceSVC(published=True)` solves that. The first of them keeps the rotation of a row orthogonal to it
+(`AdviceSVC(orthogonal=False)` leaves it out). A row multiplied by a factor is the same condition, but its change is
+cheaper the smaller the factor; without that line F drifts towards the factor instead of turning the row. An anchor a^i
+is a point that premise i has to keep, so that it cannot be refined away (`AdviceSVC(anchors=False)` has none).
 
 The products F'u and f'u are linear when either factor is fixed, and linearised around (F^, f^, u^)::
 
@@ -83,8 +84,8 @@ class Movable:
     ----------
     premises : Premises
         The premises.
-    nu : float
-        Cost of a change, relative to the cost of the premise's errors.
+    nu : float or ndarray of shape (r,)
+        Cost of a change of each premise, relative to the cost of its errors.
     pattern : ndarray of bool of shape (k, n)
         Which entries of F are free; a row of the domain has none.
     anchors : ndarray of shape (r, n), optional
@@ -94,7 +95,7 @@ class Movable:
     """
 
     premises: Premises
-    nu: float
+    nu: float | FloatArray
     pattern: BoolArray
     anchors: FloatArray | None = None
     turn_only: bool = True
@@ -119,7 +120,7 @@ class Movable:
         return float(cost @ (np.abs(F).sum(axis=1) + np.abs(f)))
 
     def _row_cost(self) -> FloatArray:
-        return np.asarray(self.nu * self.premises.cost[self.premises.rule])
+        return np.asarray((self.nu * self.premises.cost)[self.premises.rule])
 
     def turn_cost(self) -> FloatArray:
         """Give the cost of each free entry of F."""

@@ -15,10 +15,22 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from clearmargin.advice.advice_check import warn_about
-from clearmargin.advice.advice_reading import Advice, AdviceCase, read_case
+from clearmargin.advice.advice_reading import (
+    Advice,
+    AdviceCase,
+    called,
+    read_case,
+)
 from clearmargin.advice.advice_svm import AdvicePath, data_plane, scaled_costs
 from clearmargin.advice.outcome import AdviceOutcome
-from clearmargin.advice.train import REFINERS, Training, frame_problem, plane_for, train
+from clearmargin.advice.train import (
+    REFINERS,
+    Settings,
+    Training,
+    frame_problem,
+    plane_for,
+    train,
+)
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
@@ -50,8 +62,11 @@ class AdviceSVC(PlaneClassifier):
         Cost of a point's hinge loss.
     mu : float, default 1.0
         Cost of a rule's error; infinite for rules that must hold.
-    nu : float, default 1.0
-        Cost of changing a premise, relative to `mu`. Rules move only where it pays: never at large `nu`.
+    nu : float, mapping from rule name to float, or sequence of float, default 1.0
+        Cost of changing a premise, relative to `mu`. Rules move only where it pays: never at large `nu`. By a mapping
+        each rule has its own cost; a rule without a name is ``rule 2``, counted from 1, and None stands for all rules
+        that the mapping does not name. A sequence has one cost for each rule. A rule of infinite cost stays as it is
+        while others move.
     refine : {None, "translate", "slp", "sqp", "trust"}, default None
         How premises are refined: not at all; bounds shift (RRSVM); bounds shift and turn, by alternating linear
         programs or by cone programs (arkSVM); or by joint linear programs in a trust region. None of them moves a rule
@@ -73,13 +88,19 @@ class AdviceSVC(PlaneClassifier):
     extend : bool, default False
         Whether rules that are more cautious than the model are widened, in the end, as far as the model agrees with
         them by its full margin.
+    start : {"data", "advice"}, default "data"
+        Where refinement starts: at the plane of the data alone or, as in the papers, at the machine with the advice
+        as it is given, which gives up rules that are wrong by far instead of moving them.
+    anchors : bool, default True
+        Whether a rule that points of its class speak for keeps the one of them that lies farthest on its side of the
+        data's plane (its anchor). Without anchors a rule may be pushed past all its points, if that is cheaper.
+    orthogonal : bool, default True
+        Whether a condition turns at right angles to itself. Otherwise it may also shrink to a multiple of itself,
+        which is the same condition, but cheaper to change.
     published : bool, default False
-        Whether to refine as published. By default refinement differs from the papers in three points: it starts from
-        the plane of the data alone; a rule that points of its class speak for keeps the one of them that lies farthest
-        on its side (its anchor); and a condition turns at right angles to itself, so that it cannot shrink to a cheap
-        multiple of itself. With True it starts from the advice as given and has no such limits; together with
-        ``bounds=None`` that is the program of the papers to the letter. Rules that are wrong by far are then given up
-        instead of moved.
+        Whether to solve exactly the published program: with True `start`, `anchors`, `orthogonal` and `bounds` are
+        "advice", False, False and None, whatever they say, and refinement ends before a step that leaves a rule
+        without any point, instead of rejecting that rule.
     max_iter : int, default 50
         Most steps of refinement.
     tol : float, default 1e-4
@@ -133,13 +154,16 @@ class AdviceSVC(PlaneClassifier):
         *,
         lam: float = 1.0,
         mu: float = 1.0,
-        nu: float = 1.0,
+        nu: Any = 1.0,
         refine: str | None = None,
         scale: str | None = "range",
         bounds: str | None = "data",
         groups: Any = None,
         sparse: bool = False,
         extend: bool = False,
+        start: str = "data",
+        anchors: bool = True,
+        orthogonal: bool = True,
         published: bool = False,
         max_iter: int = 50,
         tol: float = 1e-4,
@@ -154,6 +178,9 @@ class AdviceSVC(PlaneClassifier):
         self.groups = groups
         self.sparse = sparse
         self.extend = extend
+        self.start = start
+        self.anchors = anchors
+        self.orthogonal = orthogonal
         self.published = published
         self.max_iter = max_iter
         self.tol = tol
@@ -177,7 +204,7 @@ class AdviceSVC(PlaneClassifier):
         """
         self._check_parameters()
         case = read_case(self, X, y, sample_weight).counting()
-        training = train(case, self)
+        training = train(case, Settings.of(self))
         warn_about(case, training.framed, stacklevel=2)
         self._take(case, training)
         return self
@@ -203,10 +230,19 @@ class AdviceSVC(PlaneClassifier):
                 ClearmarginWarning,
                 stacklevel=3,
             )
+        if training.emptied:
+            names = ", ".join(called(case.rules, i) for i in training.emptied)
+            warnings.warn(
+                f"refinement ended, as published, before a step that leaves no point in {names}; with "
+                "published=False such rules are set aside and the others go on",
+                ClearmarginWarning,
+                stacklevel=3,
+            )
 
     def _check_parameters(self) -> None:
-        for name in ("lam", "nu", "tol"):
+        for name in ("lam", "tol"):
             check_positive(name, getattr(self, name))
+        check_choice("start", self.start, ("data", "advice"))
         if self.mu != np.inf:
             check_positive("mu", self.mu)
         if self.refine is not None:
@@ -245,7 +281,7 @@ class AdviceSVCCV(PlaneClassifier):
         As for `AdviceSVC`.
     lams, mus, nus : array-like of float, optional
         Values of `lam`, `mu` and (with `refine`) `nu` to try; by default logarithmic grids, coarser with `refine`.
-    refine, scale, bounds, groups, sparse, published
+    refine, scale, bounds, groups, sparse, start, anchors, orthogonal, published
         As for `AdviceSVC`.
     cv : int, splitter or iterable, default 5
         Folds by which the costs are chosen; an int means stratified folds, at most as many as the rarer class has
@@ -297,6 +333,9 @@ class AdviceSVCCV(PlaneClassifier):
         bounds: str | None = "data",
         groups: Any = None,
         sparse: bool = False,
+        start: str = "data",
+        anchors: bool = True,
+        orthogonal: bool = True,
         published: bool = False,
         cv: Any = 5,
         n_jobs: int | None = None,
@@ -311,6 +350,9 @@ class AdviceSVCCV(PlaneClassifier):
         self.bounds = bounds
         self.groups = groups
         self.sparse = sparse
+        self.start = start
+        self.anchors = anchors
+        self.orthogonal = orthogonal
         self.published = published
         self.cv = cv
         self.n_jobs = n_jobs
@@ -372,6 +414,9 @@ class AdviceSVCCV(PlaneClassifier):
             bounds=self.bounds,
             groups=self.groups,
             sparse=self.sparse,
+            start=self.start,
+            anchors=self.anchors,
+            orthogonal=self.orthogonal,
             published=self.published,
         )
 
@@ -397,7 +442,7 @@ class AdviceSVCCV(PlaneClassifier):
         return Splitting(self.cv, groups, times).folds(case.points, signs)
 
     def _score_folds(self, case: AdviceCase, grid: list[Costs], splits: list[Any]) -> FloatArray:
-        settings = self._model(grid[0])
+        settings = Settings.of(self._model(grid[0]))
         jobs = (delayed(_score_fold)(case, grid, settings, *split) for split in splits)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         scores = collect(parallel(jobs), "cross-validation", len(splits), show=self.progress)
@@ -418,7 +463,7 @@ def _values(name: str, given: Any, default: tuple[float, ...]) -> list[float]:
 
 
 def _score_fold(
-    case: AdviceCase, grid: list[Costs], settings: AdviceSVC, train: Any, test: Any
+    case: AdviceCase, grid: list[Costs], settings: Settings, train: Any, test: Any
 ) -> list[float]:
     """Score all combinations on one fold; each plane starts from the one before."""
     part = case.only(train).counting()
@@ -435,7 +480,14 @@ def _score_fold(
             problem = scaled_costs(framed_problem.problem, lam, mu)
             if lam not in data_only:
                 data_only[lam] = data_plane(problem)
-            refined = plane_for(problem, framed_problem.framed, settings, plane, data_only[lam], nu)
+            refined = plane_for(
+                problem,
+                framed_problem.framed,
+                settings,
+                plane,
+                data_only[lam],
+                np.full(len(part.rules), nu),
+            )
             w, b = refined.plane.w, refined.plane.b
         predicted = np.where(X @ w + b > 0, 1.0, -1.0)
         scores.append(float(weight @ (predicted == y)) / max(float(weight.sum()), 1e-300))

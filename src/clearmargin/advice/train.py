@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from clearmargin.advice.advice_reading import (
     AdviceCase,
     Columns,
     Premise,
+    called,
+    read_change_costs,
 )
 from clearmargin.advice.advice_svm import (
     AdvicePlane,
@@ -364,20 +366,42 @@ class FramedAdvice:
 REFINERS = tuple(METHODS)
 
 
-class Settings(Protocol):
-    """The parameters of the estimator that training reads."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parameters of the estimator that training reads; `published` has become the switches that it stands for.
+
+    Parameters
+    ----------
+    lam, mu, nu, refine, scale, bounds, sparse, extend, start, anchors, orthogonal, max_iter, tol
+        As for `AdviceSVC`.
+    rejects : bool
+        Whether a rule that refinement leaves without any point is set aside; refinement ends there otherwise.
+    """
 
     lam: float
     mu: float
-    nu: float
+    nu: Any
     refine: str | None
     scale: str | None
     bounds: str | None
     sparse: bool
     extend: bool
-    published: bool
+    start: str
+    anchors: bool
+    orthogonal: bool
+    rejects: bool
     max_iter: int
     tol: float
+
+    @classmethod
+    def of(cls, estimator: Any) -> Settings:
+        """Read the parameters of an estimator."""
+        names = [each.name for each in fields(cls) if each.name != "rejects"]
+        settings = cls(**{name: getattr(estimator, name) for name in names}, rejects=True)
+        if not estimator.published:
+            return settings
+        as_published: dict[str, Any] = {"start": "advice", "anchors": False, "orthogonal": False}
+        return replace(settings, **as_published, bounds=None, rejects=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,8 +434,10 @@ class Training:
         Which rules refinement left without points.
     refined : ndarray of bool of shape (r,)
         Which rules refinement changed.
-    was_tried : bool, default False
-        Whether refinement was asked for.
+    change_cost : ndarray of shape (r,) or None
+        The cost of changing each rule, where refinement was asked for.
+    emptied : tuple of int, default ()
+        Rules that the next step of refinement would have left without points, where that ended it.
     """
 
     framed: FramedAdvice
@@ -427,7 +453,8 @@ class Training:
     slack: FloatArray
     rejected: BoolArray
     refined: BoolArray
-    was_tried: bool = False
+    change_cost: FloatArray | None = None
+    emptied: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,15 +530,18 @@ def train(case: AdviceCase, settings: Settings) -> Training:
     if settings.refine is not None and case.X is None:
         raise DataError("refinement needs data to learn from; fit with X and y, or set refine=None")
     mu = settings.mu * np.array([rule.weight for rule in case.rules])
+    nu = read_change_costs(settings.nu, case.rules)
     framed_problem = frame_problem(case, settings, mu, settings.lam)
     given = _solve(framed_problem.problem, case, framed_problem.framed, mu)
     if settings.refine is None or not len(framed_problem.problem.premises):
         return _collect(case, framed_problem, given, None, settings)
     data_only = data_plane(framed_problem.problem)
     refined = plane_for(
-        framed_problem.problem, framed_problem.framed, settings, given, data_only, settings.nu
+        framed_problem.problem, framed_problem.framed, settings, given, data_only, nu
     )
-    return _collect(case, framed_problem, refined.plane, refined, settings)
+    found = _collect(case, framed_problem, refined.plane, refined, settings)
+    emptied = np.flatnonzero(~framed_problem.framed.empty)[refined.emptied]
+    return replace(found, change_cost=nu, emptied=tuple(emptied.tolist()))
 
 
 def judge_plane(case: AdviceCase, w: FloatArray, b: float) -> Training:
@@ -565,7 +595,7 @@ def plane_for(
     settings: Settings,
     given: AdvicePlane,
     data_only: tuple[FloatArray, float],
-    nu: float,
+    nu: FloatArray,
 ) -> Refined:
     """Refine the premises of a problem.
 
@@ -581,8 +611,8 @@ def plane_for(
         The solution with the advice as it is.
     data_only : tuple of ndarray and float
         The plane of the data alone.
-    nu : float
-        Cost of a change relative to that of an error.
+    nu : ndarray of shape (r,)
+        Cost of a change of each rule relative to that of its errors.
 
     Returns
     -------
@@ -595,11 +625,14 @@ def plane_for(
         settings.refine,
         given,
         data_only,
-        nu=nu,
+        nu=nu[~framed.empty],
         pattern=_pattern(problem, framed, settings.sparse),
         max_iter=settings.max_iter,
         tol=settings.tol,
-        published=settings.published,
+        start=settings.start,
+        anchors=settings.anchors,
+        orthogonal=settings.orthogonal,
+        rejects=settings.rejects,
     )
 
 
@@ -615,17 +648,12 @@ def _solve(
         return solve_advice(problem)
     except InfeasibleError:
         clash = _conflict(case, framed, mu)
-        listed = ", ".join(_called(case, i) for i in clash)
+        names = tuple(called(case.rules, i) for i in clash)
         raise InfeasibleError(
-            f"no plane satisfies all advice that must hold (mu=inf); these rules contradict each other: {listed}. "
-            "Run check_advice to see where they clash, narrow one of them, or use a finite mu",
-            tuple(_called(case, i) for i in clash),
+            "no plane satisfies all advice that must hold (mu=inf); these rules contradict each other: "
+            f"{', '.join(names)}. Run check_advice to see where they clash, narrow one of them, or use a finite mu",
+            names,
         ) from None
-
-
-def _called(case: AdviceCase, i: int) -> str:
-    name = case.rules[i].name
-    return f"rule {i + 1}" if name is None else f"rule {i + 1} ({name})"
 
 
 def _conflict(case: AdviceCase, framed: FramedAdvice, mu: FloatArray) -> list[int]:
@@ -723,7 +751,6 @@ def _collect(
         slack,
         rejected,
         was_refined,
-        refined is not None,
     )
 
 

@@ -126,7 +126,10 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 near=_count_near(case, found.witness, seen, frame),
                 floor=found.floor if found.is_proved else None,
                 stuck=_is_stuck(case, training, i, bool(read[i].changed.any())),
-                unmoved=training.was_tried and not read[i].changed.any(),
+                unmoved=training.change_cost is not None and not read[i].changed.any(),
+                change_cost=None
+                if training.change_cost is None
+                else float(training.change_cost[i]),
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
@@ -164,7 +167,8 @@ def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bo
     not pull at: its features have no weight, or one that speaks for the class. Changes enter the program in products
     with these multipliers, so that nothing moves the row.
     """
-    if not training.was_tried or changed or training.framed.empty[i] or training.rejected[i]:
+    costs, is_out = training.change_cost, training.framed.empty[i] or training.rejected[i]
+    if costs is None or np.isinf(costs[i]) or changed or is_out:
         return False
     premise = case.premises[i]
     pulls = premise.D[premise.numeric_rows] @ (case.sign[i] * training.w)
