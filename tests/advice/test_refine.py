@@ -214,7 +214,9 @@ def interval(low, high):
     return np.array([[1.0], [-1.0]]), np.array([high, -low])
 
 
-def refine(method, X, y, rows, sign, *, cost=None, loss=1.0, nu=0.1, pattern=None, max_iter=12):
+def refine(
+    method, X, y, rows, sign, *, cost=None, loss=1.0, nu=0.1, pattern=None, max_iter=12, **switches
+):
     n = X.shape[1]
     cost = np.ones(len(rows)) if cost is None else cost
     premises = Premises.stack(rows, sign, cost, n_features=n)
@@ -232,8 +234,32 @@ def refine(method, X, y, rows, sign, *, cost=None, loss=1.0, nu=0.1, pattern=Non
         pattern=np.ones(premises.D.shape, dtype=bool) if pattern is None else pattern,
         max_iter=max_iter,
         tol=1e-6,
+        **switches,
     )
     return problem, data_only, answer
+
+
+PUBLISHED = {"start": "advice", "anchors": False, "orthogonal": False, "rejects": False}
+
+
+@pytest.mark.parametrize("method", ["slp", "sqp", "trust"])
+def test_as_published_refinement_ends_before_a_premise_loses_its_last_point(method):
+    # Two points of one class cost nothing with w = 0; a step of refinement would empty the premise of the other class.
+    two, rows, costs = np.full((2, 1), 2.0), [interval(-2.0, -1.0)], {"cost": [2.0], "loss": 0.5}
+    found = []
+    for rejects in (False, True):
+        switches = PUBLISHED | {"rejects": rejects}
+        problem, _, answer = refine(
+            method, two, -np.ones(2), rows, [1.0], nu=0.05, **costs, **switches
+        )
+        found.append((answer.rejected.tolist(), answer.emptied.tolist()))
+        moved = problem.premises.moved(answer.F, answer.f)
+        assert linprog(np.zeros(1), moved.D, moved.d + 1e-6, bounds=(None, None)).success
+        if not rejects:
+            plane, change = answer.plane, (answer.F, answer.f)
+            value = worth(problem, plane.w, plane.b, plane.u, *change, nu=0.05)
+            assert plane.objective == pytest.approx(value, rel=1e-9)
+    assert found == [([False], [True]), ([True], [False])]
 
 
 @every_method

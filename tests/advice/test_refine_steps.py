@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clearmargin.advice import refine_lp, refine_sqp
 from clearmargin.advice.advice_svm import AdviceProblem, BoxPremises, advice_program
+from clearmargin.advice.premise_geometry import inner_radius
 from clearmargin.advice.refine_lp import (
     Iterate,
     JointProgram,
@@ -83,7 +84,7 @@ class Statement:
         self.U = self.u @ np.ones((1, n))
         z = premises.sign[:, None]
         self.zw, self.zb = z @ self.w, z * self.b
-        dear = movable.nu * premises.cost[premises.rule]
+        dear = (movable.nu * premises.cost)[premises.rule]
         self.objective = (
             cp.sum(cp.abs(self.w))
             + premises.cost @ (cp.sum(self.eta, axis=1) + self.zeta[:, 0])
@@ -98,6 +99,11 @@ class Statement:
         ]
         if movable.turn_only:  # not in the published program
             self.constraints.append(cp.sum(cp.multiply(premises.D, self.F), axis=1) == 0)
+        for i, a in enumerate([] if movable.anchors is None else movable.anchors):
+            rows = (premises.rule == i) & premises.numeric_rows
+            if rows.any() and np.isfinite(a).all():  # nor is this
+                left = (premises.D[rows] - self.F[rows]) @ a
+                self.constraints.append(left <= premises.d[rows] - self.f[rows, 0])
         if m:
             xi = cp.Variable(m, nonneg=True)
             self.objective += problem.cost @ xi
@@ -204,6 +210,42 @@ def test_without_the_limits_of_ours_steps_are_those_of_the_published_program(adv
         )
         drifts.append(float(np.abs((refined.F * problem.premises.D).sum(axis=1)).max(initial=0.0)))
     assert max(drifts) > 1e-3  # rows change by a factor, which ours may not
+
+
+def anchors_of(premises):
+    """The middle of each premise, where it has one; every second premise has no anchor."""
+    anchors = np.full((len(premises), premises.D.shape[1]), np.nan)
+    for i in range(0, len(premises), 2):
+        rows = premises.rule == i
+        radius, middle = inner_radius(premises.D[rows], premises.d[rows])
+        if radius > 0:
+            anchors[i] = middle
+    return anchors
+
+
+def test_each_limit_of_ours_is_in_a_step_where_its_switch_is_on_and_costs_are_those_of_each_rule(
+    advice,
+):
+    """All four settings of the two switches beside the statement with them, each rule with a cost of its own."""
+    apart = np.zeros(4)
+    for seed in range(4):
+        problem, _, free, (at, *_) = setting(seed, advice, "full")
+        premises = problem.premises
+        nu = np.random.default_rng(seed).uniform(0.02, 0.3, len(premises))
+        values = []
+        for anchors in (anchors_of(premises), None):
+            for turn_only in (True, False):
+                movable = Movable(premises, nu, np.ones_like(free), anchors, turn_only)
+                here = Iterate.at(problem, movable, at.w, at.b, at.u, 0 * at.F, 0 * at.f)
+                _, value = step(problem, movable, here, u_radius=0.0)
+                stated = refined_by_cvxpy(problem, movable, free, at.u)
+                assert value == pytest.approx(stated, rel=REL, abs=1e-9)
+                promised = solve(convexified_program(problem, movable, here)).objective
+                expected = convexified_by_cvxpy(problem, movable, free, here)
+                assert promised == pytest.approx(expected, rel=REL, abs=1e-7)
+                values.append(value)
+        apart = np.maximum(apart, values[0] - np.array(values))
+    assert (apart[1:] > 1e-3).all()  # either limit costs something, and both together more than one
 
 
 # The joint linear program.

@@ -10,8 +10,17 @@ import pytest
 from scipy.optimize import linprog
 
 from clearmargin import AdviceSVC, Box, parse_rules
-from clearmargin.datasets import load_wbc
+from clearmargin.advice.advice_svm import (
+    AdviceProblem,
+    BoxPremises,
+    Premises,
+    advice_program,
+    read_plane,
+)
+from clearmargin.advice.refine import refine_advice
+from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginWarning
+from clearmargin.solvers import solve
 
 # The advice of these tests clashes on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
@@ -250,6 +259,117 @@ def test_as_published_refinement_starts_from_the_advice_and_gives_up_what_is_wro
         assert ours.outcome_[0].verdict == "refined"
         if is_far:
             assert model.objective_ > ours.objective_ + 1.0
+
+
+def scaled(X):
+    """The points and their middle and half range, as `scale="range"` has them where no rule names more."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - (low + high) / 2) / ((high - low) / 2), (low + high) / 2, (high - low) / 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_as_published_is_the_printed_program_and_nothing_else(method, toy):
+    """The program put together by hand: two rows a rule, no domain, no anchors, and the start of the paper."""
+    X, y = toy
+    points, middle, half = scaled(X.to_numpy())
+    signs = np.where(y == "plus", 1.0, -1.0)
+    rows = [(-np.eye(2), (0.5 + middle) / half), (np.eye(2), -middle / half)]
+    premises = Premises.stack(rows, [1.0, -1.0], [1.0, 1.0])
+    problem = AdviceProblem(points, signs, np.ones(len(y)), premises, BoxPremises.none(2))
+    given = read_plane(problem, solve(advice_program(problem)))
+    by_hand = refine_advice(
+        problem,
+        method,
+        given,
+        (np.full(2, np.nan), np.nan),  # the plane of the data has no part in it
+        nu=0.1,
+        pattern=np.ones((4, 2), dtype=bool),
+        max_iter=50,
+        tol=1e-3,
+        start="advice",
+        anchors=False,
+        orthogonal=False,
+        rejects=False,
+    )
+    printed = published_svm(points, signs, [(*rows[0], 1.0), (*rows[1], -1.0)], 1.0, 1.0)
+    model = fit(method, toy_advice(0.5), X, y, published=True)
+    switches = {"start": "advice", "anchors": False, "orthogonal": False, "bounds": None}
+    one_by_one = fit(method, toy_advice(0.5), X, y, **switches)
+    assert model.objectives_[0] == pytest.approx(printed, rel=1e-6)
+    assert model.objective_ == pytest.approx(by_hand.plane.objective, rel=1e-6)
+    assert model.objective_ == pytest.approx(one_by_one.objective_, rel=1e-9)
+    # Whatever the switches say.
+    whatever = {"start": "data", "anchors": True, "orthogonal": True, "bounds": "data"}
+    again = fit(method, toy_advice(0.5), X, y, published=True, **whatever)
+    assert again.objective_ == model.objective_
+
+
+HEREDITY = """
+R5: diabetes_pedigree <= 0.5 and age <= 31 => tested_negative
+R6: diabetes_pedigree >= 0.5 and age >= 31 => tested_positive
+"""
+
+
+def test_without_anchors_a_rule_goes_past_all_its_points_where_that_is_cheaper():
+    X, y = load_pima(return_X_y=True)
+    X, y = X[:60], y[:60]
+    kept, lost = (
+        AdviceSVC(HEREDITY, refine="translate", nu=0.02, bounds=None, anchors=anchors).fit(X, y)
+        for anchors in (True, False)
+    )
+    assert lost.objective_ / kept.objective_ == pytest.approx(0.973, abs=0.001)
+    assert [rule.covered for rule in lost.outcome_] == [0, 0]
+    assert lost.outcome_.verdicts == ("refined", "refined")
+    assert "age <= -46" in lost.outcome_[0].text_after
+    for rule in kept.outcome_:  # at least one woman of its class is left in each
+        assert rule.after.stats.correct >= 1
+
+
+def test_a_rule_of_infinite_cost_stays_while_others_move(toy):
+    X, y = toy[0][:80], toy[1][:80]
+    advice = toy_advice(1.0) + "\nS3: x1 >= -1 and x2 >= 1 => plus"
+    for method in METHODS:
+        free = fit(method, advice, X, y)
+        assert [free.outcome_[k].verdict for k in (0, 2)] == ["refined", "refined"]
+        fixed = fit(method, advice, X, y, nu={"S1": np.inf, None: 0.1})
+        first, _, third = fixed.outcome_
+        assert first.after.region == first.before.region
+        assert third.verdict == "refined"
+        assert not first.stuck
+        assert "it must not change, since its cost of changes is infinite" in str(first)
+        assert first.change_cost == np.inf
+        # What is infinite is what dear costs come to.
+        dear = fit(method, advice, X, y, nu={"S1": 1e6, None: 0.1})
+        assert dear.objective_ == pytest.approx(fixed.objective_, rel=2e-3)
+        assert dear.outcome_[0].after.region == first.before.region
+        assert "a smaller cost of changes (now 1e+06)" in str(dear.outcome_[0])
+        assert fixed.objective_ >= free.objective_ * (1 - 1e-6)
+
+
+def test_equal_costs_by_rule_are_one_cost_for_all(toy):
+    X, y = toy
+    one = fit("slp", toy_advice(0.9), X, y, nu=0.1)
+    for nu in ({"S1": 0.1, None: 0.1}, np.full(2, 0.1)):
+        model = fit("slp", toy_advice(0.9), X, y, nu=nu)
+        assert model.objectives_.tolist() == one.objectives_.tolist()
+        assert str(model.outcome_) == str(one.outcome_)
+    assert one.outcome_.to_frame()["change_cost"].tolist() == [0.1, 0.1]
+    assert AdviceSVC(toy_advice(0.9)).fit(X, y).outcome_[0].change_cost is None
+
+
+def test_where_a_rule_would_lose_its_last_point_the_published_refinement_ends_and_says_so():
+    X = pd.DataFrame({"a": [-2.0, -1.0, 0.0, 2.0, 3.0]})
+    y = ["no", "no", "no", "yes", "yes"]
+    advice = "wrong: -1 <= a <= 0 => yes\na >= 1.5 => yes"
+    costs = {"refine": "translate", "nu": 0.05, "mu": 0.3, "lam": 10.0, "start": "advice"}
+    with pytest.warns(
+        ClearmarginWarning, match=r"before a step that leaves no point in rule 1 \(wrong\)"
+    ):
+        model = AdviceSVC(advice, **costs, published=True).fit(X, y)
+    assert model.outcome_[0].verdict != "rejected"
+    switches = {"anchors": False, "orthogonal": False, "bounds": None}
+    ours = AdviceSVC(advice, **costs, **switches).fit(X, y)
+    assert ours.outcome_[0].verdict == "rejected"
 
 
 def test_bounds_that_moved_are_values_that_a_feature_can_have():

@@ -54,6 +54,27 @@ def test_rules_are_refined_as_published_on_request(credits_table, clearmargin, r
     assert "--published says how rules are refined; name a way, too: --refine sqp" in said.err
 
 
+def test_each_rule_may_have_its_cost_of_change(credits_table, clearmargin, run, folder):
+    options = ("--refine", "translate", "--change-cost", "0.01")
+    free = json.loads(clearmargin("advise", *credits_table, *options, "--json").out)["outcome"]
+    assert [rule["change_cost"] for rule in free] == [0.01, 0.01]
+    moved = next(rule["name"] for rule in free if rule["verdict"] == "refined")
+    options = (*options, "--change-cost", f"{moved}=inf", "--save-model", "fixed.json")
+    fixed = json.loads(clearmargin("advise", *credits_table, *options, "--json").out)["outcome"]
+    for rule in fixed:
+        assert (rule["change_cost"], rule["before"] == rule["after"]) == (
+            (None, True) if rule["name"] == moved else (0.01, rule["unmoved"])
+        )
+    facts = json.loads((folder / "fixed.json").read_text(encoding="utf-8"))["facts"]
+    assert f"{moved}=inf" in facts["change_cost"]
+    said = run("advise", *credits_table, "--refine", "slp", "--change-cost", "old=dear")
+    assert said.code == 2
+    assert "--change-cost old=dear: 'dear' is not a number; write 0.5, or NAME=0.5" in said.err
+    said = run("advise", *credits_table, "--refine", "slp", "--change-cost", "od=2")
+    assert said.code == 2
+    assert "names 'od', and the advice has no such rule; did you mean 'old'?" in said.err
+
+
 def test_rules_that_share_rows_fail_the_check(credits_table, folder, run):
     (folder / "touching.rules").write_text("age <= 40 => bad\nage >= 40 => good\n")
     said = run("check", "touching.rules", "--data", "credits.csv", "--target", "class")

@@ -248,8 +248,7 @@ def read_change_costs(nu: Any, rules: RuleSet) -> FloatArray:
         for name in nu:
             if name is not None and name not in names:
                 raise InvalidValueError(
-                    f"nu names {name!r}, and the advice has no such rule{nearest_name(str(name), names)}; rules are "
-                    f"{', '.join(map(repr, names)) or 'none'}, and None stands for all others"
+                    f"nu names {name!r}, and the advice has no such rule{nearest_name(str(name), names)}"
                 )
         costs = [nu.get(name, nu.get(None, 1.0)) for name in names]
     elif isinstance(nu, Sequence | np.ndarray) and not isinstance(nu, str):

@@ -341,13 +341,18 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "published": _flag(
         "--published",
-        "refine by the published program: from the rules as given, free to lose all cases of their class",
+        "refine exactly by the published program: from the rules as given, without bounds around them, free to lose "
+        "all cases of their class",
         _ADVICE,
     ),
     "lam": _number("--lam", "cost of a row on the wrong side (default: 1)", _ADVICE),
     "mu": _number("--mu", "cost of an error of a rule (default: 1)", _ADVICE),
-    "change_cost": _number(
-        "--change-cost", "cost of changing a rule, relative to mu (default: 1)", _ADVICE
+    "change_cost": _list(
+        "--change-cost",
+        "cost of changing a rule, relative to mu: X for all rules, or NAME=X for one, which inf forbids to change "
+        "(default: 1); may be given several times",
+        "X",
+        _ADVICE,
     ),
     "tune": _flag("--tune", "choose these costs by cross-validation", _ADVICE),
     # An explanation.

@@ -25,6 +25,7 @@ __all__ = [
     "options_of_training",
     "plane_options",
     "prepare",
+    "read_change_cost",
     "read_inputs",
     "read_options",
     "read_table",
@@ -172,5 +173,28 @@ def advice_options(arguments: argparse.Namespace) -> AdviceOptions:
     """Return how the user wants a machine to be trained with rules."""
     from clearmargin.recipes.advised import AdviceOptions
 
-    names = ("refine", "published", "lam", "mu", "change_cost", "tune")
-    return AdviceOptions(**{name: getattr(arguments, name) for name in names})
+    names = ("refine", "published", "lam", "mu", "tune")
+    given = {name: getattr(arguments, name) for name in names}
+    return AdviceOptions(**given, change_cost=read_change_cost(arguments.change_cost))
+
+
+def read_change_cost(given: list[str]) -> float | dict[str | None, float] | None:
+    """Read what changing rules costs: a number for all of them, costs by name, or both.
+
+    Examples
+    --------
+    >>> read_change_cost(["0.5"]), read_change_cost(["0.5", "law=inf"]), read_change_cost([])
+    (0.5, {None: 0.5, 'law': inf}, None)
+    """
+    costs: dict[str | None, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            costs[name.strip() or None] = float(number)
+        except ValueError:
+            raise DataError(
+                f"--change-cost {text}: {number!r} is not a number; write 0.5, or NAME=0.5 for one rule"
+            ) from None
+    if list(costs) == [None]:
+        return costs[None]
+    return costs or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
@@ -41,8 +42,10 @@ class AdviceOptions:
         How the data may correct the rules; not at all by default.
     published : bool, default False
         Whether refinement is by the published program.
-    lam, mu, change_cost : float, optional
-        Cost of a row on the wrong side, of an error of a rule, and of changing a rule (`nu` of `AdviceSVC`).
+    lam, mu : float, optional
+        Cost of a row on the wrong side, and of an error of a rule.
+    change_cost : float or mapping from rule name to float, optional
+        Cost of changing a rule (`nu` of `AdviceSVC`).
     tune : bool, default False
         Whether these costs are chosen by cross-validation.
 
@@ -57,10 +60,10 @@ class AdviceOptions:
     published: bool = False
     lam: float | None = None
     mu: float | None = None
-    change_cost: float | None = None
+    change_cost: float | Mapping[str | None, float] | None = None
     tune: bool = False
 
-    def costs(self) -> dict[str, float]:
+    def costs(self) -> dict[str, Any]:
         """Give costs that are set, by their names here."""
         names = ("lam", "mu", "change_cost")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
@@ -218,9 +221,29 @@ def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
         positive=task.positive,
         advice=(fitted.advice_, fitted.refined_),
         fill=task.fill,
-        facts={"trained_by": type(fitted).__name__, "target": task.target, "rows": len(task.X)},
+        facts={
+            "trained_by": type(fitted).__name__,
+            "target": task.target,
+            "rows": len(task.X),
+            **_change_cost(fitted.outcome_),
+        },
     )
     return model, fitted
+
+
+def _change_cost(outcome: Any) -> dict[str, float | str]:
+    """Return what changing the rules cost, where that was allowed: a number, or a text where rules differ."""
+    costs = {
+        rule.before.name or f"rule {k + 1}": rule.change_cost
+        for k, rule in enumerate(outcome)
+        if rule.change_cost is not None
+    }
+    if not costs:
+        return {}
+    first, *others = set(costs.values())
+    if not others and math.isfinite(first):
+        return {"change_cost": first}
+    return {"change_cost": ", ".join(f"{name}={cost:g}" for name, cost in costs.items())}
 
 
 def _learned_advice(advice: RuleSet) -> tuple[str, ...]:
@@ -269,6 +292,11 @@ def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
     }
 
 
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON can write, None for others."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def _outcome(rule: Any) -> dict[str, Any]:
     return {
         "name": rule.before.name,
@@ -280,7 +308,8 @@ def _outcome(rule: Any) -> dict[str, Any]:
         "holds": rule.holds,
         "stuck": rule.stuck,
         "unmoved": rule.unmoved,
-        "margin": rule.margin if math.isfinite(rule.margin) else None,
+        "change_cost": _finite(rule.change_cost),
+        "margin": _finite(rule.margin),
         "slack": rule.slack,
         "guarantee": rule.guarantee,
         "covered_before": None if rule.before.stats is None else rule.before.stats.covered,
