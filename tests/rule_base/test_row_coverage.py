@@ -30,6 +30,8 @@ from clearmargin import (
     parse_rules,
 )
 from clearmargin.rule_base.row_coverage import CoverageExplainer, nearest_rules, split_conditions
+from clearmargin.rule_base.simplify import drop_boxes
+from clearmargin.tables.encoding import column_encoding
 
 IRIS = load_iris()
 X, Y = IRIS.data[50:, 1:3], IRIS.target_names[IRIS.target[50:]]
@@ -147,6 +149,14 @@ def test_a_box_that_was_dropped_is_the_reason_and_names_the_option():
     assert options >= {"max_rules"}
     text = next(row.text for row in kernel.explain_coverage(X) if row.option == "max_rules")
     assert "since max_rules left no room for its box" in text
+
+
+def test_a_dropped_box_without_a_possible_case_is_forgotten():
+    encoding = column_encoding(FeatureSpace(["colour"], categories=[["red", "blue"]]))
+    both, red = Box([0.5, 0.5], [1.0, 1.0]), Box([0.5, 0.0], [1.0, 1.0])
+    (kept,) = drop_boxes([both, red], encoding, "yes", "min_coverage")
+    assert set(kept.region.sets[0]) == {0}
+    assert (kept.label, kept.option) == ("yes", "min_coverage")
 
 
 def cases():

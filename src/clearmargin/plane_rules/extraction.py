@@ -41,7 +41,7 @@ from clearmargin.progress import advance, part
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain, narrowed_to
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.row_coverage import DroppedBox
-from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
+from clearmargin.rule_base.simplify import drop_boxes, merge_neighbours, simplify_box, to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
@@ -326,12 +326,8 @@ def extract_rules(
 def _dropped(surface: Surface, found: Sequence[ClassBoxes]) -> Iterator[DroppedBox]:
     """Yield the boxes that gave no rule, over the user's features."""
     for label, result in zip(surface.classes, found, strict=True):
-        for box in result.few:
-            if (region := to_user_box(box, surface)) is not None:
-                yield DroppedBox(region, label, "min_coverage")
-        for box in result.beyond:
-            if (region := to_user_box(box, surface)) is not None:
-                yield DroppedBox(region, label, "max_rules")
+        yield from drop_boxes(result.few, surface, label, "min_coverage")
+        yield from drop_boxes(result.beyond, surface, label, "max_rules")
 
 
 def _boxes(

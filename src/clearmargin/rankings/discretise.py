@@ -50,7 +50,7 @@ def make_properties(
 ) -> PropertyTable:
     """Make the properties of the rows of a table.
 
-    Attributes that name things, and numbers with few different values, give ``attribute = value``; the other numbers
+    Categorical attributes, and numbers with few different values, give ``attribute = value``; the other numbers
     are cut into half-open bins, the outer ones without end. A cut is the round number that divides the
     rows in the same way. Missing values are a property of their own. Each row has exactly one property of each
     attribute; properties that no row has are left out.

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.kernel_machine import innermost, read_machine
 from clearmargin.rule_base.labelled_points import LabelledPoints
-from clearmargin.rule_base.row_coverage import DroppedBox
-from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
+from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
+from clearmargin.rule_base.simplify import drop_boxes, shorten_bounds, to_user_box
 from clearmargin.rule_base.training import class_codes
 from clearmargin.rules import Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
@@ -280,10 +280,9 @@ def _dropped(
 ) -> Iterator[DroppedBox]:
     """Yield the boxes that gave no rule, over the user's features."""
     for r in np.flatnonzero(~stay).tolist():
-        region = to_user_box(found.boxes[r], task.encoding)
-        if region is not None:
-            label = task.classes[int(found.codes[r])]
-            yield DroppedBox(region, label, "min_coverage" if few[r] else "max_rules")
+        option: DropOption = "min_coverage" if few[r] else "max_rules"
+        label = task.classes[int(found.codes[r])]
+        yield from drop_boxes([found.boxes[r]], task.encoding, label, option)
 
 
 def _by_precision(

@@ -22,6 +22,7 @@ from clearmargin.tables.table import Table
 __all__ = [
     "CoverageExplainer",
     "CoverageStatus",
+    "DropOption",
     "DroppedBox",
     "FailedCondition",
     "RowCoverage",
@@ -40,6 +41,9 @@ CoverageStatus = Literal[
     "failed_conditions",
     "no_rule",
 ]
+
+# The options by which a box that was found gives no rule.
+DropOption = Literal["min_coverage", "max_rules"]
 
 _REASONS: dict[str, str] = {
     "outside_range": ", since a value is outside of the ranges seen in training",
@@ -206,12 +210,12 @@ class DroppedBox(NamedTuple):
     label : str, int, float or bool
         Its class.
     option : str
-        The option that it fell to: "min_coverage", it holds fewer training rows; or "max_rules".
+        The option by which it gave none: "min_coverage", it holds fewer training rows; or "max_rules".
     """
 
     region: Box
     label: Label
-    option: Literal["min_coverage", "max_rules"]
+    option: DropOption
 
 
 def split_conditions(region: Region) -> list[Region]:

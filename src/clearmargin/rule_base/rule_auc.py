@@ -54,13 +54,13 @@ def class_shares(rules: RuleSet, which: IntArray, classes: Sequence[Label]) -> F
     K = len(classes)
     shares = np.full((len(rules) + 1, K), 1.0 / K)  # the last row, -1, is of rows without a rule
     for r, rule in enumerate(rules):
-        own = _own_share(rule, K)
-        shares[r] = (1.0 - own) / max(1, K - 1)
-        shares[r, list(classes).index(rule.label)] = own
+        share = _laplace_share(rule, K)
+        shares[r] = (1.0 - share) / max(1, K - 1)
+        shares[r, list(classes).index(rule.label)] = share
     return np.asarray(shares[which])
 
 
-def _own_share(rule: Rule, n_classes: int) -> float:
+def _laplace_share(rule: Rule, n_classes: int) -> float:
     stats = rule.stats
     if stats is None or stats.correct is None:
         return 1.0

@@ -10,18 +10,27 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
 
+from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
 from clearmargin.rules import Box, CategorySets, Interval
 from clearmargin.rules.interval import round_down, round_up
+from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
 
-__all__ = ["merge_neighbours", "shorten_bounds", "simplify_box", "to_user_box", "without_idle_ends"]
+__all__ = [
+    "drop_boxes",
+    "merge_neighbours",
+    "shorten_bounds",
+    "simplify_box",
+    "to_user_box",
+    "without_idle_ends",
+]
 
 
 # Bounds are rounded to about one hundredth of the range of their feature.
@@ -207,6 +216,15 @@ def _union(a: Box, b: Box, j: int, columns: FeatureSpace) -> Box | None:
         return None
     joined = Interval.from_flags(left.low, right.high, left.low_closed, right.high_closed)
     return _replace(a, j, joined)
+
+
+def drop_boxes(
+    boxes: Iterable[Box], encoding: Encoding, label: Label, option: DropOption
+) -> Iterator[DroppedBox]:
+    """Note boxes over encoded columns that give no rule; those that no case can lie in are forgotten."""
+    for box in boxes:
+        if (region := to_user_box(box, encoding)) is not None:
+            yield DroppedBox(region, label, option)
 
 
 def to_user_box(box: Box, encoding: Encoding) -> Box | None:
