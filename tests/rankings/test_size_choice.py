@@ -137,7 +137,7 @@ def test_labels_of_noise_confirm_no_more_than_chance_after_a_choice():
         ).fit(X, y)
         assert len(contrast.properties_)  # there is something that could be confirmed
         declared += bool(contrast.properties_["confirmed"].any())
-    # At a rate of 5 %, more than 3 of 16 happen once in 140 times; 1,000 tables: benchmarks/reproduce/ysvm_tables.py.
+    # At a rate of 5 %, more than 3 of 16 happen once in 140 times. More tables: benchmarks/reproduce/ysvm_tables.py.
     assert declared <= 3
 
 
