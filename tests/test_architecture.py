@@ -26,6 +26,7 @@ PACKAGES = [
     "plane_rules",
     "scorecards",
     "advice",
+    "chunks",
     "kernel_rules",
     "kernel_rules.baselines",
     "svm_trees",
@@ -42,6 +43,8 @@ PACKAGES = [
 PUBLIC = [
     "Box",
     "CategorySets",
+    "ChunkSummary",
+    "ChunkedRuleSVC",
     "Domain",
     "Explanation",
     "FeatureSpace",

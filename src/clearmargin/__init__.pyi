@@ -15,6 +15,12 @@ from .advice import (
 from .advice import (
     check_advice as check_advice,
 )
+from .chunks import (
+    ChunkedRuleSVC as ChunkedRuleSVC,
+)
+from .chunks import (
+    ChunkSummary as ChunkSummary,
+)
 from .compare import (
     compare_extractors as compare_extractors,
 )
@@ -122,6 +128,8 @@ __all__ = [
     "AdviceSVCCV",
     "Box",
     "CategorySets",
+    "ChunkSummary",
+    "ChunkedRuleSVC",
     "Domain",
     "Explanation",
     "FeatureSpace",
