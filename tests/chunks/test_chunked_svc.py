@@ -18,7 +18,7 @@ from clearmargin import (
     report,
     save_model,
 )
-from clearmargin.chunks.chunk_rules import held_out_rows
+from clearmargin.chunks.chunk_rules import find_margin, held_out_rows
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 
@@ -208,6 +208,20 @@ def test_a_constant_plane_of_a_chunk_gives_no_rules():
     assert len(quick(mu=1.0).summarize(X, y).rules) == 0
 
 
+def test_columns_without_names_are_numbered(biopsies):
+    X, y, *_ = biopsies
+    summary = quick().summarize(X.to_numpy(), y)
+    assert summary.space.names == ("x0", "x1", "x2", "x3", "x4")
+    model = quick().fit_summary(quick().summarize(X, y)).fit_summary(summary)
+    assert not hasattr(model, "feature_names_in_")
+    assert set(model.predict(X.to_numpy())) == {"benign", "malignant"}
+
+
+def test_a_class_that_the_plane_gets_wrong_altogether_has_no_rules():
+    scores, codes = np.array([-3.0, -0.2, -0.2, -0.1]), np.array([0, 0, 0, 1])
+    assert find_margin(scores, codes) == 0.9 * 0.2
+
+
 def test_the_machine_of_a_chunk_is_sparse_by_default(biopsies):
     X, y, *_ = biopsies
     summary = ChunkedRuleSVC(max_rules=2).summarize(X[:120], y[:120])
@@ -256,6 +270,11 @@ def test_the_machine_of_a_chunk_is_sparse_by_default(biopsies):
             lambda X, y: quick().partial_fit(X, y).partial_fit(X, ["odd"] * 330),
             DataError,
             "more than two classes between them",
+        ),
+        (
+            lambda X, y: quick().fit_summary(quick().summarize(X, y), X, ["odd"] * 330),
+            DataError,
+            "Only binary classification is supported, and y has 3 classes",
         ),
         (
             lambda X, y: quick().fit(X.replace(5, np.nan), y),

@@ -33,7 +33,7 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Source
 from clearmargin.tables.row_order import canonical_order
 
-__all__ = ["ChunkOptions", "deal_rows", "held_out_rows", "summarize_rows"]
+__all__ = ["ChunkOptions", "deal_rows", "find_margin", "held_out_rows", "summarize_rows"]
 
 
 # Folds inside a chunk: chunks are small, and there are many of them.
@@ -213,7 +213,7 @@ def _extract(
 ) -> list[Rule]:
     """Extract the rules of both classes, those of each beyond its margin."""
     score = linear_scores(X, plane.coef, plane.intercept)
-    margin = _margin(score, codes) if options.at_margin else 0.0
+    margin = find_margin(score, codes) if options.at_margin else 0.0
     how = ExtractionOptions(
         options.criterion, 20, options.min_coverage, options.max_rules, True, None, True
     )
@@ -231,8 +231,14 @@ def _extract(
     return rules
 
 
-def _margin(score: FloatArray, codes: IntArray) -> float:
-    """Find the score at which boxes begin: 1, or less where half of the rows that are right have less."""
+def find_margin(score: FloatArray, codes: IntArray) -> float:
+    """Find the score at which boxes begin: 1, or less where half of the rows that are right have less.
+
+    Examples
+    --------
+    >>> find_margin(np.array([-3.0, -2.0, 2.0, 0.5, 0.5]), np.array([0, 0, 1, 1, 1]))
+    0.45
+    """
     found = [1.0]
     for code, sign in ((0, -1.0), (1, 1.0)):
         right = sign * score[(codes == code) & (sign * score > 0)]
