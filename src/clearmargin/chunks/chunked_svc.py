@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from clearmargin.advice.advice_reading import read_case
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.svc import AdviceSVC
-from clearmargin.advice.train import judge_plane, read_case
+from clearmargin.advice.train import judge_plane
 from clearmargin.advice.verdict import judge
 from clearmargin.chunks.chunk_rules import ChunkOptions, deal_rows, held_out_rows, summarize_rows
 from clearmargin.chunks.chunk_summary import ChunkSummary

@@ -32,7 +32,7 @@ from clearmargin.advice.advice_svm import (
     scaled_costs,
     solve_advice,
 )
-from clearmargin.advice.frame import Frame
+from clearmargin.advice.train import Frame
 from clearmargin.chunks.chunk_summary import ChunkRules, ChunkSummary
 from clearmargin.rules import Box
 from clearmargin.rules.rule import Label
