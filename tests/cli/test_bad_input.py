@@ -287,13 +287,6 @@ def test_standard_input_may_be_empty(run, folder, monkeypatch):
     assert "standard input is empty" in said.err
 
 
-def test_a_missing_package_is_named_with_the_line_that_installs_it(run, folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    said = run(*TRAIN)
-    assert said.code == 2
-    assert "pip install clearmargin[frames]" in said.err
-
-
 @pytest.mark.parametrize("place", ["fsync", "write"])
 @pytest.mark.parametrize(
     ("words", "file"),

@@ -40,14 +40,14 @@ def test_columns_that_mean_nothing_are_left_out_with_a_word(tmp_path):
     )
     console = Console(quiet=True)
     task = task_of(tmp_path, frame, console=console)
-    assert task.X.columns.tolist() == ["measure", "kind"]
+    assert list(task.X.names) == ["measure", "kind"]
     assert [note.split(",")[0] for note in console.notes] == [
         "column 'row' counts the rows",
         "column 'name' holds 24 different texts in 24 rows",
         "column 'empty' has no value in any row",
     ]
     kept = task_of(tmp_path, frame, "--categories", "name", "--drop", "row,empty")
-    assert "name" in kept.X.columns
+    assert "name" in kept.X.names
 
 
 def test_classes_are_whole_numbers_or_texts(tmp_path):
@@ -62,7 +62,7 @@ def test_classes_are_whole_numbers_or_texts(tmp_path):
 def test_rows_keep_their_numbers(tmp_path):
     frame = pd.DataFrame({"a": [1.5, None, 3.5, 4.5], "y": ["u", "v", "u", "v"]})
     task = task_of(tmp_path, frame, "--missing", "drop")
-    assert task.X.index.tolist() == [0, 2, 3]
+    assert task.X.labels.tolist() == [0, 2, 3]
     assert task.y.tolist() == ["u", "u", "v"]
 
 
@@ -72,6 +72,6 @@ def test_filled_rows_are_what_pandas_would_fill(tmp_path):
     )
     task = task_of(tmp_path, frame, "--missing", "impute")
     expected = frame.drop(columns="y").fillna({"a": frame["a"].median(), "k": "q"})
-    assert task.X["a"].tolist() == expected["a"].tolist()
-    assert task.X["k"].tolist() == expected["k"].tolist()
+    assert task.X.values("a").tolist() == expected["a"].tolist()
+    assert task.X.values("k").tolist() == expected["k"].tolist()
     assert task.fill == {"a": 3.5, "k": "q"}

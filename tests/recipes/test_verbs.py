@@ -61,7 +61,7 @@ def test_a_model_its_rules_and_its_judgement_are_ready_for_json(table, trained, 
     assert as_json(judged).keys() >= as_json(trained).keys()
     rules = as_json(found)["rules"]
     assert {rule["label"] for rule in rules["rules"]} <= {0, 1}
-    assert found.rules.predict(table.frame).tolist() == [0] * 12 + [1] * 12
+    assert found.rules.predict(table.table).tolist() == [0] * 12 + [1] * 12
 
 
 def test_rules_and_model_predict_the_same(table, trained, found):

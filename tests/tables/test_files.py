@@ -25,16 +25,14 @@ from clearmargin.tables.typed_columns import MISSING, find_decimal_mark, is_numb
 
 
 def read(path, **options) -> pd.DataFrame:
-    return read_file(path, ReadOptions(**options)).frame
+    return pd.DataFrame(read_file(path, ReadOptions(**options)).columns)
 
 
 def read_text(text: str | bytes, **options):
     """Read the text of a CSV file called a.csv."""
     content = text.encode() if isinstance(text, str) else text
     chosen = ReadOptions(**options)
-    return files._read_csv(
-        files.open_csv("a.csv", lambda: io.BytesIO(content), content, chosen), chosen
-    )
+    return files._read_csv(files.open_csv(files.FileBytes("a.csv", content), chosen), chosen)
 
 
 letters = st.text(st.sampled_from("abc ,;\t|\"'äß\n.-"), min_size=1, max_size=6)
@@ -267,7 +265,7 @@ def test_integers_that_floats_cannot_tell_apart_are_noted(tmp_path, suffix):
     # What the note advises: as categories, all are kept apart.
     table = read_file(path, ReadOptions(categories=["id"], drop=["key"]))
     assert not table.notes
-    assert table.frame["id"].tolist() == [
+    assert table.columns["id"].tolist() == [
         "9007199254740993",
         "9007199254740995",
         "9007199254740994",

@@ -35,7 +35,7 @@ from clearmargin.rules.file_writing import read_text
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.table import as_given
+from clearmargin.tables.table import as_header
 from clearmargin.tables.validation import check_positive, read_points, read_training
 
 __all__ = [
@@ -730,7 +730,7 @@ def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[An
             + ("no other" if len(both) < 2 else f"{len(both) - 1} others")
             + "; a classifier needs two classes to tell apart"
         )
-    validate_data(estimator, as_given(X), skip_check_array=True)
+    validate_data(estimator, as_header(X), skip_check_array=True)
     return read_points(estimator, X), both, np.where(labels_met == both[1], 1.0, -1.0)
 
 

@@ -21,6 +21,7 @@ from clearmargin.language.lexer import quote
 from clearmargin.language.printer import format_label, format_number
 from clearmargin.rules import FeatureSpace, Rule, RuleSet
 from clearmargin.rules.interval import round_down
+from clearmargin.tables.table import make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -317,9 +318,7 @@ class AdviceOutcome(Sequence[RuleOutcome]):
 
     def to_frame(self) -> pd.DataFrame:
         """Put the outcome into a pandas data frame, one row a rule."""
-        import pandas as pd
-
-        return pd.DataFrame(
+        return make_frame(
             {
                 "rule": [r.before.name or f"rule {k + 1}" for k, r in enumerate(self.rules)],
                 "verdict": self.verdicts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from clearmargin.cli.command_options import OUTPUT, TABLE, add_options
 from clearmargin.cli.console import Console
@@ -23,9 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
-    from clearmargin.cli.inputs import read_table
+    from clearmargin.cli.inputs import read_options, read_table
     from clearmargin.models import load_model
-    from clearmargin.recipes.applied_rules import load_rules, predict_by_model, predict_by_rules
+    from clearmargin.recipes.applied_rules import (
+        load_rules,
+        predict_by_model,
+        predict_by_rules,
+        predict_in_blocks,
+    )
     from clearmargin.recipes.phrases import number_of
     from clearmargin.rules.file_writing import write_text_atomically
 
@@ -33,11 +39,14 @@ def run(arguments: argparse.Namespace) -> None:
     out = claim(arguments.out, arguments, [".csv"])
     if arguments.model is not None and arguments.default is not None:
         raise DataError("--default is for rules; a model has an answer for every row")
-    table = read_table(arguments, console)
     if arguments.model is not None:
-        predicted = predict_by_model(table, load_model(arguments.model))
+        predict = partial(predict_by_model, model=load_model(arguments.model))
     else:
-        predicted = predict_by_rules(table, load_rules(arguments.rules), arguments.default)
+        rules = load_rules(arguments.rules)
+        predict = partial(predict_by_rules, rules=rules, default=arguments.default)
+    predicted = predict_in_blocks(arguments.data, read_options(arguments), predict)
+    if predicted is None:
+        predicted = predict(read_table(arguments, console))
     console.note_all(predicted.notes)
     text = predicted.to_csv()
     if out is not None:
@@ -45,4 +54,4 @@ def run(arguments: argparse.Namespace) -> None:
             write_text_atomically(out, text, overwrite=arguments.force)
     console.result("" if out else text.rstrip("\n"), predicted.to_dict())
     if out is not None:
-        console.say(f"The classes of {number_of(len(predicted.rows), 'row')} are in {out}.")
+        console.say(f"The classes of {number_of(len(predicted), 'row')} are in {out}.")

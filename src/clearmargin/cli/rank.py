@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     if out is not None:
         with writing(out):
             if out.suffix.lower() == ".csv":
-                text = ranked.properties.to_csv(index=False)
-                write_text_atomically(out, text, overwrite=arguments.force)
+                write_text_atomically(out, ranked.to_csv(), overwrite=arguments.force)
             else:
                 ranked.contrast.rules_.save(out, overwrite=arguments.force)
         console.wrote(f"All {len(ranked.properties)} properties are in {out}.")

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     console = Console.of(arguments)
     model_file = claim(arguments.save_model, arguments, [".json"])
     task, model = read_inputs(arguments, console)
-    names = [str(name) for name in task.X.columns]
+    names = list(task.X.names)
     actionable = read_actionable(arguments.actionable, names)
     costs = read_costs(arguments.cost, names)
     goal, rank = read_goal(arguments.goal)

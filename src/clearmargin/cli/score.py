@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -67,12 +69,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _written(card: Scorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
+    from clearmargin.scorecards.scorecard import COLUMNS
+
     if ending == ".md":
         return card.to_markdown() + "\n"
     if ending == ".html":
         return f'<!DOCTYPE html>\n<meta charset="utf-8">\n{card._repr_html_()}\n'
     if ending == ".csv":
-        return str(card.to_frame().to_csv(index=False))
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *card.lines()])
+        return text.getvalue()
     if ending == ".json":
         return json.dumps(card.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return card.to_text() + "\n"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
 
-from clearmargin.exceptions import ClearmarginError, InvalidValueError, MissingDependencyError
+from clearmargin.exceptions import ClearmarginError, InvalidValueError
 from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
 from clearmargin.kernel_rules.baselines.hyper_rectangles import HyperRectangleRules
 from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
@@ -36,6 +36,7 @@ from clearmargin.rule_base.training import find_trained_part, read_labels
 from clearmargin.rules import Box, Rule, RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import Splitting
+from clearmargin.tables.table import make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,13 +304,7 @@ def _number(mean: float, error: float, *, share: bool) -> str:
 
 
 def _frame(rows: list[dict[str, Any]], names: list[str] | None = None) -> pd.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a data frame needs pandas: pip install clearmargin[frames]"
-        ) from error
-    return pd.DataFrame(rows, index=None if names is None else pd.Index(names, name="extractor"))
+    return make_frame(rows, index=names).rename_axis(None if names is None else "extractor")
 
 
 # What an extractor may say of a model or of data that it cannot use. Anything else is a fault, and is not hidden.

@@ -31,6 +31,7 @@ from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.flow import AffineMap, CentredMap, Flow
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column
+from clearmargin.tables.table_encoder import TableEncoder
 
 __all__ = ["pass_step", "pass_steps", "unwrap"]
 
@@ -323,6 +324,21 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
             if code != without
         ]
     return _combine(rows, flow)
+
+
+@_pass.register(TableEncoder)
+def _(step: Any, flow: Flow, name: str) -> Flow:
+    place = {title: k for k, title in enumerate(step.feature_names_in_.tolist())}
+    numbers = pass_step(step.scaler_, flow.take([place[title] for title in step.numeric]), name)
+    # It takes tables, so that no step before it has changed a column.
+    origin: Any = flow.origin
+    indicators = [
+        flow.sources.indicator(origin[place[title]], category)
+        for title, categories in step.categories.items()
+        for category in categories
+    ]
+    parts = [numbers, _combine([[(indicator, 1.0)] for indicator in indicators], flow)]
+    return Flow.join([part for part in parts if part.origin], flow.sources)
 
 
 @_pass.register(OrdinalEncoder)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
@@ -47,7 +47,7 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import HALVES, Splitting
-from clearmargin.tables.table import Table, as_given, read_frame
+from clearmargin.tables.table import Table, as_header, read_frame
 from clearmargin.tables.validation import check_whole, naming_columns
 
 if TYPE_CHECKING:
@@ -63,11 +63,17 @@ __all__ = [
     "fit_ranker",
     "rank_scores",
     "refuse_scores",
+    "worth_showing",
 ]
 
 
 # Folds in which sizes of the ends are compared.
 _SIZE_FOLDS = 5
+# What an earlier fit may have left.
+_OF_ONE_FIT = (
+    *("auc_", "roc_", "model_", "classes_", "held_out_auc_", "folds_", "_sizes"),
+    *("properties_", "histograms_", "sizes_"),
+)
 
 
 class RankContrast(BaseEstimator):  # type: ignore[misc]
@@ -255,14 +261,13 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
-        for name in ("auc_", "roc_", "model_", "classes_", "sizes_", "held_out_auc_", "folds_"):
-            # of an earlier fit
+        for name in _OF_ONE_FIT:
             self.__dict__.pop(name, None)
         if sparse.issparse(X):
             raise DataError(
                 "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
             )
-        validate_data(self, as_given(read_frame(X)), y, skip_check_array=True)
+        validate_data(self, as_header(read_frame(X)), y, skip_check_array=True)
         if not getattr(self, "n_features_in_", 1):
             shape = np.shape(X)
             raise DataError(
@@ -336,7 +341,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         rows = np.arange(len(scores))
         top, bottom, sizes = self._choose_sizes(table, rows, scores, held_out, rng)
         if sizes is not None:
-            self.sizes_ = sizes
+            self._sizes = sizes
         ends = find_ends(scores, top, bottom)
         if len(scores) < FEWEST_ROWS:
             warnings.warn(_too_few(len(scores), ends), ClearmarginWarning, stacklevel=3)
@@ -345,16 +350,16 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         found = self._search(contrast, self.min_leverage_)
         labels = None if held_out is None else self._confirm(table, held_out, rng)
         tests = n_tests(table, int(self.max_size), 1 if sizes is None else len(sizes))
-        self.properties_ = list_properties(
+        self._properties = list_properties(
             table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
         )
         self.table_, self.scores_ = table, scores
         self.top_index_, self.bottom_index_ = ends.top, ends.bottom
         self.top_ties_, self.bottom_ties_ = ends.top_ties, ends.bottom_ties
-        self.histograms_ = make_histograms(table, ends, self.properties_)
+        self._histograms = make_histograms(table, ends, self._properties)
         rules = (
             table.rule(items, side)
-            for items, side in zip(self.properties_["items"], self.properties_["side"], strict=True)
+            for items, side in zip(self._properties["items"], self._properties["side"], strict=True)
         )
         self.rules_ = RuleSet(rules, table.space, ["top", "bottom"])
 
@@ -520,6 +525,24 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             auc = float(roc_auc_score(is_positive[others], rank_scores(model, X.take(others))))
         return found, np.asarray(contrast.product(found.top, found.bottom) > 0), auc
 
+    @cached_property
+    def properties_(self) -> pd.DataFrame:
+        """All properties found, the largest leverage first."""
+        check_is_fitted(self)
+        return self._properties.to_frame()
+
+    @cached_property
+    def histograms_(self) -> pd.DataFrame:
+        """For each attribute and value, the share of the top and of the bottom rows."""
+        check_is_fitted(self)
+        return self._histograms.to_frame()
+
+    @cached_property
+    def sizes_(self) -> pd.DataFrame:
+        """With ``top="auto"``, what was found at each size."""
+        check_is_fitted(self, "_sizes", msg="no sizes were tried; with top='auto' fit tries some")
+        return self._sizes.to_frame()
+
     def describe(self, most: int = 20) -> str:
         """Say what was found, and what the columns mean and do not mean.
 
@@ -539,7 +562,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     def _repr_html_(self) -> Callable[[], str]:
         """The table of properties once fitted; before that, and where it is told to show text, scikit-learn decides."""
         shown: Callable[[], str] = super()._repr_html_
-        return partial(contrast_html, self) if hasattr(self, "properties_") else shown
+        return partial(contrast_html, self) if hasattr(self, "rules_") else shown
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         # Notebooks prefer this to `_repr_html_`.
@@ -690,14 +713,14 @@ def describe_contrast(contrast: Any, most: int = 20) -> str:
         A head, a table of the properties that are worth showing, and what its columns mean.
     """
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    shown = _worth_showing(contrast)[:most]
+    shown = worth_showing(contrast)[:most]
     lines = []
-    width = max((len(text) for text in shown["property"]), default=8)
-    for row in shown.itertuples():
-        verdict = "confirmed" if row.confirmed else ""
+    width = max((len(row["property"]) for row in shown), default=8)
+    for row in shown:
+        verdict = "confirmed" if row["confirmed"] else ""
         lines.append(
-            f"  {row.property:<{width}}  {row.top_count}/{n_top} against {row.bottom_count}/{n_bottom}  "
-            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]  holm {row.holm:.2g}  {verdict}".rstrip()
+            f"  {row['property']:<{width}}  {row['top_count']}/{n_top} against {row['bottom_count']}/{n_bottom}  "
+            f"{_leverage(row)}  holm {row['holm']:.2g}  {verdict}".rstrip()
         )
     return "\n".join([*_head(contrast, most), *lines, _meaning(contrast)])
 
@@ -722,14 +745,14 @@ def contrast_html(contrast: Any, most: int = 20) -> str:
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     rows = [
         (
-            row.property,
-            f"{row.top_count}/{n_top}",
-            f"{row.bottom_count}/{n_bottom}",
-            f"{row.leverage:+.3f} [{row.low:+.3f}, {row.high:+.3f}]",
-            f"{row.holm:.2g}",
-            "yes" if row.confirmed else "",
+            row["property"],
+            f"{row['top_count']}/{n_top}",
+            f"{row['bottom_count']}/{n_bottom}",
+            _leverage(row),
+            f"{row['holm']:.2g}",
+            "yes" if row["confirmed"] else "",
         )
-        for row in _worth_showing(contrast)[:most].itertuples()
+        for row in worth_showing(contrast)[:most]
     ]
     titles = ("property", "top", "bottom", "leverage", "holm", "confirmed")
     # A term and its meaning, with the line breaks of text for terminals taken out.
@@ -745,29 +768,33 @@ def contrast_html(contrast: Any, most: int = 20) -> str:
     )
 
 
-def _worth_showing(contrast: Any) -> Any:
-    frame = contrast.properties_
-    return frame[frame["shown"]]
+def worth_showing(contrast: Any) -> list[dict[str, Any]]:
+    """Return the properties that a fitted contrast shows, each with what is known of it."""
+    return [row for row in contrast._properties.rows() if row["shown"]]
+
+
+def _leverage(row: Mapping[str, Any]) -> str:
+    return f"{row['leverage']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
 
 
 def _head(contrast: Any, most: int) -> list[str]:
     """Return what was compared, how much was found, and what stands in the way of confirming it."""
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    n_shown = len(_worth_showing(contrast))
+    n_shown = len(worth_showing(contrast))
     head = [
         f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
-        f"{contrast.min_leverage_:.3g} in leverage in {len(contrast.properties_)} properties; {min(most, n_shown)} of "
+        f"{contrast.min_leverage_:.3g} in leverage in {len(contrast._properties)} properties; {min(most, n_shown)} of "
         f"{n_shown} worth showing are listed."
     ]
     for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
         if ties:
             head.append(f"{ties} more rows have the same score as the last one of the {side}.")
-    if hasattr(contrast, "sizes_"):
+    if hasattr(contrast, "_sizes"):
         how = f", by the {contrast.size_criterion} in cross-validation" * (
-            "score" in contrast.sizes_
+            "score" in contrast._sizes.columns
         )
         head.append(
-            f"The size was chosen among {len(contrast.sizes_)}{how}; corrections count all of them."
+            f"The size was chosen among {len(contrast._sizes)}{how}; corrections count all of them."
         )
     if len(contrast.scores_) < FEWEST_ROWS:
         head.append("So few rows describe themselves alone: nothing can be confirmed.")

@@ -14,16 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rankings.listing import Listing
 from clearmargin.rules.value import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "AUTO_SIZES",
@@ -160,7 +157,7 @@ def candidate_sizes(rows: int) -> list[float]:
 
 def choose_size(
     scores: FloatArray, columns: Sequence[str], measure: Callable[[float], Sequence[float]]
-) -> tuple[float, pd.DataFrame]:
+) -> tuple[float, Listing]:
     """Choose the share of the rows at each end.
 
     Parameters
@@ -176,15 +173,15 @@ def choose_size(
     -------
     share : float
         The share with the largest last figure; of equal ones the largest.
-    sizes : DataFrame
+    sizes : Listing
         What was measured at each share.
     """
-    import pandas as pd
-
     find_ends(scores, AUTO_SIZES[-1], AUTO_SIZES[-1])  # says what is wrong with the scores
     shares = candidate_sizes(len(scores))
     rows = [(q, end_size(q, len(scores), "top"), *measure(q)) for q in shares]
-    sizes = pd.DataFrame(rows, columns=["share", "rows", *columns])
+    names = ("share", "rows", *columns)
+    listed = {
+        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
     best = max(range(len(rows)), key=lambda k: (rows[k][-1], shares[k]))
-    sizes["chosen"] = np.arange(len(rows)) == best
-    return shares[best], sizes
+    return shares[best], Listing({**listed, "chosen": np.arange(len(rows)) == best})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.language.words import finite
-from clearmargin.rankings.contrast import RankContrast
+from clearmargin.rankings.contrast import RankContrast, worth_showing
 from clearmargin.rules.rule import as_label
 
 __all__ = ["contrast_facts"]
@@ -32,8 +32,7 @@ def contrast_facts(contrast: RankContrast) -> Facts:
         Sizes of the ends, the properties worth showing with their figures, and the values of the attributes that differ
         most.
     """
-    frame = contrast.properties_
-    shown = frame[frame["shown"]]
+    shown = worth_showing(contrast)
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     classes = getattr(contrast, "classes_", None)
     return {
@@ -51,7 +50,7 @@ def contrast_facts(contrast: RankContrast) -> Facts:
         "held_out_note": contrast.folds_.note if hasattr(contrast, "folds_") else "",
         "min_leverage": float(contrast.min_leverage_),
         "largest_leverage": n_top * n_bottom / (n_top + n_bottom) ** 2,
-        "found": len(frame),
+        "found": len(contrast._properties),
         "worth_showing": len(shown),
         "has_labels": hasattr(contrast, "folds_") and contrast.bins != "supervised",
         "properties": [
@@ -62,15 +61,15 @@ def contrast_facts(contrast: RankContrast) -> Facts:
                 **{name: finite(row[name]) for name in ("leverage", "low", "high", "holm")},
                 "confirmed": bool(row["confirmed"]),
             }
-            for row in shown.head(_MAX_PROPERTIES).to_dict("records")
+            for row in shown[:_MAX_PROPERTIES]
         ],
         "attributes": _attributes(contrast),
     }
 
 
 def _attributes(contrast: RankContrast) -> list[Facts]:
-    frame = contrast.histograms_
-    names = list(dict.fromkeys(frame["attribute"]))[:_MAX_ATTRIBUTES]
+    rows = contrast._histograms.rows()
+    names = list(dict.fromkeys(row["attribute"] for row in rows))[:_MAX_ATTRIBUTES]
     return [
         {
             "attribute": name,
@@ -80,7 +79,8 @@ def _attributes(contrast: RankContrast) -> list[Facts]:
                     "top": float(row["top_percent"]),
                     "bottom": float(row["bottom_percent"]),
                 }
-                for row in frame[frame["attribute"] == name].to_dict("records")
+                for row in rows
+                if row["attribute"] == name
             ],
         }
         for name in names

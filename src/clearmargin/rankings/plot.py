@@ -328,7 +328,7 @@ def fitted_contrast(estimator: Any) -> Any:
     if isinstance(estimator, type) or not hasattr(estimator, "fit_ranking"):
         given = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
         raise InvalidValueError(f"contrast must be a fitted RankContrast, not {given}")
-    check_is_fitted(estimator, "properties_")
+    check_is_fitted(estimator, "rules_")
     return estimator
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rankings.ends import Ends
+from clearmargin.rankings.listing import Listing
 from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rankings.property_redundancy import (
     conjunction_covers,
@@ -95,8 +96,6 @@ def search_properties(
     >>> search_properties(items, [1, 1, 0, 0], [0, 0, 1, 1], min_leverage=0.2)["leverage"].tolist()
     [0.25]
     """
-    import pandas as pd
-
     names, table = _read_items(items)
     top, bottom = (
         _read_rows(rows, len(table), name)
@@ -133,7 +132,7 @@ def search_properties(
         found = search_above(contrast, threshold, max_size, limit=limit)
     parts = item_tuples(found)
     value = leverage(found.top, found.bottom, contrast.n_top, contrast.n_bottom)
-    return pd.DataFrame(
+    return Listing(
         {
             "items": parts,
             "names": [" and ".join(names[i] for i in each) for each in parts],
@@ -143,7 +142,7 @@ def search_properties(
             "bottom_count": found.bottom,
             "leverage": value,
         }
-    )
+    ).to_frame()
 
 
 def _read_items(items: Any) -> tuple[list[str], BoolArray]:
@@ -196,7 +195,7 @@ def list_properties(
     tests: int,
     scores: FloatArray,
     held_out: Mapping[tuple[Items, bool], float] | None,
-) -> pd.DataFrame:
+) -> Listing:
     """Put everything that is known about the properties into a table, the largest leverage first.
 
     Parameters
@@ -218,11 +217,9 @@ def list_properties(
 
     Returns
     -------
-    DataFrame
+    Listing
         One row a property; `items` holds its parts.
     """
-    import pandas as pd
-
     items, n = item_tuples(found), (contrast.n_top, contrast.n_bottom)
     is_top = contrast.product(found.top, found.bottom) > 0
     low, high = leverage_interval(found.top, found.bottom, *n)
@@ -240,7 +237,7 @@ def list_properties(
     if shown.any():
         visible = Found(found.items[shown], found.top[shown], found.bottom[shown], 0)
         auc[shown] = auc_of_property(cover(table, visible, np.arange(len(scores))), scores)
-    return pd.DataFrame(
+    return Listing(
         {
             "property": [table.text(each) for each in items],
             "size": size,
@@ -289,7 +286,7 @@ def _hidden_twins(table: PropertyTable, items: list[Items], is_top: BoolArray) -
     )
 
 
-def make_histograms(table: PropertyTable, ends: Ends, listed: pd.DataFrame) -> pd.DataFrame:
+def make_histograms(table: PropertyTable, ends: Ends, listed: Listing) -> Listing:
     """Count the single properties of each attribute at both ends, in percent of the end.
 
     Parameters
@@ -298,22 +295,20 @@ def make_histograms(table: PropertyTable, ends: Ends, listed: pd.DataFrame) -> p
         The properties.
     ends : Ends
         Top and bottom rows.
-    listed : DataFrame
+    listed : Listing
         The properties that were found.
 
     Returns
     -------
-    DataFrame
+    Listing
         One row a single property, those of an attribute in the order of their values; attributes with the largest
         difference first. `found` says whether the property reached the least leverage.
     """
-    import pandas as pd
-
     top = table.masks[:, ends.top].sum(axis=1)
     bottom = table.masks[:, ends.bottom].sum(axis=1)
     share = top / len(ends.top), bottom / len(ends.bottom)
     found = {items[0] for items in listed["items"] if len(items) == 1}
-    frame = pd.DataFrame(
+    every = Listing(
         {
             "attribute": [table.space.names[j] for j in table.attribute],
             "property": [each.text for each in table.properties],
@@ -326,5 +321,4 @@ def make_histograms(table: PropertyTable, ends: Ends, listed: pd.DataFrame) -> p
     )
     strength = np.abs(share[0] - share[1])
     best = {j: strength[table.attribute == j].max() for j in np.unique(table.attribute)}
-    order = np.lexsort((np.arange(len(frame)), [-best[j] for j in table.attribute]))
-    return frame.iloc[order].reset_index(drop=True)
+    return every.take(np.lexsort((np.arange(len(every)), [-best[j] for j in table.attribute])))

@@ -24,7 +24,7 @@ from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import category_name, nearest_name
 from clearmargin.rules.value import FloatArray, number
-from clearmargin.tables.table import ModelTable, Table, as_given, is_frame
+from clearmargin.tables.table import ModelTable, Table, is_frame
 
 __all__ = ["Case", "FeatureChange", "Plan", "Step", "make_plan", "read_case"]
 
@@ -45,8 +45,8 @@ class Case:
         The case.
     categories : mapping from name to mapping
         For each categorical feature, the user's value of each category.
-    frame : type or None
-        The kind of data frame that the model takes; None for an array.
+    frame : Table or None
+        A data frame or table of the type that the model takes; None for an array.
 
     Examples
     --------
@@ -62,12 +62,13 @@ class Case:
     space: FeatureSpace
     values: Mapping[str, Any]
     categories: Mapping[str, Mapping[str, Any]]
-    frame: type | None
+    frame: Table | None
 
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
         """Return the case as a table of one row that the model takes, with some values changed."""
         row = {**self.values, **(changed or {})}
-        return ModelTable.read(self.model, _as_table(row, self.frame)).table.given
+        table = ModelTable.read(self.model, _as_table(row, self.frame)).table
+        return table.taken_by(self.model)
 
     def point(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
         """Return the encoded case, with some values changed."""
@@ -93,7 +94,7 @@ class Case:
     def others(self, X: Any, listed: bool | None) -> FloatArray:
         """Return the scores of the rows of a list, without one row that is the case itself."""
         table = ModelTable.read(self.model, X).table
-        scores = self.scores(table.given)
+        scores = self.scores(table.taken_by(self.model))
         if listed is False:
             return scores
         values = self.surface.read(self.table())
@@ -127,7 +128,7 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     check_is_fitted(model)
     names = _table_names(model, X)
     values = _read_row(x, names)
-    frame = _frame_type(model, x, X)
+    frame = _frame_like(model, x, X)
     base = _as_table(values, frame) if X is None else X
     if X is None and names is None:
         _check_width(model, values)
@@ -213,22 +214,17 @@ def _check_width(model: Any, values: Mapping[str, Any]) -> None:
         )
 
 
-def _frame_type(model: Any, x: Any, X: Any) -> type | None:
+def _frame_like(model: Any, x: Any, X: Any) -> Table | None:
     for table in (X, x):
         if table is not None and is_frame(table):
-            return type(as_given(table))
-    if getattr(model, "feature_names_in_", None) is None:
-        return None
-    try:
-        import pandas as pd
-    except ImportError:
-        return None
-    return pd.DataFrame
+            return Table.read(table)
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else Table.read({str(name): [] for name in names})
 
 
-def _as_table(row: Mapping[str, Any], frame: type | None) -> Any:
+def _as_table(row: Mapping[str, Any], frame: Table | None) -> Any:
     if frame is not None:
-        return frame({name: [value] for name, value in row.items()})
+        return frame.make_named({name: [value] for name, value in row.items()})
     values = list(row.values())
     are_numbers = all(isinstance(value, int | float) for value in values)
     return np.array([values], dtype=np.float64 if are_numbers else object)

@@ -34,6 +34,9 @@ from .applied_rules import (
 from .applied_rules import (
     predict_by_rules as predict_by_rules,
 )
+from .applied_rules import (
+    predict_in_blocks as predict_in_blocks,
+)
 from .cards_and_trees import (
     GrownTree as GrownTree,
 )
@@ -144,6 +147,7 @@ __all__ = [
     "make_task",
     "predict_by_model",
     "predict_by_rules",
+    "predict_in_blocks",
     "rank_rows",
     "score_table",
     "train",

@@ -211,8 +211,12 @@ def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
 
     from clearmargin.models import PlaneModel
 
-    encode = encoder(task, scale=False).set_output(transform="pandas")
-    svm.groups = _category_columns(encode.fit(task.X))
+    encode = encoder(task, as_table=True)
+    # Worst cases have one category of each feature.
+    svm.groups = {
+        feature: {category: f"{feature}_{category}" for category in categories}
+        for feature, categories in encode.categories.items()
+    }
     pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
     fitted: Any = pipeline[-1]
     model = PlaneModel.from_estimator(
@@ -280,16 +284,6 @@ def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress
         cv=inner_folds(task, folds),
         progress=progress,
     )
-
-
-def _category_columns(encode: Any) -> dict[str, dict[str, str]]:
-    """Return for each categorical feature, the 0/1 column of each category: worst cases have one category of each."""
-    onehot = encode.named_transformers_["categories"]
-    features = getattr(onehot, "feature_names_in_", ())  # none where the table has numbers alone
-    return {
-        str(feature): {str(category): f"{feature}_{category}" for category in categories}
-        for feature, categories in zip(features, getattr(onehot, "categories_", ()), strict=True)
-    }
 
 
 def _finite(value: float | None) -> float | None:
@@ -382,18 +376,16 @@ def check_rules(file: str, table: Any = None, target: str | None = None) -> Chec
     <RuleSet of 1 rules over 1 features, classes ('yes',)>
     """
     from clearmargin.advice import check_advice
-    from clearmargin.recipes.task import require_column, whole_classes
+    from clearmargin.recipes.task import labelled_rows
 
     if target is not None and table is None:
         raise DataError("target names a column of a table; name the table, too: data=FILE")
     rules = load_rules(file)
     X = y = None
     if table is not None:
-        X = table.frame
+        X = table.table
         if target is not None:
-            require_column(target, table)
-            X = X.dropna(subset=[target])
-            y, X = whole_classes(X[target].to_numpy()), X.drop(columns=target)
+            X, y = labelled_rows(table, target)
     # By its file, a rule that does not fit the table is found with its place in the text.
     is_text = file.lower().endswith(".rules")
     return CheckedRules(file, rules, check_advice(file if is_text else rules, X, y))

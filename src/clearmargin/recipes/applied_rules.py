@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
-    from clearmargin.tables.files import FileTable
+    from clearmargin.tables.files import FileTable, ReadOptions
+    from clearmargin.tables.table import Table
 
 __all__ = [
     "ExportedRules",
@@ -26,6 +28,7 @@ __all__ = [
     "load_rules",
     "predict_by_model",
     "predict_by_rules",
+    "predict_in_blocks",
 ]
 
 
@@ -88,34 +91,98 @@ class Predictions:
     ----------
     name : str
         The table.
-    rows : tuple of dict
-        For each row its number from 1, its class (None where it has none), and its rule or its score.
-    notes : tuple of str
-        How many rows have no class.
+    why : {"rule", "score"}
+        What stands beside each class.
+    classes : list of label
+        The class of each row, None where it has none.
+    reasons : list
+        For each row its rule, by name or number, or its score; None where it has none.
+    unknown : str
+        What the rows without a class have.
+    first : str
+        Why the first of them has none, where that is known.
 
     Examples
     --------
     >>> from clearmargin.recipes import Predictions
-    >>> print(Predictions("t", ({"row": 1, "class": "yes", "rule": 2},)).to_csv(), end="")
+    >>> print(Predictions("t", "rule", ["yes"], [2], "no rule").to_csv(), end="")
     row,class,rule
     1,yes,2
     """
 
     name: str
-    rows: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...] = ()
+    why: str
+    classes: list[Any]
+    reasons: list[Any]
+    unknown: str
+    first: str = ""
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many rows have no class, and why the first of them has none."""
+        missing = sum(label is None for label in self.classes)
+        if not missing:
+            return ()
+        count = f"{number_of(missing, 'row')} with {self.unknown}, and so without a class"
+        first = f"row {self.classes.index(None) + 1}: {self.first}"
+        return (count, first) if self.first else (count,)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the predictions as plain data for JSON."""
-        return {"data": self.name, "rows": len(self.rows), "predictions": list(self.rows)}
+        """Return the predictions as plain data for JSON; rows are counted from 1."""
+        rows = [{"row": k, "class": label, self.why: why} for k, label, why in self._rows()]
+        return {"data": self.name, "rows": len(rows), "predictions": rows}
 
     def to_csv(self) -> str:
-        """Return the predictions as CSV."""
+        """Return the predictions as CSV; rows are counted from 1."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.rows[0])
-        writer.writerows(entry.values() for entry in self.rows)
+        writer.writerow(["row", "class", self.why])
+        writer.writerows(self._rows())
         return text.getvalue()
+
+    def _rows(self) -> Iterator[tuple[int, Any, Any]]:
+        return zip(range(1, len(self) + 1), self.classes, self.reasons, strict=True)
+
+
+def predict_in_blocks(
+    path: str, options: ReadOptions, predict: Callable[[FileTable], Predictions]
+) -> Predictions | None:
+    """Predict the rows of a large file, of which only some are held at a time.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    options : ReadOptions
+        How to read it.
+    predict : callable
+        Predicts the rows of a table, each by itself.
+
+    Returns
+    -------
+    Predictions or None
+        None where the file is small, or has something in it that has to be read whole.
+    """
+    from clearmargin.tables import blocks
+
+    if not Path(path).is_file() or Path(path).stat().st_size <= blocks.BLOCK_BYTES:
+        return None
+    predicted: Predictions | None = None
+    try:
+        for table in blocks.read_blocks(path, options):
+            more = predict(table)
+            if predicted is None:
+                predicted = more
+            else:
+                predicted.classes.extend(more.classes)
+                predicted.reasons.extend(more.reasons)
+                predicted = replace(predicted, first=predicted.first or more.first)
+    except (DataError, blocks.WholeTableNeeded):  # by the whole table it is said in which row
+        return None
+    return predicted
 
 
 def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = None) -> Predictions:
@@ -148,30 +215,23 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
     row 1: No rule covers the row. The nearest one for yes, rule 1, fails at 1 of 1 condition: age is ...(age is 20).
     """
     otherwise = find_class(default, rules)
-    rows = [
-        {
-            "row": row,
-            "class": otherwise if k < 0 else rules[k].label,
-            "rule": None if k < 0 else rules[k].name or k + 1,
-        }
-        for row, k in enumerate(rules.which(table.frame).tolist(), 1)
-    ]
+    which = rules.which(table.table).tolist()
+    # The last ones, which -1 finds, are those of no rule.
+    labels = [*(rule.label for rule in rules), otherwise]
+    names = [*(rule.name or k + 1 for k, rule in enumerate(rules)), None]
+    first = "" if otherwise is not None or -1 not in which else _why(rules, table, which.index(-1))
     return Predictions(
-        table.name, tuple(rows), (*_unknown(rows, "no rule"), *_first_uncovered(table, rules, rows))
+        table.name, "rule", [labels[k] for k in which], [names[k] for k in which], "no rule", first
     )
 
 
-def _first_uncovered(
-    table: FileTable, rules: RuleSet, rows: list[dict[str, Any]]
-) -> tuple[str, ...]:
-    """Say why no rule covers the first row without a class."""
+def _why(rules: RuleSet, table: FileTable, row: int) -> str:
+    """Say why no rule covers a row."""
+    import numpy as np
+
     from clearmargin.rule_base.row_coverage import explain_rule_coverage
 
-    bare = [entry["row"] for entry in rows if entry["class"] is None]
-    if not bare:
-        return ()
-    (why,) = explain_rule_coverage(rules, table.frame.iloc[[bare[0] - 1]])
-    return (f"row {bare[0]}: {why.text}",)
+    return explain_rule_coverage(rules, table.table.take(np.array([row])))[0].text
 
 
 def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
@@ -197,29 +257,25 @@ def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
     >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> predict_by_model(table, trained.model).rows[0]["class"]
+    >>> predict_by_model(table, trained.model).classes[0]
     'no'
     """
-    labels, scores = known_predictions(table.frame, model)
-    rows = [
-        {"row": row, "class": label, "score": score}
-        for row, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
-    ]
+    labels, scores = known_predictions(table.table, model)
     reason = "a missing value or an unknown category that the model needs"
-    return Predictions(table.name, tuple(rows), _unknown(rows, reason))
+    return Predictions(table.name, "score", labels, scores, reason)
 
 
-def known_predictions(frame: Any, model: PlaneModel) -> tuple[list[Any], list[Any]]:
+def known_predictions(table: Table, model: PlaneModel) -> tuple[list[Any], list[Any]]:
     """Predict classes and scores of rows; None for rows that lack a value or have an unknown category."""
     import numpy as np
 
-    codes = model.encoding_.read(frame)
+    codes = model.encoding_.read(table)
     known = ~(model.lacks_value(codes) | model.lacks_category(codes)).any(axis=1)
     positions = np.flatnonzero(known)
-    labels: list[Any] = [None] * len(frame)
-    scores: list[Any] = [None] * len(frame)
+    labels: list[Any] = [None] * len(table)
+    scores: list[Any] = [None] * len(table)
     if len(positions):
-        part = frame.iloc[positions]
+        part = table.take(positions)
         values = model.decision_function(part)
         best = (
             values if values.ndim == 1 else np.sort(values, axis=1)[:, -1] - np.sort(values)[:, -2]
@@ -228,13 +284,6 @@ def known_predictions(frame: Any, model: PlaneModel) -> tuple[list[Any], list[An
         for k, label, score in zip(positions, predicted, best.tolist(), strict=True):
             labels[k], scores[k] = label, score
     return labels, scores
-
-
-def _unknown(rows: list[dict[str, Any]], reason: str) -> tuple[str, ...]:
-    missing = sum(entry["class"] is None for entry in rows)
-    if not missing:
-        return ()
-    return (f"{number_of(missing, 'row')} with {reason}, and so without a class",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ class GrownTree:
         Figures of the tree on unseen rows.
     notes : tuple of str
         What the user should know.
-    points : DataFrame
+    points : Table
         The rows, with categories as 0/1 columns.
 
     Examples
@@ -283,7 +283,7 @@ def grow_tree(task: Task, *, progress: Progress = False, **options: Any) -> Grow
 def _grow(task: Task, options: dict[str, Any]) -> tuple[Any, Any]:
     from clearmargin.svm_trees import SVMTreeClassifier
 
-    encode = encoder(task, scale=False).set_output(transform="pandas").fit(task.X)
+    encode = encoder(task, as_table=True).fit(task.X)
     return encode, SVMTreeClassifier(**options).fit(encode.transform(task.X), task.y)
 
 
@@ -293,7 +293,7 @@ def _predictor(task: Task, options: dict[str, Any]) -> Callable[[Any], Any]:
 
 
 def _encoded(task: Task) -> tuple[str, ...]:
-    names = [name for name in task.X.columns if task.X[name].dtype.kind not in "iuf"]
+    names = [column.name for column in task.X.all_columns() if not column.has_number_type]
     if not names:
         return ()
     shown = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")

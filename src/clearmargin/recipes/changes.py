@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.trained_models import Trained
 from clearmargin.rules.space import nearest_name
@@ -118,7 +120,7 @@ def find_changes(
     found = [
         recourse(
             model,
-            task.X.iloc[[position]],
+            task.X.take(np.array([position])),
             actionable=dict(actionable),
             X=task.X,
             costs=costs or None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
-from clearmargin.recipes.task import require_column, whole_classes
+from clearmargin.recipes.task import labelled_rows
 
 if TYPE_CHECKING:
     from clearmargin.compare import DriftReport, RuleComparison
@@ -214,20 +214,16 @@ def _decider(path: str) -> _Decider:
 
 
 def _columns(table: FileTable, target: str | None, notes: list[str]) -> tuple[Any, Any]:
-    """Give features and classes of the rows that have a class; numbers of rows stay in the index."""
-    X = table.frame
+    """Give features and classes of the rows that have a class."""
     if target is None:
-        return X, None
-    require_column(target, table)
-    labelled = X[target].notna()
-    if not labelled.any():
+        return table.table, None
+    X, y = labelled_rows(table, target)
+    if not len(y):
         raise DataError(f"the target {target!r} has no value in any row")
-    if not labelled.all():
-        notes.append(
-            f"{number_of(int((~labelled).sum()), 'row')} without a value of {target!r} left out"
-        )
-        X = X[labelled]
-    return X.drop(columns=target), whole_classes(X[target].to_numpy())
+    if len(y) < len(table):
+        left_out = number_of(len(table) - len(y), "row")
+        notes.append(f"{left_out} without a value of {target!r} left out")
+    return X, y
 
 
 def _answers(deciders: list[_Decider], X: Any, y: Any) -> Answers:
@@ -239,5 +235,5 @@ def _answers(deciders: list[_Decider], X: Any, y: Any) -> Answers:
         sum(a is not None and a == b for a, b in zip(side, true, strict=True)) for side in texts
     ]
     silent = [sum(a is None for a in side) for side in texts]
-    rows = tuple(int(X.index[k]) + 1 for k in differ[:5])
+    rows = tuple(int(X.labels[k]) + 1 for k in differ[:5])
     return Answers(len(X), len(differ), (right[0], right[1]), (silent[0], silent[1]), rows)

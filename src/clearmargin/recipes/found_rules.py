@@ -181,9 +181,10 @@ def _extract(
     chosen = options.chosen()
     if options.assume_ranges:
         chosen["bounds"] = {
-            name: (float(task.X[name].min()), float(task.X[name].max()))
+            name: (float(values.min()), float(values.max()))
             for name, categories in zip(model.space.names, model.space.categories, strict=True)
             if categories is None
+            for values in [task.X.column(name).numbers()]
         }
     # What the user does not choose is as in Python.
     extractor = RuleExtractor(model, progress=progress, **chosen)
@@ -327,7 +328,7 @@ def explain_rows(
     <age >= 44 => yes (proved)>
     """
     task = found.task
-    cases = task.X.iloc[positions]
+    cases = task.X.take(positions)
     told = found.model.explain_many(cases, kind, weights=weights)
     coverage = tuple(found.model.explain_coverage(cases))
     rows = tuple(task.row_number(position) for position in positions.tolist())

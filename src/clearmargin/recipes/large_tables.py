@@ -128,7 +128,7 @@ def _task(source: TableBlocks, found: Survey, model: Planes) -> SampledTask:
         )
     return SampledTask(
         sample,
-        sample.frame,
+        sample.table,
         labels[found.codes],
         source.target,
         classes[1] if len(classes) == 2 else None,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +42,26 @@ class Ranked:
     contrast: RankContrast
 
     @property
-    def properties(self) -> Any:
-        """The properties as a data frame."""
-        return self.contrast.properties_.drop(columns="items")
+    def properties(self) -> list[dict[str, Any]]:
+        """The properties as plain data for JSON, which has no word for a number that is not known."""
+        listed = self.contrast._properties.rows()
+        return [
+            {name: _known(value) for name, value in row.items() if name != "items"}
+            for row in listed
+        ]
+
+    def to_csv(self) -> str:
+        """Return the properties as CSV."""
+        text = io.StringIO()
+        names = [name for name in self.contrast._properties.columns if name != "items"]
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.properties)
+        return text.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking and its properties as plain data for JSON."""
         contrast = self.contrast
-        # JSON has no word for a number that is not known, such as a figure on rows that were not held out.
-        known = self.properties.astype(object).where(self.properties.notna(), None)
         return {
             **self.task.to_dict(),
             "auc": contrast.auc_,
@@ -57,8 +71,12 @@ class Ranked:
             else None,
             "top_rows": [self.task.row_number(k) for k in contrast.top_index_],
             "bottom_rows": [self.task.row_number(k) for k in contrast.bottom_index_],
-            "properties": known.to_dict(orient="records"),
+            "properties": self.properties,
         }
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def rank_rows(
@@ -101,8 +119,8 @@ def rank_rows(
     >>> from clearmargin.tables.files import FileTable
     >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
     >>> task = make_task(table, "ill", cv=None)
-    >>> rank_rows(task, top=6, bottom=6, cv=None).properties["property"].tolist()[:2]
-    ['age < 30', 'age >= 57']
+    >>> rank_rows(task, top=6, bottom=6, cv=None).properties[0]["property"]
+    'age < 30'
     """
     from clearmargin.rankings import RankContrast
 

@@ -16,10 +16,9 @@ from clearmargin.recipes.unseen import FOLDS, read_splitting
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, IntArray
+from clearmargin.tables.table import Column, Table, find_missing
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from clearmargin.models import PlaneModel
     from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Splitting
@@ -28,6 +27,7 @@ __all__ = [
     "Task",
     "find_row",
     "find_rows",
+    "labelled_rows",
     "make_task",
     "read_classes",
     "require_column",
@@ -49,8 +49,8 @@ class Task:
     ----------
     table : FileTable
         All of it, as it was read.
-    X : DataFrame
-        The features: numbers, and texts that are categories. Its index is that of the table.
+    X : Table
+        The features: numbers, and texts that are categories. Its labels are the rows of the table, from 0.
     y : ndarray
         The classes.
     target : str
@@ -59,7 +59,7 @@ class Task:
         The class that scores speak for, where the user has one.
     fill : dict, optional
         What was put in the place of missing values, by feature.
-    given : DataFrame, optional
+    given : Table, optional
         The features with their missing values, where these were filled.
     splitting : Splitting, optional
         How the rows are split for figures on rows not seen in training.
@@ -80,12 +80,12 @@ class Task:
     """
 
     table: FileTable
-    X: pd.DataFrame
+    X: Table
     y: NDArray[Any]
     target: str
     positive: Label | None = None
     fill: Mapping[str, Any] | None = None
-    given: pd.DataFrame | None = None
+    given: Table | None = None
     splitting: Splitting | None = None
     levels: Mapping[str, Sequence[str]] | None = None
     notes: tuple[str, ...] = ()
@@ -118,11 +118,11 @@ class Task:
 
     def part(self, rows: IntArray) -> Task:
         """Give the task of some rows alone: missing values are filled with what is typical of these."""
-        X = (self.X if self.given is None else self.given).iloc[rows]
+        X = (self.X if self.given is None else self.given).take(rows)
         fill, given = None, None
         if self.given is not None and self.fill is not None:
-            fill, given = {name: _typical(X[name], self.fill[name]) for name in X.columns}, X
-            X = X.fillna(fill)
+            fill = {name: _typical(X.column(name), self.fill[name]) for name in X.names}
+            given, X = X, X.filled(fill)
         return replace(
             self,
             X=X,
@@ -135,22 +135,22 @@ class Task:
             levels=self.levels or _levels(self.X),
         )
 
-    def rows_for(self, rows: IntArray, model: PlaneModel) -> pd.DataFrame:
+    def rows_for(self, rows: IntArray, model: PlaneModel) -> Table:
         """Give some rows as a model takes them, missing values filled with what it was trained with."""
         if self.given is None or model.fill is None:
-            return self.X.iloc[rows]
-        return self.given.iloc[rows].fillna(dict(model.fill))
+            return self.X.take(rows)
+        return self.given.take(rows).filled(model.fill)
 
     def row_number(self, position: int) -> int:
         """Return the number of a row in the table, counted from 1, by its position among the rows of the task."""
-        return int(self.X.index[position]) + 1
+        return int(self.X.labels[position]) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data for JSON."""
         return {
             "data": self.table.name,
             "rows": len(self.X),
-            "features": [str(name) for name in self.X.columns],
+            "features": list(self.X.names),
             "target": self.target,
             "classes": [{"class": label, "rows": n} for label, n in self.counts.items()],
         }
@@ -173,7 +173,7 @@ def make_task(
     Parameters
     ----------
     table : FileTable
-        With `name` and `frame`.
+        The whole table.
     target : str
         The column of the classes.
     positive : str, optional
@@ -209,39 +209,49 @@ def make_task(
     labelled = _known_labels(table, target, missing, notes)
     splitting = read_splitting(table, target, cv, groups, time)
     aside = [name for name in (groups, time) if name is not None]
-    features = table.frame.drop(columns=[target, *aside]).loc[labelled]
-    if not features.shape[1]:
+    names = [name for name in table.columns if name not in (target, *aside)]
+    if not names:
         raise DataError(
             f"{table.name} has no column beside {', '.join(map(repr, [target, *aside]))}; is the separator right "
             "(separator=';')?"
         )
     y, positive_label = read_classes(table, target, labelled, positive, notes)
+    X = table.table.take(labelled) if len(y) < len(table) else table.table
     if model is None:
-        X = _without_names_of_rows(features, categories, notes)
+        X = _without_names_of_rows(X.select(names), categories, notes)
     else:
-        X = features[_needed(model, features, table)]
+        X = X.select(_needed(model, names, table))
     filled, given = None, None
     if missing != "keep":
         known = None if model is None else model.imputed or None
-        rows, filled = _without_missing_values(X, missing, table, notes, known)
-        y = y[X.index.isin(rows.index)]
-        given, X = (X if filled is not None else None), rows
+        lacking, filled = _missing_values(X, missing, table, notes, known)
+        if filled is not None:
+            given, X = X, X.filled(filled)
+        elif lacking.any():
+            X, y = X.take(~lacking), y[~lacking]
         if len(np.unique(y)) < 2:
             raise DataError(f"without the rows that lack a value, only the class {y[0]!r} is left")
-    own = None if splitting is None else splitting.within(X.index.to_numpy(), splitting.cv)
+    own = None if splitting is None else splitting.within(X.labels, splitting.cv)
     return Task(table, X, y, target, positive_label, filled, given, own, notes=tuple(notes))
 
 
 def require_column(name: str, table: FileTable) -> str:
     """Give the name of a column; raise if the table has no such column."""
-    if name not in table.frame.columns:
-        hint = nearest_name(name, table.frame.columns)
+    if name not in table.columns:
+        hint = nearest_name(name, table.columns)
         raise DataError(f"{table.name} has no column {name!r}{hint}")
     return name
 
 
+def labelled_rows(table: FileTable, target: str) -> tuple[Table, NDArray[Any]]:
+    """Give the other columns and the classes of the rows that have a class; raise if the table has no such column."""
+    known = ~find_missing(table.columns[require_column(target, table)])
+    others = table.table.select([name for name in table.columns if name != target])
+    return others.take(known), whole_classes(table.columns[target][known])
+
+
 def _known_labels(table: FileTable, target: str, missing: str, notes: list[str]) -> BoolArray:
-    is_missing = table.frame[target].isna().to_numpy()
+    is_missing = find_missing(table.columns[target])
     count = int(is_missing.sum())
     if count == len(is_missing):
         raise DataError(f"the target {target!r} has no value in any row")
@@ -252,32 +262,29 @@ def _known_labels(table: FileTable, target: str, missing: str, notes: list[str])
         )
     if count:
         notes.append(f"{number_of(count, 'row')} without a value of {target!r} left out")
-    return ~np.asarray(is_missing, dtype=np.bool_)
+    return ~is_missing
 
 
-def _needed(model: PlaneModel, features: pd.DataFrame, table: FileTable) -> list[str]:
+def _needed(model: PlaneModel, features: Sequence[str], table: FileTable) -> list[str]:
     for name in model.space.names:
-        if name not in features.columns:
-            hint = nearest_name(name, features.columns)
+        if name not in features:
+            hint = nearest_name(name, features)
             raise DataError(f"the model needs column {name!r}, which {table.name} lacks{hint}")
     return list(model.space.names)
 
 
-def _without_names_of_rows(
-    X: pd.DataFrame, categories: Sequence[str], notes: list[str]
-) -> pd.DataFrame:
+def _without_names_of_rows(X: Table, categories: Sequence[str], notes: list[str]) -> Table:
     """Leave out columns that cannot mean anything: empty ones, names of rows, and counters of rows."""
     kept = []
-    for name in X.columns:
-        column = X[name]
-        count = column.nunique()
+    for name, column in zip(X.names, X.all_columns(), strict=True):
+        count = column.n_distinct
         reason = None
         if not count:
             reason = "has no value in any row"
-        elif column.dtype.kind == "O":
+        elif not column.has_number_type:
             if count > max(_FEW_CATEGORIES, len(X) / 2) and name not in categories:
                 reason = f"holds {count} different texts in {len(X)} rows, like names"
-        elif _is_counter(column.to_numpy()):
+        elif _is_counter(column.values):
             reason = "counts the rows"
         if reason is None:
             kept.append(name)
@@ -285,7 +292,7 @@ def _without_names_of_rows(
             notes.append(f"column {name!r} {reason}, and is left out")
     if not kept:
         raise DataError("no column is left to learn from")
-    return X[kept]
+    return X.select(kept)
 
 
 def _is_counter(values: NDArray[Any]) -> bool:
@@ -298,7 +305,7 @@ def read_classes(
     table: FileTable, target: str, rows: BoolArray, positive: str | None, notes: list[str]
 ) -> tuple[NDArray[Any], Label | None]:
     """Read the classes of the rows, and the positive one if the user names it."""
-    values = whole_classes(table.frame[target].to_numpy()[rows])
+    values = whole_classes(table.columns[target][rows])
     labels = (
         values if values.dtype.kind == "i" else np.array([_text(v) for v in values], dtype=object)
     )
@@ -345,24 +352,26 @@ def _text(value: object) -> str:
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
 
-def _without_missing_values(
-    X: pd.DataFrame,
+def _missing_values(
+    X: Table,
     missing: str,
     table: FileTable,
     notes: list[str],
     known: Mapping[str, Any] | None,
-) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    is_missing = X.isna()
-    lacking = is_missing.any(axis=1).to_numpy()
+) -> tuple[BoolArray, dict[str, Any] | None]:
+    """Find the rows that lack a value, and what is to be put in the place of missing ones, if anything is."""
+    is_missing = {column.name: column.is_missing for column in X.all_columns()}
+    lacking = np.any(list(is_missing.values()), axis=0)
     count = int(lacking.sum())
     if not count:
-        return X, None
-    worst = is_missing.sum().sort_values(ascending=False)
-    where = ", ".join(f"{name!r}: {n}" for name, n in worst[worst > 0][:3].items())
-    more = ", ..." if int((worst > 0).sum()) > 3 else ""
+        return lacking, None
+    counts = {name: int(gaps.sum()) for name, gaps in is_missing.items() if gaps.any()}
+    worst = sorted(counts, key=lambda name: -counts[name])
+    where = ", ".join(f"{name!r}: {counts[name]}" for name in worst[:3])
+    more = ", ..." if len(worst) > 3 else ""
     finding = f"{count} of {len(X)} rows lack a value ({where}{more})"
     if missing == "error":
-        first = int(X.index[int(np.argmax(lacking))]) + 1
+        first = int(X.labels[int(np.argmax(lacking))]) + 1
         raise DataError(
             f"{table.name}: {finding}, the first of them row {first}. Say what to do: missing='drop' leaves these "
             "rows out, missing='impute' fills them with medians and most frequent categories"
@@ -373,27 +382,25 @@ def _without_missing_values(
                 f"{table.name}: every row lacks a value ({where}{more}); try missing='impute'"
             )
         notes.append(f"{finding} and are left out")
-        return X.loc[~lacking], None
-    values = {str(name): (known or {}).get(str(name), _typical(X[name])) for name in X.columns}
+        return lacking, None
+    values = {name: _typical(X.column(name)) for name in X.names} | dict(known or {})
     notes.append(f"{finding}; filled with medians and most frequent categories")
-    return X.fillna(values), values
+    return lacking, {name: values[name] for name in X.names}
 
 
-def _levels(X: pd.DataFrame) -> dict[str, list[str]]:
+def _levels(X: Table) -> dict[str, list[str]]:
     """Return the categories of the features that are no numbers."""
-    return {
-        str(name): sorted(X[name].unique()) for name in X.columns if X[name].dtype.kind not in "iuf"
-    }
+    columns = [column for column in X.all_columns() if not column.has_number_type]
+    return {column.name: list(column.categories) for column in columns}
 
 
-def _typical(column: Any, default: Any = None) -> Any:
+def _typical(column: Column, default: Any = None) -> Any:
     """Return the median or the most frequent category; the default for a column without any value."""
-    known = column.dropna()
-    if not len(known) and default is not None:
+    if not column.n_distinct:
         return default
-    if column.dtype.kind in "iuf":
-        return float(known.median())
-    return str(known.mode().iloc[0])
+    if column.has_number_type:
+        return float(np.median(column.values[~column.is_missing]))
+    return column.most_frequent
 
 
 def find_row(task: Task, row: int) -> IntArray:
@@ -411,10 +418,10 @@ def find_row(task: Task, row: int) -> IntArray:
     ndarray of int of shape (1,)
         Its position.
     """
-    total = len(task.table.frame)
+    total = len(task.table)
     if row > total:
         raise DataError(f"row={row}: {task.table.name} has {total} rows")
-    found = np.flatnonzero(task.X.index.to_numpy() == row - 1)
+    found = np.flatnonzero(task.X.labels == row - 1)
     if not len(found):
         raise DataError(f"row={row}: this row lacks a value and was left out; try missing='impute'")
     return found
@@ -438,7 +445,7 @@ def find_rows(task: Task, premise: str) -> tuple[IntArray, int]:
         How many other rows of the table meet it.
     """
     met = np.flatnonzero(_met(task, premise))
-    usable = np.flatnonzero(np.isin(task.X.index.to_numpy(), met))
+    usable = np.flatnonzero(np.isin(task.X.labels, met))
     if not len(usable):
         gone = f" but {len(met)} that were left out" if len(met) else ""
         raise DataError(f"where: no row{gone} has {premise}")
@@ -449,16 +456,16 @@ def _met(task: Task, premise: str) -> Any:
     """Return which rows of the whole table meet a premise."""
     # Names of rows, such as P-07, read as they are: in the rule language they would need quotes.
     name, sign, value = (part.strip() for part in premise.partition("="))
-    frame = task.table.frame
-    if sign and name in frame.columns and frame[name].dtype.kind == "O":
-        same = frame[name] == value
+    columns = task.table.columns
+    if sign and name in columns and columns[name].dtype.kind == "O":
+        same = columns[name] == value
         # A name such as P-07 that no row has is no sum of features either.
         if same.any() or re.fullmatch(r"\w+(-\w+)+", value):
-            return same.to_numpy(dtype=bool)
+            return same
     from clearmargin.language import parse_rules
     from clearmargin.rules import FeatureSpace
 
     text = f"{premise} => chosen"
     names = [require_column(name, task.table) for name in parse_rules(text).space.names]
-    rules = parse_rules(text, space=FeatureSpace.from_data(frame[names]))
-    return rules.covers(frame[names])[:, 0]
+    table = task.table.table.select(names)
+    return parse_rules(text, space=FeatureSpace.from_data(table)).covers(table)[:, 0]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.models.planes import Planes
     from clearmargin.progress import Progress
+    from clearmargin.tables.table_encoder import TableEncoder
 
 __all__ = [
     "PlaneOptions",
@@ -284,36 +285,23 @@ def model_facts(model: Planes, accuracy: float) -> dict[str, Any]:
     }
 
 
-def encoder(task: Task, *, scale: bool) -> Any:
+def encoder(task: Task, *, scale: bool = False, as_table: bool = False) -> TableEncoder:
     """Make the step that turns a table into numbers: categories as 0/1 columns, numbers scaled or as they are."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from clearmargin.tables.table_encoder import TableEncoder
 
-    numeric, categorical = _numeric(task), _categorical(task)
     # A category that only other rows of the table have gets a column of zeros, and so no weight.
-    categories = OneHotEncoder(categories=list(categorical.values()), sparse_output=False)
-    return ColumnTransformer(
-        [
-            ("numbers", StandardScaler() if scale else "passthrough", numeric),
-            ("categories", categories, list(categorical)),
-        ],
-        verbose_feature_names_out=False,
-    )
+    return TableEncoder(_numeric(task), _categorical(task), scale=scale, as_table=as_table)
 
 
-def _numeric(task: Task) -> list[Any]:
-    return [name for name in task.X.columns if task.X[name].dtype.kind in "iuf"]
+def _numeric(task: Task) -> list[str]:
+    return [column.name for column in task.X.all_columns() if column.has_number_type]
 
 
-def _categorical(task: Task) -> dict[Any, list[Any]]:
+def _categorical(task: Task) -> dict[str, list[str]]:
     """Return the categories of each categorical feature, in the order of their 0/1 columns."""
-    import numpy as np
-
-    numeric = set(_numeric(task))
-    others = [name for name in task.X.columns if name not in numeric]
-    if task.levels is not None:
-        return {name: list(task.levels[name]) for name in others}
-    return {name: np.unique(task.X[name].to_numpy(dtype=object)).tolist() for name in others}
+    others = [column for column in task.X.all_columns() if not column.has_number_type]
+    known = task.levels or {}
+    return {c.name: list(known.get(c.name, c.categories)) for c in others}
 
 
 def feature_groups(task: Task) -> list[str]:
@@ -329,9 +317,9 @@ def feature_groups(task: Task) -> list[str]:
     list of str
         A number has one column, a category one for each of its values.
     """
-    groups = [str(name) for name in _numeric(task)]
+    groups = _numeric(task)
     for name, values in _categorical(task).items():
-        groups += [str(name)] * len(values)
+        groups += [name] * len(values)
     return groups
 
 

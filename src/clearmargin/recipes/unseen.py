@@ -63,16 +63,16 @@ def read_splitting(
             raise DataError(f"{option} says how rows are split; leave it out with cv=None")
         if name == target:
             raise DataError(f"{option}: {name!r} is the column of classes")
-        if name not in table.frame.columns:
-            hint = nearest_name(name, table.frame.columns)
+        if name not in table.columns:
+            hint = nearest_name(name, table.columns)
             raise DataError(f"{table.name} has no column {name!r}{hint}")
         key = "groups" if option == "groups" else "times"
-        columns[key] = table.frame[name].to_numpy()
+        columns[key] = table.columns[name]
         try:
-            Splitting(cv, **{key: columns[key]}).checked(len(table.frame))
+            Splitting(cv, **{key: columns[key]}).checked(len(table))
         except DataError as error:
             raise DataError(f"{option}={name!r}: {error}") from None
-    return Splitting(cv, **columns).checked(len(table.frame)) if cv else None
+    return Splitting(cv, **columns).checked(len(table)) if cv else None
 
 
 def inner_folds(task: Task, number: int) -> Any:

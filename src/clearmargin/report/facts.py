@@ -16,7 +16,7 @@ from clearmargin.report.subject import Measured, Subject
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.tables.table import Table, as_given
+from clearmargin.tables.table import Table
 
 __all__ = [
     "case_facts",
@@ -419,10 +419,10 @@ def row_name(X: Any, row: int) -> str | None:
     >>> row_name(pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]), 1), row_name([[1], [2]], 1)
     ('bob', None)
     """
-    index = getattr(as_given(X), "index", None)
-    if index is None or callable(index):
+    labels = Table.read(X).labels
+    if labels is None:
         return None
-    name = index[row]
+    name = labels[row]
     return None if isinstance(name, int | np.integer) and int(name) == row else str(name)
 
 

@@ -29,7 +29,7 @@ from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Encoding
-from clearmargin.tables.table import Table, as_given, case_table, name_row, read_frame
+from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
 from clearmargin.tables.validation import naming_columns
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
 
     def _note_features(self, X: Any) -> None:
         """Note the features of the training table, and check what is left to be checked of the options."""
-        validate_data(self, as_given(X), skip_check_array=True)
+        validate_data(self, as_header(X), skip_check_array=True)
         known = [*self._fallbacks, *self.classes_.tolist()]
         if self.fallback not in known:
             words = ", ".join(repr(word) for word in self._fallbacks)
@@ -438,7 +438,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         check_is_fitted(self)
         X = read_frame(X)
         check_table(X)
-        validate_data(self, as_given(X), skip_check_array=True, reset=False)
+        validate_data(self, as_header(X), skip_check_array=True, reset=False)
         return self._encoding.read(X), None
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from clearmargin.models.kernel_machine import innermost, read_machine
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
 from clearmargin.rule_base.simplify import drop_boxes, shorten_bounds, to_user_box
-from clearmargin.rule_base.training import class_codes
+from clearmargin.rule_base.training import class_codes, taken_by
 from clearmargin.rules import Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
@@ -105,7 +105,7 @@ class ExtractionTask(LabelledPoints):
         with warnings.catch_warnings():
             # Names that only the table or only the model has change nothing here.
             warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
-            answers = self.model.predict(self.table.make(points))
+            answers = self.model.predict(taken_by(self.model, self.table.make(points)))
         return class_codes(answers, self.classes)
 
 

@@ -28,7 +28,7 @@ from clearmargin.scorecards.stump_selection import (
     select_stumps,
 )
 from clearmargin.tables.encoding import Encoding, column_encoding
-from clearmargin.tables.table import Table, as_given, name_row, read_frame
+from clearmargin.tables.table import Table, as_header, name_row, read_frame
 from clearmargin.tables.validation import TwoClasses
 
 __all__ = ["ScoreRules"]
@@ -161,7 +161,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             raise DataError(
                 "every row of X has a missing value; a scorecard needs rows without gaps"
             )
-        table, decision = table[known], self._decision(X.taken_by(self.estimator_))[known]
+        table, decision = table[known], self._decision(X)[known]
         drawn_table, drawn = self._draw(X, table, np.flatnonzero(known))
         m = len(table)
         encoding = column_encoding(self.space_)
@@ -187,6 +187,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         with warnings.catch_warnings():
             # Names that only the table or only the model has change nothing here.
             warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            X = Table.read(X).taken_by(self.estimator_)
             predicted = class_codes(self.estimator_.predict(X), self.classes_)
             if hasattr(self.estimator_, "decision_function"):
                 size = np.abs(np.ravel(self.estimator_.decision_function(X)))
@@ -231,7 +232,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         check_is_fitted(self)
         X = read_frame(X)
         check_table(X)
-        validate_data(self, as_given(X), skip_check_array=True, reset=False)
+        validate_data(self, as_header(X), skip_check_array=True, reset=False)
         table = self.space_.read(X)
         wrong = ~np.isfinite(table).all(axis=1)
         if wrong.any():

@@ -18,21 +18,20 @@ from clearmargin.exceptions import (
     DataError,
     FileDamagedError,
     InvalidValueError,
-    MissingDependencyError,
 )
 from clearmargin.rules import Box, FeatureSpace, Interval, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray, Value, float_array, number
-from clearmargin.tables.table import case_table
+from clearmargin.tables.table import case_table, make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "COLUMNS",
     "ScoreExplanation",
     "Scorecard",
     "ScoredFeature",
-    "card_frame",
     "card_html",
     "card_markdown",
     "card_text",
@@ -40,6 +39,9 @@ __all__ = [
     "show_number",
     "write_card",
 ]
+
+# What each line of a card says.
+COLUMNS = ("feature", "value", "points")
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -335,7 +337,7 @@ class Scorecard(Value):
 
     def to_frame(self) -> pd.DataFrame:
         """Put the card into a pandas data frame, one row an interval or category."""
-        return card_frame(self)
+        return make_frame(self.lines(), columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
         """Put the card into plain data for JSON."""
@@ -407,20 +409,8 @@ def card_html(card: Scorecard) -> str:
         (name, [(value, show_number(points)) for _, value, points in lines])
         for name, lines in groupby(card.lines(), key=lambda line: line[0])
     ]
-    columns = ("feature", "value", "points")
     above = render_macro("notebook.html", "lines", items=[card.summary()])
-    return above + render_macro("notebook.html", "grouped", columns=columns, groups=groups)
-
-
-def card_frame(card: Scorecard) -> pd.DataFrame:
-    """Put a card into a pandas data frame, one row an interval or category."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a data frame needs pandas: pip install clearmargin[frames]"
-        ) from error
-    return pd.DataFrame(card.lines(), columns=["feature", "value", "points"])
+    return above + render_macro("notebook.html", "grouped", columns=COLUMNS, groups=groups)
 
 
 def write_card(card: Scorecard) -> dict[str, Any]:

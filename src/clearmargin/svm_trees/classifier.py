@@ -47,7 +47,7 @@ from clearmargin.svm_trees.grow import (
 from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
 from clearmargin.svm_trees.svm_tree import SVMTree, TrainingRange
-from clearmargin.tables.table import as_given, read_frame
+from clearmargin.tables.table import as_header, read_frame
 from clearmargin.tables.validation import (
     check_choice,
     check_positive,
@@ -240,7 +240,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         partition = self._partition()
         X = read_frame(X)
         labels = read_labels(X, y)
-        validate_data(self, as_given(X), skip_check_array=True)
+        validate_data(self, as_header(X), skip_check_array=True)
         points = read_points(self, X)
         _check_ranges(points)
         self.classes_, codes = np.unique(labels, return_inverse=True)

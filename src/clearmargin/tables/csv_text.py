@@ -317,9 +317,9 @@ class CsvText:
 
         try:
             options = self._options(types, missing, decimal, only, size)
-            with _Checked(self._open(), self, refuse_zeros=True) as stream:
+            with _Checked(self._open(), self) as stream:
                 yield from arrow_csv.open_csv(stream, **options)
-        except (_OddQuotes, pa.ArrowInvalid, UnicodeDecodeError) as error:
+        except (DataError, _OddQuotes, pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise WholeTableNeeded from error
 
     def _options(
@@ -387,8 +387,8 @@ class CsvText:
 class _Checked(io.RawIOBase):
     """Bytes on their way to pyarrow, with an eye on what it would take in silence."""
 
-    def __init__(self, stream: BinaryIO, text: CsvText, *, refuse_zeros: bool = False):
-        self._stream, self._text, self._refuses_zeros = stream, text, refuse_zeros
+    def __init__(self, stream: BinaryIO, text: CsvText):
+        self._stream, self._text = stream, text
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._is_stop = np.zeros(256, dtype=np.bool_)
         self._is_stop[[ord(text.separator), ord("\n"), ord("\r"), _QUOTE]] = True
@@ -400,8 +400,6 @@ class _Checked(io.RawIOBase):
 
     def read(self, size: int = -1, /) -> bytes:
         block = self._stream.read(size)
-        if self._refuses_zeros and b"\0" in block:
-            raise WholeTableNeeded
         if not block.isascii() or not block:
             self._decoder.decode(block, final=not block)
         if not block:

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import DataError, MissingDependencyError
+from clearmargin.exceptions import DataError
 from clearmargin.rules.space import category_name, nearest_name
 from clearmargin.tables.csv_text import (
     SEPARATORS,
@@ -33,6 +33,7 @@ from clearmargin.tables.csv_text import (
     as_utf8,
     find_encoding,
 )
+from clearmargin.tables.table import Table
 from clearmargin.tables.typed_columns import (
     MAX_EXACT_INTEGER,
     MISSING,
@@ -46,13 +47,12 @@ from clearmargin.tables.typed_columns import (
     likely_decimal_mark,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["FileTable", "ReadOptions", "names_in", "need_pandas", "read_file"]
+__all__ = ["FileTable", "ReadOptions", "names_in", "read_file"]
 
 _GZIP, PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 FEATHER = (b"ARROW1", b"FEA1")
+# Many more than the lines that are looked at to find separators, quotes and numbers.
+HEAD_BYTES = 1 << 20
 # Rows that show which columns are numbers.
 _ROWS_TRIED = 200
 
@@ -155,21 +155,12 @@ class FileTable:
     notes: tuple[str, ...] = field(default=())
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
-        """The table as a data frame of pandas; its index counts the rows from 0."""
-        frame: pd.DataFrame = need_pandas().DataFrame(self.columns)
-        return frame
+    def table(self) -> Table:
+        """The columns as estimators take them, each looked at once; rows are counted from 0."""
+        return Table.of_columns(self.columns)
 
-
-def need_pandas() -> Any:
-    """Import pandas, or say how to get it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tables are read with pandas, which is not installed: pip install clearmargin[frames]"
-        ) from error
-    return pd
+    def __len__(self) -> int:
+        return len(self.table)
 
 
 def read_file(path: str | Path, options: ReadOptions | None = None) -> FileTable:
@@ -198,57 +189,125 @@ def read_file(path: str | Path, options: ReadOptions | None = None) -> FileTable
     {'age': array([40, 61]), 'bmi': array([22.5,  nan]), 'smoker': array(['no', 'yes'], dtype=object)}
     """
     chosen = options or ReadOptions()
-    name = "standard input" if str(path) == "-" else str(path)
-    open_bytes = open_unpacked(str(path), name)
-    start = first_bytes(open_bytes)
-    if start.startswith((PARQUET, *FEATHER)):
-        return _read_arrow(name, open_bytes, is_parquet=start.startswith(PARQUET), options=chosen)
-    return _read_csv(open_csv(name, open_bytes, start, chosen), chosen)
+    source = FileBytes.find(str(path))
+    if source.head.startswith((PARQUET, *FEATHER)):
+        return _read_arrow(source, chosen)
+    return _read_csv(open_csv(source, chosen), chosen)
 
 
-def open_unpacked(path: str, name: str) -> Callable[[], BinaryIO]:
-    """Find out how to open a file at its start, as often as needed; gzip is undone."""
-    if path != "-":
-        with Path(path).open("rb") as stream:
-            if stream.read(2) != _GZIP:
-                return lambda: Path(path).open("rb")
-    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    if content.startswith(_GZIP):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name} is packed by gzip and damaged: {error}") from error
-    return lambda: io.BytesIO(content)
+class FileBytes:
+    """The bytes of a file, opened as often as needed: the first ones, by which all is found out, are read once.
+
+    Parameters
+    ----------
+    name : str
+        The file, for messages.
+    head : bytes
+        The first bytes; all of them, where there is no path.
+    path : str, optional
+        Where the others are.
+
+    Examples
+    --------
+    >>> with FileBytes("a.csv", b"age").open() as stream:
+    ...     stream.read()
+    b'age'
+    """
+
+    def __init__(self, name: str, head: bytes, path: str | None = None):
+        self.name, self.head, self.path = name, head, path
+
+    @classmethod
+    def find(cls, path: str) -> FileBytes:
+        """Read the first bytes of a file, "-" for standard input; gzip is undone."""
+        name = "standard input" if path == "-" else path
+        if path == "-":
+            content = sys.stdin.buffer.read()
+        else:
+            with Path(path).open("rb") as stream:
+                content = stream.read(HEAD_BYTES)
+                if not content.startswith(_GZIP):
+                    return cls(name, content, path if len(content) == HEAD_BYTES else None)
+                content += stream.read()
+        if content.startswith(_GZIP):
+            try:
+                content = gzip.decompress(content)
+            except (OSError, EOFError, zlib.error) as error:
+                raise DataError(f"{name} is packed by gzip and damaged: {error}") from error
+        return cls(name, content)
+
+    def open(self) -> BinaryIO:
+        """Open the file at its start; where that is enough, the bytes that were read already are given again."""
+        if self.path is None:
+            return io.BytesIO(self.head)
+        return io.BufferedReader(_HeadAndRest(self.head, self.path))
+
+    def open_seekable(self) -> BinaryIO:
+        """Open the file such that one can go to any place in it."""
+        return io.BytesIO(self.head) if self.path is None else Path(self.path).open("rb")
+
+    def refusing_zeros(self) -> Callable[[], BinaryIO]:
+        """Give `open` for text, in which no byte is zero; one that is there is an error."""
+        if b"\0" in self.head:
+            raise self._no_text()
+        if self.path is None:
+            return self.open
+        return lambda: io.BufferedReader(_HeadAndRest(self.head, str(self.path), self._no_text()))
+
+    def _no_text(self) -> DataError:
+        return DataError(f"{self.name} is no text; a table in CSV or Parquet is needed")
 
 
-def first_bytes(open_bytes: Callable[[], BinaryIO]) -> bytes:
-    """Return the first bytes of a file, which tell what it is."""
-    with open_bytes() as stream:
-        return stream.read(1 << 16)
+class _HeadAndRest(io.RawIOBase):
+    """Bytes of which the first ones are known: the file is opened as soon as others are needed."""
+
+    def __init__(self, head: bytes, path: str, zero: DataError | None = None):
+        self._head, self._place = head, 0
+        self._path, self._zero = path, zero
+        self._rest: BinaryIO | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        part = self._head[self._place : self._place + len(buffer)]
+        if not part:
+            if self._rest is None:
+                self._rest = Path(self._path).open("rb")  # noqa: SIM115 - closed with this
+                self._rest.seek(len(self._head))
+            part = self._rest.read(len(buffer))
+            if self._zero is not None and b"\0" in part:
+                raise self._zero
+        self._place += len(part)
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        if self._rest is not None:
+            self._rest.close()
+        super().close()
 
 
-def open_csv(
-    name: str, open_bytes: Callable[[], BinaryIO], start: bytes, options: ReadOptions
-) -> CsvText:
+def open_csv(source: FileBytes, options: ReadOptions) -> CsvText:
     """Open a CSV file as text."""
-    if start.startswith(_ZIP):
+    if source.head.startswith(_ZIP):
         raise DataError(
-            f"{name} is a zip archive or a spreadsheet; save the sheet as CSV (UTF-8) and use that"
+            f"{source.name} is a zip archive or a spreadsheet; save the sheet as CSV (UTF-8) and use that"
         )
     mark = options.mark
-    with open_bytes() as stream:
-        if not any(block.strip() for block in iter(lambda: stream.read(1 << 16), b"")):
-            raise DataError(f"{name} is empty; a table with a line of column names is needed")
-    encoding = find_encoding(start, options.encoding)
+    with source.open() as stream:
+        if not any(block.strip() for block in iter(lambda: stream.read(HEAD_BYTES), b"")):
+            raise DataError(
+                f"{source.name} is empty; a table with a line of column names is needed"
+            )
+    encoding = find_encoding(source.head, options.encoding)
     if options.encoding is None and encoding == "utf-8":
-        with open_bytes() as stream:
-            if any(b"\0" in block for block in iter(lambda: stream.read(1 << 20), b"")):
-                raise DataError(f"{name} is no text; a table in CSV or Parquet is needed")
+        return CsvText(source.name, source.refusing_zeros(), mark)
     if encoding in ("utf-8", "utf-8-sig"):
-        return CsvText(name, open_bytes, mark, encoding)
-    with open_bytes() as stream:
-        text = as_utf8(stream.read(), name, encoding)
-    return CsvText(name, lambda: io.BytesIO(text), mark)
+        return CsvText(source.name, source.open, mark, encoding)
+    with source.open() as stream:
+        text = as_utf8(stream.read(), source.name, encoding)
+    return CsvText(source.name, lambda: io.BytesIO(text), mark)
 
 
 def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
@@ -343,14 +402,13 @@ def columns_of(chunked: Sequence[Any]) -> list[Any]:
     return columns
 
 
-def _read_arrow(
-    name: str, open_bytes: Callable[[], BinaryIO], *, is_parquet: bool, options: ReadOptions
-) -> FileTable:
+def _read_arrow(source: FileBytes, options: ReadOptions) -> FileTable:
     import pyarrow as pa
     from pyarrow import feather, parquet
 
+    name, is_parquet = source.name, source.head.startswith(PARQUET)
     try:
-        with open_bytes() as stream:
+        with source.open_seekable() as stream:
             stored = parquet.read_table(stream) if is_parquet else feather.read_table(stream)
     except (OSError, ValueError, pa.ArrowException) as error:
         kind = "Parquet" if is_parquet else "Feather"
@@ -370,7 +428,9 @@ def _read_arrow(
             notes += _note_large_integers(name, title, column)
         is_time = title == options.time and pa.types.is_temporal(column.type)
         read[title] = (
-            column.to_numpy() if is_time else _plain(name, title, column, title in categorical)
+            column.to_numpy()
+            if is_time
+            else stored_values(name, title, column, title in categorical)
         )
     return FileTable(name, read, tuple(notes))
 
@@ -397,8 +457,8 @@ def _has_large(column: Any) -> bool:
     return any(end is not None and abs(end) > MAX_EXACT_INTEGER for end in ends.values())
 
 
-def _plain(file: str, name: str, column: Any, is_categorical: bool) -> NDArray[Any]:
-    """Return a stored column as numbers or texts."""
+def stored_values(file: str, name: str, column: Any, is_categorical: bool) -> NDArray[Any]:
+    """Return a column of a Parquet or Feather file as numbers or texts."""
     import pyarrow as pa
 
     kind = column.type

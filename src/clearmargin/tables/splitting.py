@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
-from clearmargin.tables.table import Table, as_given, is_missing_value
+from clearmargin.tables.table import Table, as_given, find_missing, is_missing_value
 
 __all__ = ["HALVES", "Folds", "Splitting", "count_duplicates"]
 
@@ -397,12 +397,7 @@ def _column(name: str, given: Any, rows: int) -> NDArray[Any]:
         raise DataError(
             f"{name} has shape {values.shape}, and there are {rows} rows; give one value a row"
         )
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-    elif values.dtype.kind in "mM":
-        missing = np.isnat(values)
-    else:
-        missing = np.array([is_missing_value(value) for value in values.tolist()], dtype=np.bool_)
+    missing = find_missing(values)
     if missing.any():
         raise DataError(
             f"{name} is missing in {int(missing.sum())} of {rows} rows, the first of them row "

@@ -2,7 +2,8 @@
 
 `Table.read` takes what people hold in memory (a data frame of pandas, polars or pyarrow, an array, a list of rows, a
 dict of columns) and keeps it beside what was read: a model gets the table as it was given, everybody else asks the
-`Table`. A column is looked at when it is first asked for, and never again. Missing values (None, NaN, NaT, pandas.NA,
+`Table`. `Table.of_columns` takes the columns of a file. A column is looked at when it is first asked for, and never
+again. Missing values (None, NaN, NaT, pandas.NA,
 nulls) are NaN in numbers and in codes of categories alike; a category that is not known has the code -1.
 """
 
@@ -16,12 +17,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import DataError, DataTypeError
+from clearmargin.exceptions import DataError, DataTypeError, MissingDependencyError
 from clearmargin.rules.space import (
     FeatureSpace,
     PerFeature,
@@ -31,16 +32,22 @@ from clearmargin.rules.space import (
 )
 from clearmargin.rules.value import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "Column",
     "ModelTable",
     "Table",
     "as_given",
+    "as_header",
     "case_table",
     "column_ranges",
+    "find_missing",
     "is_dict_of_columns",
     "is_frame",
     "is_missing_value",
+    "make_frame",
     "name_row",
     "number_table",
     "read_frame",
@@ -70,6 +77,8 @@ class Column:
         What the column is called, for messages.
     source : series or array-like of shape (m,)
         The values. Dates, and values that are neither numbers nor texts, are refused.
+    labels : ndarray of shape (m,), optional
+        What the rows are called, where the source does not know it.
 
     Examples
     --------
@@ -80,11 +89,11 @@ class Column:
     array([ 0., nan,  1.,  0.])
     """
 
-    def __init__(self, name: str, source: Any):
+    def __init__(self, name: str, source: Any, labels: Any = None):
         self.name = name
         self.declared = _declared_categories(source)
         self._source = source
-        self._labels = _row_labels(source)
+        self._labels = _row_labels(source) if labels is None else labels
         texts = _arrow_texts(source)
         if texts is not None:
             self._factors, self._kind = _arrow_factors(texts), "O"
@@ -174,6 +183,29 @@ class Column:
     def is_numeric(self) -> bool:
         """Whether the column holds numbers; a column of texts is categorical, even if they read "3"."""
         return self.declared is None and self._first_text is None
+
+    @property
+    def has_number_type(self) -> bool:
+        """Whether the values are stored as numbers; of objects that are all missing nobody knows what they would be."""
+        return self._kind in _NUMBERS
+
+    @property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which values are missing."""
+        return find_missing(self.values) if self.has_number_type else self._factors.codes < 0
+
+    @property
+    def n_distinct(self) -> int:
+        """How many different values there are, missing ones not counted."""
+        return len(self._first_rows)
+
+    @property
+    def most_frequent(self) -> Any:
+        """The most frequent value, the smallest one of several; None where all are missing."""
+        distinct, codes = self._factors
+        counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
+        best = np.flatnonzero(counts == counts.max()) if counts.any() else ()
+        return min((distinct[k] for k in best), default=None)
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -344,6 +376,23 @@ def is_missing_value(value: object) -> bool:
     )
 
 
+def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell for each value of an array of one dimension whether it is missing.
+
+    Examples
+    --------
+    >>> find_missing(np.array(["a", None], dtype=object)), find_missing(np.array([1, 2]))
+    (array([False,  True]), array([False, False]))
+    """
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=np.bool_)
+    return np.array([is_missing_value(value) for value in values.tolist()], dtype=np.bool_)
+
+
 def _row_labels(source: Any) -> Any:
     """Return the labels that the rows of a data frame or series have, None where there are none."""
     labels = getattr(source, "index", None)
@@ -381,7 +430,7 @@ def name_row(row: int, source: Any = None) -> str:
     >>> name_row(1), name_row(1, pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]))
     ('row 2', "row 2 (index 'bob')")
     """
-    return _named_row(row, _row_labels(as_given(source)))
+    return _named_row(row, source.labels if isinstance(source, Table) else _row_labels(source))
 
 
 class Table:
@@ -412,6 +461,8 @@ class Table:
         self._given = given
         # For rows of another table, that one and their positions in it.
         self._whole: tuple[Table, IntArray] | None = None
+        # Of a table of columns, which are arrays in a dict, the numbers of the rows.
+        self._labels: IntArray | None = None
         self.keys = keys
         self.array = array
         self._columns: dict[str, Column] = {} if columns is None else columns
@@ -440,13 +491,63 @@ class Table:
         array = _table_array(X)
         return cls(X, {f"x{j}": j for j in range(array.shape[1])}, array)
 
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, NDArray[Any]], labels: IntArray | None = None
+    ) -> Table:
+        """Make a table of columns that are arrays, such as those of a file; nothing is copied.
+
+        Parameters
+        ----------
+        columns : mapping from str to ndarray of shape (m,)
+            Numbers, or texts in an array of objects with None for missing values.
+        labels : ndarray of int of shape (m,), optional
+            The numbers of the rows, from 0; by default those of their positions.
+
+        Returns
+        -------
+        Table
+            The table; a model of another library gets it as a table of pyarrow.
+
+        Examples
+        --------
+        >>> table = Table.of_columns({"age": np.array([40, 61]), "smoker": np.array(["no", None], dtype=object)})
+        >>> table.take(np.array([1])).name_row(0), table.given.column_names
+        ('row 1 (index 1)', ['age', 'smoker'])
+        """
+        table = cls(dict(columns), {name: name for name in columns})
+        first = next(iter(columns.values()), ())
+        table._labels = np.arange(len(first)) if labels is None else labels
+        return table
+
+    @property
+    def _is_of_columns(self) -> bool:
+        return (self if self._whole is None else self._whole[0])._labels is not None
+
     @cached_property
     def given(self) -> Any:
         """The table as it was given, for a model of another library."""
-        if self._whole is None:
+        if self._whole is not None:
+            whole, rows = self._whole
+            return _take_rows(whole.given, rows)
+        return self._given if self._labels is None else _arrow_table(self._given)
+
+    @property
+    def header(self) -> Any:
+        """A table of another library with the same columns, whatever its rows."""
+        if self._whole is not None:
+            return self._whole[0].header
+        if self._labels is None:
             return self._given
-        whole, rows = self._whole
-        return _take_rows(whole.given, rows)
+        return _arrow_table({name: np.empty(0) for name in self.keys})
+
+    @property
+    def labels(self) -> Any:
+        """What the rows are called: the index of a data frame, row numbers from 0 of a file; None if there are none."""
+        if self._whole is not None:
+            whole, rows = self._whole
+            return None if whole.labels is None else whole.labels[rows]
+        return _row_labels(self._given) if self._labels is None else self._labels
 
     @property
     def is_frame(self) -> bool:
@@ -461,6 +562,8 @@ class Table:
     def __len__(self) -> int:
         if self._whole is not None:
             return len(self._whole[1])
+        if self._labels is not None:
+            return len(self._labels)
         return len(self._given) if self.array is None else len(self.array)
 
     @property
@@ -478,19 +581,27 @@ class Table:
 
     def _read_column(self, name: str, called: str) -> Column:
         if self._whole is None:
-            return Column(called, self._source(name))
+            return Column(called, self._source(name), self._labels)
         whole, rows = self._whole
         return whole.column(name, called).take(rows)
 
     def _source(self, name: str) -> Any:
         key: Any = self.keys[name]
-        return self.given[key] if self.array is None else self.array[:, key]
+        if self.array is not None:
+            return self.array[:, key]
+        if not self._is_of_columns:
+            return self.given[key]
+        values = self._given[key] if self._whole is None else self._given[key][self._whole[1]]
+        # pyarrow finds the different texts without a Python object for each row.
+        return _arrow_array(values) if values.dtype == object else values
 
     @property
     def is_single_precision(self) -> bool:
         """Whether a column is stored in less than double precision, in which pipelines then compute."""
         if self.array is not None:
             types: Iterable[Any] = [self.array.dtype]
+        elif self._is_of_columns:
+            types = [values.dtype for values in self._given.values()]
         elif hasattr(self._given, "dtypes"):
             types = self._given.dtypes
         else:
@@ -531,10 +642,10 @@ class Table:
         _check_width(len(self.keys), len(names))
         return [self.column(*pair) for pair in zip(self.names, names, strict=True)]
 
-    def take(self, rows: IntArray) -> Table:
+    def take(self, which: IntArray | NDArray[np.bool_]) -> Table:
         """Select rows by position or by a mask; a column is read once for all selections."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        chosen: NDArray[Any] = np.asarray(which)
+        rows: IntArray = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
         part = Table(self._given, self.keys, None if self.array is None else self.array[rows])
         whole, within = (self, rows) if self._whole is None else self._whole
         part._whole = whole, rows if whole is self else within[rows]
@@ -548,10 +659,52 @@ class Table:
         if self.array is not None:
             positions: list[Any] = list(keys.values())
             return Table.read(self.array[:, positions])
-        chosen = list(keys.values())
-        # polars and pyarrow select columns, pandas indexes them.
-        given = self.given.select(chosen) if hasattr(self.given, "select") else self.given[chosen]
-        return Table(given, keys, None, {n: c for n, c in self._columns.items() if n in keys})
+        if self._whole is not None:
+            whole, rows = self._whole
+            return whole.select(names).take(rows)
+        chosen: list[Any] = list(keys.values())
+        if self._labels is not None:
+            given: Any = {key: self._given[key] for key in chosen}
+        else:  # polars and pyarrow select columns, pandas indexes them
+            given = (
+                self._given.select(chosen)
+                if hasattr(self._given, "select")
+                else self._given[chosen]
+            )
+        # What is read of a column here is known there.
+        part = Table(given, keys, None, self._columns)
+        part._labels = self._labels
+        return part
+
+    def filled(self, values: Mapping[str, Any]) -> Table:
+        """Put values in the place of missing ones; the numbers of the rows stay.
+
+        Parameters
+        ----------
+        values : mapping from name to number or text
+            For each column; what is None stays missing.
+
+        Returns
+        -------
+        Table
+            A table of columns.
+
+        Examples
+        --------
+        >>> Table.of_columns({"age": np.array([40.0, np.nan])}).filled({"age": 50.0}).values("age")
+        array([40., 50.])
+        """
+        columns, known = {}, {}
+        for name, column in zip(self.names, self.all_columns(), strict=True):
+            columns[name], gaps = column.values, column.is_missing
+            if values.get(name) is None or not gaps.any():
+                known[name] = column
+            else:
+                columns[name] = columns[name].copy()
+                columns[name][gaps] = values[name]
+        whole = Table.of_columns(columns, np.asarray(self.labels))
+        whole._columns = known
+        return whole
 
     def space(self, units: PerFeature = None) -> FeatureSpace:
         """Infer the features: their ranges, which are whole numbers, their categories.
@@ -628,14 +781,22 @@ class Table:
         if self.array is not None:
             values = np.stack(columns, axis=1)
             return values.astype(self.array.dtype) if self.array.dtype.kind in "US" else values
-        named = dict(zip(self.keys.values(), columns, strict=True))
+        return self.make_named(dict(zip(self.keys.values(), columns, strict=True)))
+
+    def make_named(self, columns: Mapping[Any, Any]) -> Any:
+        """Make a table of the same type as the one given, which has names, with other columns."""
+        if self._is_of_columns:
+            return Table.of_columns({str(key): np.asarray(each) for key, each in columns.items()})
         if hasattr(self.given, "column_names"):
-            return type(self.given).from_pydict(named)
-        return type(self.given)(named)
+            return type(self.given).from_pydict(columns)
+        return type(self.given)(columns)
 
     def taken_by(self, estimator: Any) -> Any:
         """Give an estimator the table in the form it takes: this one if it is ours, else as the user gave it."""
-        return self if getattr(estimator, "_reads_tables", False) else self.given
+        # A pipeline hands the table to its first step.
+        steps = getattr(estimator, "steps", None)
+        first = steps[0][1] if steps else estimator
+        return self if getattr(first, "_reads_tables", False) else self.given
 
     def name_row(self, row: int) -> str:
         """Name a row in a message."""
@@ -658,6 +819,11 @@ def read_frame(X: Any) -> Any:
 def as_given(X: Any) -> Any:
     """Give the user's table to scikit-learn: what a `Table` was read from, anything else as it is."""
     return X.given if isinstance(X, Table) else X
+
+
+def as_header(X: Any) -> Any:
+    """Give scikit-learn what it needs to check names and number of columns; the rows of a `Table` may be others."""
+    return X.header if isinstance(X, Table) else X
 
 
 def column_ranges(
@@ -729,6 +895,53 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> Any:
         return import_module("pandas").DataFrame(dict(columns))
     except ImportError:
         return import_module("pyarrow").table({str(n): v for n, v in columns.items()})
+
+
+def make_frame(data: Any, **options: Any) -> pd.DataFrame:
+    """Make a data frame of pandas, or say how to get it.
+
+    Parameters
+    ----------
+    data : mapping or sequence
+        What `pandas.DataFrame` takes.
+    **options
+        As well.
+
+    Returns
+    -------
+    DataFrame
+        The frame.
+
+    Examples
+    --------
+    >>> make_frame({"a": [1, 2]}).shape
+    (2, 1)
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "a data frame needs pandas: pip install clearmargin[frames]"
+        ) from error
+    frame: pd.DataFrame = pandas.DataFrame(data, **options)
+    return frame
+
+
+def _arrow_table(columns: Mapping[str, NDArray[Any]]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            name: _arrow_array(values) if values.dtype == object else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def _arrow_array(texts: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(texts, pa.string())
 
 
 def _take_rows(X: Any, rows: IntArray) -> Any:

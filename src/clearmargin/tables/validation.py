@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.rules.space import nearest_name
-from clearmargin.tables.table import Table, as_given, is_dict_of_columns, name_row, number_table
+from clearmargin.tables.table import Table, as_header, is_dict_of_columns, name_row, number_table
 
 __all__ = [
     "TwoClasses",
@@ -105,7 +105,7 @@ def read_training(
     if table is X:
         points, labels = validate_data(estimator, X, y, **_options(accept_sparse))
     else:  # scikit-learn takes the names from X, and the numbers from what was read
-        validate_data(estimator, as_given(X), skip_check_array=True)
+        validate_data(estimator, as_header(X), skip_check_array=True)
         points, labels = check_X_y(table, y, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
     return points, TwoClasses(labels, several)
@@ -118,7 +118,7 @@ def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
     if table is X:
         points = validate_data(estimator, X, reset=False, **_options(accept_sparse))
     else:
-        validate_data(estimator, as_given(X), reset=False, skip_check_array=True)
+        validate_data(estimator, as_header(X), reset=False, skip_check_array=True)
         points = check_array(table, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
     return points
