@@ -113,3 +113,17 @@ def test_the_tables_say_what_was_counted(house, source):
     table = house.source_table(house.measure_source(source), names=True)
     assert "| modules with one importer | 1 |" in table
     assert table.endswith("clearmargin.shelf")
+
+
+def test_columns_of_a_table_that_is_no_data_frame_are_counted_when_they_are_read(house):
+    from clearmargin.tables.table import Table
+
+    columns = {"a": np.arange(4), "b": np.arange(4.0)}
+    with house.Conversions((4, 2)) as found:
+        for table in (Table.of_columns(columns), Table.of_columns(columns)):
+            for rows in (np.arange(4), np.arange(2)):
+                table.take(rows).numbers()
+    assert (found.whole, found.columns, found.times) == (0, 4, 2)
+    with house.Conversions((4, 2)) as found:
+        Table.read(pd.DataFrame(columns)).numbers()
+    assert found.columns == 2

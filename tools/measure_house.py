@@ -121,7 +121,10 @@ def trace_calls(walk: Walk, action: Callable[[], object]) -> None:
 
 
 class Conversions:
-    """Counts how often a data frame of a given shape is taken apart, while it is entered.
+    """Counts how often a table of a given shape is taken apart, while it is entered.
+
+    A data frame of pandas is watched itself. Of a table that is none, such as one from a file, the columns are counted
+    that the package reads (`Column` of `clearmargin.tables.table`).
 
     Parameters
     ----------
@@ -160,6 +163,10 @@ class Conversions:
                     else self._watched(kept, name)
                 )
                 self._patches.enter_context(mock.patch.object(pd.DataFrame, name, new))
+        with contextlib.suppress(ModuleNotFoundError, AttributeError):  # of an earlier version
+            column = import_module(f"{PACKAGE}.tables.table").Column
+            new = self._watched_column(column.__init__)
+            self._patches.enter_context(mock.patch.object(column, "__init__", new))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -177,6 +184,17 @@ class Conversions:
             finally:
                 self._inside = False
                 self._count(name, args, options)
+
+        return call
+
+    def _watched_column(self, function: Any) -> Any:
+        @functools.wraps(function)
+        def call(column: Any, name: str, source: Any, *args: Any) -> None:
+            # A column of a data frame is counted there.
+            if len(source) == self.shape[0] and not isinstance(source, pd.Series):
+                self.columns += 1
+                self.callers[f"Column by {_caller()}"] += 1
+            function(column, name, source, *args)
 
         return call
 

@@ -15,7 +15,7 @@ from clearmargin import LPSVC, RuleSet
 from clearmargin.models import PlaneModel, load_model, save_model
 from clearmargin.plane_rules import sampled_rules
 from clearmargin.recipes import large_tables
-from clearmargin.tables import blocks
+from clearmargin.tables import blocks, files
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -157,6 +157,8 @@ def test_a_table_that_changes_between_the_passes_is_an_error(
     frame = table_of(600)
     write(frame)
     in_blocks()
+    # Of a file that is not larger than its head only the head is looked at.
+    monkeypatch.setattr(files, "HEAD_BYTES", 1_000)
     survey_first = large_tables.survey
 
     def spoil(*words):
@@ -301,3 +303,70 @@ def test_integers_above_2_to_53_are_noted_in_large_tables_too(
     in_blocks()
     said = clearmargin("rules", "t.csv", "--target", "y", "--model", "m.json")
     assert "column 'n' of t.csv holds integers above 2^53" in said.err
+
+
+@pytest.fixture
+def predicted_in_blocks(monkeypatch):
+    """Take every file for a large one, and count the rows of the blocks that are predicted."""
+    seen = []
+    read = blocks.read_blocks
+
+    def remember(path, options):
+        for table in read(path, options):
+            seen.append(len(table))
+            yield table
+
+    def switch():
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 6_000)
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", 100)
+        monkeypatch.setattr(blocks, "read_blocks", remember)
+        return seen
+
+    return switch
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.parquet", "t.feather"])
+def test_predictions_in_blocks_are_those_of_the_whole_table(
+    file, write, predicted_in_blocks, clearmargin
+):
+    frame = table_of(600)
+    frame["word"] = np.where(frame["n"] % 2, "odd", "even")
+    write(frame.drop(columns="word"))
+    frame.loc[::9, "a"], frame.loc[::13, "word"] = np.nan, None
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    frame.to_feather("t.feather")
+    Path("r.rules").write_text("high: a > 0.5 => ill\nword = odd and b > 0 => well\n")
+    commands = [
+        ["predict", file, "--model", "m.json"],
+        ["predict", file, "--rules", "r.rules", "--default", "well", "--json"],
+        ["predict", file, "--rules", "r.rules", "--out", "p.csv", "--force"],
+    ]
+    whole = [(clearmargin(*words), words) for words in commands]
+    text = Path("p.csv").read_text()
+    seen = predicted_in_blocks()
+    for said, words in whole:
+        seen.clear()
+        assert clearmargin(*words) == said
+        assert sum(seen) == 600
+        assert len(seen) > 4
+    assert Path("p.csv").read_text() == text
+
+
+def test_what_is_wrong_far_below_is_said_as_of_the_whole_table(write, predicted_in_blocks, run):
+    frame = table_of(600)
+    write(frame)
+    frame["b"] = frame["b"].astype(object)
+    frame.loc[500, "b"] = "high"
+    frame.to_csv("t.csv", index=False)
+    Path("r.rules").write_text("b > 0 => ill")
+    Path("words.rules").write_text("y > 0 => ill")
+    commands = [
+        ["predict", "t.csv", "--rules", "r.rules"],
+        ["predict", "t.csv", "--rules", "words.rules", "--categories", "b"],
+    ]
+    whole = [run(*words) for words in commands]
+    assert "line 502: 'high' in column 'b' is not a number" in whole[0].err
+    assert "column 'y', row 1: " in whole[1].err
+    predicted_in_blocks()
+    assert [run(*words) for words in commands] == whole

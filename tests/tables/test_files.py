@@ -437,7 +437,6 @@ def test_what_pyarrow_would_take_in_silence_is_seen_wherever_blocks_end():
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        (b"a,\0\n", WholeTableNeeded),
         (b"a,\xff\n", UnicodeDecodeError),
         (b'a,"b"', WholeTableNeeded),
     ],
@@ -445,7 +444,7 @@ def test_what_pyarrow_would_take_in_silence_is_seen_wherever_blocks_end():
 def test_blocks_with_bytes_that_are_no_text_are_not_passed_on(content, error):
     text = CsvText("a.csv", lambda: io.BytesIO(b"a,b\n"), ",")
     with (
-        csv_text._Checked(io.BytesIO(content), text, refuse_zeros=True) as stream,
+        csv_text._Checked(io.BytesIO(content), text) as stream,
         pytest.raises(error),
     ):
         list(iter(lambda: stream.read(2), b""))
@@ -490,3 +489,49 @@ def test_the_separator_that_cuts_into_more_parts_is_taken():
 def test_an_encoding_that_nobody_knows_is_said():
     with pytest.raises(DataError, match="unknown encoding 'klingon'; some that exist are utf-8"):
         read_text("a,b\n1,2\n", encoding="klingon")
+
+
+def test_a_csv_file_is_opened_once_for_its_head_and_once_for_the_rest(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    rows = [f"{k},{k / 8},{'no' if k % 3 else 'yes'}" for k in range(4_000)]
+    path.write_text("\n".join(["n,x,smoker", *rows]) + "\n")
+    opened, start = [], type(path).open
+    monkeypatch.setattr(
+        type(path), "open", lambda self, *given: (opened.append(self), start(self, *given))[1]
+    )
+    whole = read_file(path).columns
+    assert opened == [path]  # all of it is the head
+    monkeypatch.setattr(files, "HEAD_BYTES", 20_000)
+    monkeypatch.setattr(csv_text, "_BLOCK", 20_000)
+    parts = read_file(path).columns
+    assert opened == [path] * 3
+    assert all(parts[name].tolist() == whole[name].tolist() for name in whole)
+    assert whole["n"].tolist() == list(range(4_000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,x\n2.5,y\n",
+        "a;b\n1;x\n2,5;y\n",
+        '"a", "b"\n"1", "x"\n"2.5", "y"\n',
+        "a,b\n" + "1,x\n" * 50 + '2.5,"say ""x"", y"\n',
+        "\n\n\n\n\n\na,b\n1,x\n2.5,y\n",
+    ],
+)
+def test_where_the_head_ends_makes_no_difference(text, tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text(text)
+    whole = read(tmp_path / "t.csv")
+    monkeypatch.setattr(files, "HEAD_BYTES", 3)
+    assert read(tmp_path / "t.csv").equals(whole)
+
+
+@pytest.mark.parametrize("rest", ["3,\0\n", '"3" ,x\n3,\0\n'])
+def test_bytes_that_are_no_text_are_refused_wherever_they_are(rest, tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n2.5,y\n" + rest)
+    for size in (1 << 20, 8):
+        monkeypatch.setattr(files, "HEAD_BYTES", size)
+        with pytest.raises(
+            DataError, match=r"t\.csv is no text; a table in CSV or Parquet is needed"
+        ):
+            read(tmp_path / "t.csv")

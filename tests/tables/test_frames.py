@@ -262,3 +262,15 @@ def test_dicts_of_columns_and_tables_of_pyarrow_give_what_data_frames_give(model
     expected = clone(model).fit(frame, y).predict(frame).tolist()
     for X in (frame.to_dict("list"), pa.table(frame.to_dict("list")), Table.read(frame)):
         assert clone(model).fit(X, y).predict(X).tolist() == expected
+
+
+def test_recourse_takes_tables_of_pyarrow_and_tables_of_columns():
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b"])
+    model = LPSVC(nu=1.0).fit(frame, Y)
+    expected = recourse(model, frame.iloc[[0]], actionable={"a": "any"}, X=frame, costs={"a": 1.0})
+    columns = {"a": NUMBERS[:, 0], "b": NUMBERS[:, 1]}
+    for table in (Table.read(pa.table(columns)), Table.of_columns(columns)):
+        row = table.take(np.array([0]))
+        for x, X in ((row, table), (row.given, table.given)):
+            found = recourse(model, x, actionable={"a": "any"}, X=X, costs={"a": 1.0})
+            assert str(found) == str(expected)

@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearmargin.tables import blocks
-from clearmargin.tables.blocks import Block, TableBlocks, WholeTableNeeded, has_more_rows
-from clearmargin.tables.files import ReadOptions
+from clearmargin.tables.blocks import (
+    Block,
+    TableBlocks,
+    WholeTableNeeded,
+    has_more_rows,
+    read_blocks,
+)
+from clearmargin.tables.files import ReadOptions, read_file
 from clearmargin.tables.survey import class_values, survey
 
 
@@ -182,3 +188,47 @@ def test_a_table_without_rows_or_with_a_class_for_every_row_is_no_task():
     m = 2_000
     with pytest.raises(WholeTableNeeded):
         survey([Block(np.zeros((m, 1)), np.arange(m), [str(k) for k in range(m)])], 10)
+
+
+def with_missing_values():
+    frame = frame_of()
+    frame.loc[::7, "a"] = np.nan
+    frame.loc[::11, "word"] = None
+    frame["code"] = frame["n"] % 3
+    return frame
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_blocks_have_the_values_of_the_whole_table(form, small_blocks, tmp_path):
+    FORMS[form](with_missing_values(), tmp_path / "t")
+    options = ReadOptions(categories=["code"], drop=["y"], na=["x"] if form == "csv" else ())
+    whole = read_file(tmp_path / "t", options).columns
+    parts = list(read_blocks(tmp_path / "t", options))
+    assert len(parts) > 4
+    assert list(whole) == ["a", "n", "word", "code"]
+    for name, values in whole.items():
+        found = np.concatenate([part.columns[name] for part in parts])
+        assert (found.dtype == object) == (values.dtype == object)
+        np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize(
+    ("change", "form"),
+    [
+        (
+            lambda frame: frame.assign(
+                n=frame["n"].astype(object).mask(frame.index == 400, "many")
+            ),
+            "csv",
+        ),
+        (lambda frame: frame.assign(word=frame["word"].mask(frame.index == 400, "7")), "csv"),
+        (lambda frame: frame.rename(columns={"word": ""}), "csv"),
+        (lambda frame: frame.assign(n=frame["n"] + 2**60), "csv"),
+        (lambda frame: frame.assign(n=frame["n"] + 2**60), "parquet"),
+        (lambda frame: frame.assign(day=pd.Timestamp(2024, 1, 1)), "feather"),
+    ],
+)
+def test_what_deserves_a_word_needs_the_whole_table(change, form, small_blocks, tmp_path):
+    FORMS[form](change(frame_of()), tmp_path / "t")
+    with pytest.raises(WholeTableNeeded):
+        list(read_blocks(tmp_path / "t"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -15,10 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from clearmargin.exceptions import DataError
+from clearmargin import LPSVC
+from clearmargin.exceptions import DataError, MissingDependencyError
 from clearmargin.rules.space import FeatureSpace, category_name
-from clearmargin.tables.table import Column, Table
+from clearmargin.tables.table import Column, Table, make_frame
 
 NAN = np.nan
 NUMBERS = {
@@ -399,3 +404,87 @@ def test_rows_of_what_only_turns_into_an_array_are_taken_from_the_array():
             return np.arange(6.0).reshape(3, 2)
 
     assert Table.read(Wrapped()).take(np.array([2])).given.tolist() == [[4.0, 5.0]]
+
+
+def columns_of_a_file():
+    return {
+        "n": np.array([3, 1, 2, 1]),
+        "x": np.array([0.5, np.nan, -1.0, 0.5]),
+        "k": np.array(["b", None, "a", "b"], dtype=object),
+        "none": np.array([None] * 4, dtype=object),
+    }
+
+
+def test_a_table_of_columns_is_read_as_a_data_frame_of_them():
+    columns = columns_of_a_file()
+    table, frame = Table.of_columns(columns), Table.read(pd.DataFrame(columns))
+    assert len(table) == 4
+    assert table.shape == frame.shape
+    assert table.names == frame.names
+    for name in ("n", "x", "k"):
+        ours, theirs = table.column(name), frame.column(name)
+        assert ours.is_numeric == theirs.is_numeric
+        assert ours.categories == theirs.categories
+        assert ours.is_missing.tolist() == pd.isna(columns[name]).tolist()
+        assert ours.n_distinct == pd.Series(columns[name]).nunique()
+        assert ours.most_frequent == pd.Series(columns[name]).mode()[0]
+    assert table.column("none").n_distinct == 0
+    assert table.column("none").most_frequent is None
+    assert not table.column("none").has_number_type
+    assert table.select(["x", "k"]).space() == frame.select(["x", "k"]).space()
+    assert not table.is_single_precision
+    # For models of other libraries it is a table of pyarrow.
+    assert table.given.to_pydict()["k"] == ["b", None, "a", "b"]
+    assert table.header.column_names == list(columns)
+    assert len(table.header) == 0
+
+
+def test_rows_of_a_table_of_columns_keep_their_numbers_and_columns_are_read_once(monkeypatch):
+    reads = []
+    start = Column.__init__
+    monkeypatch.setattr(
+        Column, "__init__", lambda self, *given: (reads.append(given[0]), start(self, *given))[1]
+    )
+    table = Table.of_columns(columns_of_a_file())
+    part = table.take(np.array([False, True, True, True])).select(["x", "k"]).take(np.array([0, 2]))
+    assert part.labels.tolist() == [1, 3]
+    assert part.name_row(1) == "row 2 (index 3)"
+    assert table.name_row(1) == "row 2"
+    assert part.values("x").tolist()[1] == 0.5
+    assert part.values("k").tolist() == [None, "b"]
+    assert part.given.to_pydict()["k"] == [None, "b"]
+    for each in (table, part, table.select(["k", "n"]), part.take(np.array([0]))):
+        each.column("k").codes(("a", "b"))
+    assert reads == ["k"]
+    with pytest.raises(
+        DataError, match=re.escape("column 'k', row 1 (index 3): 'b' is not a number")
+    ):
+        part.take(np.array([1, 1])).column("k").numbers()
+
+
+def test_missing_values_are_filled_as_pandas_fills_them():
+    columns = columns_of_a_file()
+    fill = {"n": 9.0, "x": 7.0, "k": "z", "none": None}
+    table = Table.of_columns(columns).take(np.array([1, 2, 3]))
+    filled = table.filled(fill)
+    expected = pd.DataFrame(columns).iloc[1:].fillna({"n": 9.0, "x": 7.0, "k": "z"})
+    for name in ("n", "x", "k"):
+        assert filled.values(name).tolist() == expected[name].tolist()
+        assert filled.column(name).is_missing.sum() == 0
+    assert filled.values("none").tolist() == [None] * 3
+    assert filled.labels.tolist() == [1, 2, 3]
+    # The table itself is as it was.
+    assert table.column("x").is_missing.tolist() == [True, False, False]
+
+
+def test_a_pipeline_gets_a_table_where_its_first_step_reads_tables():
+    table = Table.of_columns(columns_of_a_file()).select(["n", "x"])
+    assert isinstance(table.taken_by(make_pipeline(StandardScaler(), LPSVC())), pa.Table)
+    assert table.taken_by(make_pipeline(LPSVC())) is table
+    assert isinstance(table.taken_by(LogisticRegression()), pa.Table)
+
+
+def test_without_pandas_a_frame_is_refused_with_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install clearmargin\[frames\]"):
+        make_frame({"a": [1]})

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
     from clearmargin.cli.inputs import read_options, read_table
-    from clearmargin.models import load_model
+    from clearmargin.models.model_document import load_planes
     from clearmargin.recipes.applied_rules import (
         load_rules,
         predict_by_model,
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.model is not None and arguments.default is not None:
         raise DataError("--default is for rules; a model has an answer for every row")
     if arguments.model is not None:
-        predict = partial(predict_by_model, model=load_model(arguments.model))
+        predict = partial(predict_by_model, model=load_planes(arguments.model))
     else:
         rules = load_rules(arguments.rules)
         predict = partial(predict_by_rules, rules=rules, default=arguments.default)
@@ -48,10 +48,12 @@ def run(arguments: argparse.Namespace) -> None:
     if predicted is None:
         predicted = predict(read_table(arguments, console))
     console.note_all(predicted.notes)
-    text = predicted.to_csv()
+    text = "" if out is None and console.as_json else predicted.to_csv()
     if out is not None:
         with writing(out):
             write_text_atomically(out, text, overwrite=arguments.force)
-    console.result("" if out else text.rstrip("\n"), predicted.to_dict())
+    # A dict for each row is made only where it is asked for.
+    data = predicted.to_dict() if console.as_json else {}
+    console.result("" if out else text.rstrip("\n"), data)
     if out is not None:
         console.say(f"The classes of {number_of(len(predicted), 'row')} are in {out}.")

@@ -13,7 +13,7 @@ from clearmargin.exceptions import DataError
 from clearmargin.recipes.phrases import number_of
 
 if TYPE_CHECKING:
-    from clearmargin.models import PlaneModel
+    from clearmargin.models.planes import Planes
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
     from clearmargin.tables.files import FileTable, ReadOptions
@@ -56,14 +56,13 @@ def load_rules(path: str) -> RuleSet:
     ...     load_rules(str(file))
     <RuleSet of 1 rules over 1 features, classes ('yes',)>
     """
-    from clearmargin.models.model_document import is_model_document
-    from clearmargin.models.saving import load_model
+    from clearmargin.models.model_document import is_model_document, load_planes
     from clearmargin.rules import RuleSet
     from clearmargin.rules.file_writing import read_json
 
     file = Path(path)
     if file.suffix.lower() == ".json" and is_model_document(read_json(file)):
-        rules = load_model(path).rules
+        rules = load_planes(path).rules
         if not rules:
             raise DataError(
                 f"{path} is a model without rules; extract some: clearmargin rules --model {path}"
@@ -150,7 +149,7 @@ class Predictions:
 def predict_in_blocks(
     path: str, options: ReadOptions, predict: Callable[[FileTable], Predictions]
 ) -> Predictions | None:
-    """Predict the rows of a large file, of which only some are held at a time.
+    r"""Predict the rows of a large file, of which only some are held at a time.
 
     Parameters
     ----------
@@ -165,6 +164,20 @@ def predict_in_blocks(
     -------
     Predictions or None
         None where the file is small, or has something in it that has to be read whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from functools import partial
+    >>> from clearmargin import parse_rules
+    >>> from clearmargin.recipes import predict_by_rules, predict_in_blocks
+    >>> from clearmargin.tables.files import ReadOptions
+    >>> by_rules = partial(predict_by_rules, rules=parse_rules("age >= 50 => yes"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "large.csv")
+    ...     _ = file.write_text("age,note\n" + f"40,{'-' * 4000}\n60,\n" * 600)
+    ...     predict_in_blocks(str(file), ReadOptions(), by_rules).classes[:2]
+    [None, 'yes']
     """
     from clearmargin.tables import blocks
 
@@ -234,15 +247,15 @@ def _why(rules: RuleSet, table: FileTable, row: int) -> str:
     return explain_rule_coverage(rules, table.table.take(np.array([row])))[0].text
 
 
-def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
+def predict_by_model(table: FileTable, model: Planes) -> Predictions:
     """Give each row of a table the class that a model predicts.
 
     Parameters
     ----------
     table : FileTable
         The rows.
-    model : PlaneModel
-        The model.
+    model : Planes
+        The model, such as a `PlaneModel`.
 
     Returns
     -------
@@ -265,7 +278,7 @@ def predict_by_model(table: FileTable, model: PlaneModel) -> Predictions:
     return Predictions(table.name, "score", labels, scores, reason)
 
 
-def known_predictions(table: Table, model: PlaneModel) -> tuple[list[Any], list[Any]]:
+def known_predictions(table: Table, model: Planes) -> tuple[list[Any], list[Any]]:
     """Predict classes and scores of rows; None for rows that lack a value or have an unknown category."""
     import numpy as np
 

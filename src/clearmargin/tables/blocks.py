@@ -35,7 +35,7 @@ from clearmargin.tables.typed_columns import MAX_EXACT_INTEGER, MISSING, is_numb
 __all__ = ["Block", "TableBlocks", "WholeTableNeeded", "has_more_rows", "read_blocks"]
 
 # Bytes of text that are read at a time; as numbers they take about as much. Rows of other files at a time.
-BLOCK_BYTES, BLOCK_ROWS = 8 << 20, 1 << 16
+BLOCK_BYTES, BLOCK_ROWS = 2 << 20, 1 << 16
 
 
 class Block(NamedTuple):
