@@ -31,6 +31,7 @@ from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueEr
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rankings.discretise import make_properties
 from clearmargin.rankings.ends import AUTO_SIZES, FEWEST_ROWS, Ends, choose_size, find_ends
+from clearmargin.rankings.listing import Listing
 from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rankings.property_search import LEVEL, list_properties, make_histograms, n_tests
 from clearmargin.rankings.significance import Items, fisher, held_out_p, holm, shuffled_threshold
@@ -424,7 +425,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         scores: FloatArray,
         held_out: tuple[Table, BoolArray, Splitting] | None,
         rng: np.random.Generator,
-    ) -> tuple[Any, Any, pd.DataFrame | None]:
+    ) -> tuple[Any, Any, Listing | None]:
         """Return the sizes of the ends of ranked rows and, where they are chosen here, what was found at each."""
         words = {size for size in (self.top, self.bottom) if size in ("auto", "cv")}
         if not words:
