@@ -165,8 +165,8 @@ def test_a_fold_in_which_nothing_is_known_of_a_feature_has_the_value_of_the_whol
     age = np.array([np.nan, np.nan, np.nan, 30.0, 40.0, 50.0])
     named = FileTable("t", {"age": age, "ill": np.array([*"ababab"], dtype=object)})
     task = recipes.make_task(named, "ill", missing="impute", cv=None)
-    assert task.part(np.arange(3)).X["age"].tolist() == [40.0] * 3
-    assert task.part(np.arange(2, 5)).X["age"].tolist() == [35.0, 30.0, 40.0]
+    assert task.part(np.arange(3)).X.values("age").tolist() == [40.0] * 3
+    assert task.part(np.arange(2, 5)).X.values("age").tolist() == [35.0, 30.0, 40.0]
 
 
 def test_rows_are_found_by_names_that_are_no_words(tmp_path):
