@@ -372,6 +372,15 @@ def test_where_a_rule_would_lose_its_last_point_the_published_refinement_ends_an
     assert ours.outcome_[0].verdict == "rejected"
 
 
+def test_turned_conditions_that_leave_every_feature_any_value_have_no_intervals(diabetes):
+    X, y = load_pima(return_X_y=True)
+    first, second, *_ = fit("slp", diabetes, X[:80], y[:80], nu=1.0, published=True).outcome_
+    assert "age" in first.text_after
+    assert first.intervals is None
+    assert "  within  " not in str(first)
+    assert second.text_intervals.startswith("R2: glucose >= 126 and bmi <= 30 =>")
+
+
 def test_bounds_that_moved_are_values_that_a_feature_can_have():
     X, y = load_wbc(return_X_y=True)
     advice = """

@@ -300,6 +300,8 @@ def _intervals(
         high = upper[k] if upper[k] < frame.upper[column] - slack[k] else np.inf
         if low > -np.inf or high < np.inf:
             bounds[feature[column]] = Interval(*_outwards(low, high, frame.unit[column]), "both")
+    if not bounds:
+        return None  # without a domain, turned conditions may leave every feature any value
     box = Box.from_intervals(bounds, len(case.columns.space), after.region.sets)
     return Rule(box, after.label, name=after.name, weight=after.weight, origin="refined")
 
