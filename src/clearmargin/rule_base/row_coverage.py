@@ -15,6 +15,7 @@ import numpy as np
 from clearmargin.language.printer import format_number
 from clearmargin.language.prose import describe_premise, plain
 from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet
+from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label, Region
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import Table
@@ -365,6 +366,11 @@ class CoverageExplainer:
         nearest = np.full(len(table), -1)
         classes = [predicted[row] for row in bare.tolist()]
         nearest[bare], _ = nearest_rules(self.rules, table[bare], classes)
+        options: list[DropOption | None] = [None] * len(table)
+        for row, option in zip(
+            bare.tolist(), self._drop_options(table[bare], classes), strict=True
+        ):
+            options[row] = option
         answers = []
         for row, k in enumerate(which.tolist()):
             if k >= 0:
@@ -372,7 +378,9 @@ class CoverageExplainer:
             elif is_outside[row]:
                 answers.append(self._outside(rows, row))
             else:
-                answers.append(self._uncovered(rows, row, int(nearest[row]), predicted[row]))
+                answers.append(
+                    self._uncovered(rows, row, int(nearest[row]), predicted[row], options[row])
+                )
         return answers
 
     def _outside(self, rows: _Rows, row: int) -> RowCoverage:
@@ -390,20 +398,38 @@ class CoverageExplainer:
         return RowCoverage("unknown_category", failed=rows.failed(row, known))
 
     def _uncovered(
-        self, rows: _Rows, row: int, nearest: int, predicted: Label | None
+        self,
+        rows: _Rows,
+        row: int,
+        nearest: int,
+        predicted: Label | None,
+        option: DropOption | None,
     ) -> RowCoverage:
         """Explain a row by the conditions of its nearest rule."""
         if nearest < 0:
             return RowCoverage("no_rule", predicted=predicted)
         rule = self.rules[nearest]
         parts = split_conditions(rule.region)
-        status, option = rows.reason(row, parts), None
-        for box in self.dropped if status == "failed_conditions" else ():
-            if box.label == predicted and box.region.contains(rows.table[[row]])[0]:
-                status, option = "dropped_box", box.option
-                break
+        status = rows.reason(row, parts)
+        if status != "failed_conditions":
+            option = None
+        elif option is not None:
+            status = "dropped_box"
         failed = rows.failed(row, parts)
         return RowCoverage(status, nearest, rule.label, predicted, failed, len(parts), option)
+
+    def _drop_options(
+        self, points: FloatArray, labels: Sequence[Label | None]
+    ) -> list[DropOption | None]:
+        """Tell for each row by which option a box of its class that holds it gave no rule; None for no such box."""
+        found: list[DropOption | None] = [None] * len(points)
+        for label in {box.label for box in self.dropped}:
+            boxes = [box for box in self.dropped if box.label == label]
+            first = Boxes.of([box.region for box in boxes]).first(points)
+            for row in np.flatnonzero(first >= 0).tolist():
+                if labels[row] == label:
+                    found[row] = boxes[first[row]].option
+        return found
 
 
 def explain_rule_coverage(rules: RuleSet, X: Any) -> list[RowCoverage]:
