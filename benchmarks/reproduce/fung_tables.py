@@ -163,7 +163,11 @@ class Cell:
     @property
     def met(self) -> tuple[bool, bool, bool]:
         """Whether problems, rules and coverage are as printed, the coverage to a tenth."""
-        problems, rules, percent, _ = self.printed
+        return self.meets(self.printed)
+
+    def meets(self, printed: Printed) -> tuple[bool, bool, bool]:
+        """Whether problems, rules and coverage are given ones."""
+        problems, rules, percent, _ = printed
         return self.problems == problems, self.rules == rules, abs(self.percent - percent) < 0.1
 
     @property
@@ -283,13 +287,31 @@ def tried(kind: str) -> list[Setting]:
     return [setting for setting in SETTINGS if setting.kind == kind]
 
 
-def best_cells(kind: str) -> list[Cell]:
-    """For each class column of a table the cell that meets most of what is printed, and is nearest in the rest."""
+def _columns(kind: str) -> list[list[Cell]]:
+    """For each class column of a table the cells of all settings that were tried."""
     columns: dict[tuple[str, int], list[Cell]] = {}
     for cell in cells():
         if cell.setting in tried(kind):
             columns.setdefault((cell.data, cell.sign), []).append(cell)
-    return [min(found, key=lambda c: (-sum(c.met), c.distance)) for found in columns.values()]
+    return list(columns.values())
+
+
+def best_cells(kind: str) -> list[Cell]:
+    """For each class column of a table the cell that meets most of what is printed, and is nearest in the rest."""
+    return [min(found, key=lambda c: (-sum(c.met), c.distance)) for found in _columns(kind)]
+
+
+def met_by_chance(kind: str) -> float:
+    """How many numbers the best settings meet, on average, of what is printed for other class columns."""
+    columns = _columns(kind)
+    counts = [
+        sum(
+            max(sum(cell.meets(other[0].printed)) for cell in found)
+            for found, other in zip(columns, columns[shift:] + columns[:shift], strict=True)
+        )
+        for shift in range(1, len(columns))
+    ]
+    return float(np.mean(counts)) if counts else 0.0
 
 
 def met_by(setting: Setting) -> tuple[int, int, int]:
@@ -327,7 +349,8 @@ def fits_section() -> Section:
         sentences.append(
             f"{name}, best of {len(tried(nearest.kind))} settings for each of {len(best)} class columns: problems as "
             f"printed in {met[0]}, rules in {met[1]}, coverage in {met[2]}, all three in "
-            f"{sum(all(c.met) for c in best)}."
+            f"{sum(all(c.met) for c in best)}. That is {sum(met)} of {3 * len(best)} numbers, where the same search "
+            f"for what is printed in other columns meets {met_by_chance(nearest.kind):.1f} on average."
         )
     return Section(
         "Rules from hyperplanes: which setting fits which row",

@@ -122,7 +122,8 @@ def _fung_table(what: str, nearest: fung_tables.Setting) -> Item:
         status(sum(letter), numbers_in_all),
         f"The letter (*{nearest.name}*) meets {sum(letter)} of {numbers_in_all} printed numbers; the best single "
         f"setting (*{single.name}*) {sum(fung_tables.met_by(single))}; with the best setting for each of {len(best)} "
-        f"class columns {each}, all three for {', '.join(whole) or 'none'}.",
+        f"class columns {each}, all three for {', '.join(whole) or 'none'} (in all {sum(by_column)} numbers, where "
+        f"chance meets {fung_tables.met_by_chance(nearest.kind):.1f}).",
         "Ranges, order of features and the vertex of a linear program are not stated, and rules of one point must have "
         f"been counted where 100 % is covered; no single setting fits all rows. {fung_tables.missing()}",
         f"{len(tried)}",

@@ -111,6 +111,20 @@ def test_the_best_setting_meets_most_and_is_nearest_in_the_rest(monkeypatch):
         f"Table 1: the best single one of {len(settings)} settings meets 2 of 3 printed numbers"
     )
     assert fung_tables.fits_section().table.rows[0][-2:] == ["45 / 19 / 100.0", "0"]
+    assert fung_tables.met_by_chance("volume") == 0.0
+
+
+def test_chance_is_what_the_numbers_of_other_columns_give(monkeypatch):
+    # A- of Ionosphere has the numbers of A+, and of its own the coverage; A+ has nothing of either.
+    setting = fung_tables.tried("volume")[0]
+    numbers = {-1: (29, 11, 100.0), 1: (1, 1, 1.0)}
+    cells = tuple(
+        fung_tables.Cell("Ionosphere", setting, sign, *found, 0.0)
+        for sign, found in numbers.items()
+    )
+    monkeypatch.setattr(fung_tables, "cells", lambda: cells)
+    assert [sum(cell.met) for cell in cells] == [1, 0]
+    assert fung_tables.met_by_chance("volume") == 3.0
 
 
 def test_a_page_is_read_back(tmp_path):
