@@ -99,7 +99,14 @@ def inner_radius(D: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
 
 def is_void(D: FloatArray, d: FloatArray) -> bool:
     """Tell whether no point satisfies all rows (of unit norm), up to the solver's tolerance."""
-    return inner_radius(D, d)[0] < -_TOUCHING
+    if (np.count_nonzero(D, axis=1) != 1).any():
+        return inner_radius(D, d)[0] < -_TOUCHING
+    # A box, whose inner radius is half of its shortest side.
+    column = np.abs(D).argmax(axis=1)
+    weight = D[np.arange(len(d)), column]
+    sides = np.full((2, D.shape[1]), np.inf)  # upper bounds, and lower ones with the other sign
+    np.minimum.at(sides, ((weight < 0).astype(np.intp), column), d / np.abs(weight))
+    return bool((sides.sum(axis=0) < -2.0 * _TOUCHING).any())
 
 
 def worst_margin(

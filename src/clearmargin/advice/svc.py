@@ -478,14 +478,14 @@ def _score_fold(
         w, b = plane.w, plane.b
         if settings.refine is not None and len(framed_problem.problem.premises):
             problem = scaled_costs(framed_problem.problem, lam, mu)
-            if lam not in data_only:
+            if lam not in data_only and settings.uses_data_plane:
                 data_only[lam] = data_plane(problem)
             refined = plane_for(
                 problem,
                 framed_problem.framed,
                 settings,
                 plane,
-                data_only[lam],
+                data_only.get(lam, (w, b)),
                 np.full(len(part.rules), nu),
             )
             w, b = refined.plane.w, refined.plane.b

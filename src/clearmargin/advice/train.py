@@ -393,6 +393,11 @@ class Settings:
     max_iter: int
     tol: float
 
+    @property
+    def uses_data_plane(self) -> bool:
+        """Whether refinement has to know the plane of the data alone."""
+        return self.start == "data" or self.anchors
+
     @classmethod
     def of(cls, estimator: Any) -> Settings:
         """Read the parameters of an estimator."""
@@ -535,7 +540,9 @@ def train(case: AdviceCase, settings: Settings) -> Training:
     given = _solve(framed_problem.problem, case, framed_problem.framed, mu)
     if settings.refine is None or not len(framed_problem.problem.premises):
         return _collect(case, framed_problem, given, None, settings)
-    data_only = data_plane(framed_problem.problem)
+    data_only = given.w, given.b
+    if settings.uses_data_plane:
+        data_only = data_plane(framed_problem.problem)
     refined = plane_for(
         framed_problem.problem, framed_problem.framed, settings, given, data_only, nu
     )
@@ -610,7 +617,7 @@ def plane_for(
     given : AdvicePlane
         The solution with the advice as it is.
     data_only : tuple of ndarray and float
-        The plane of the data alone.
+        The plane of the data alone; any other where the settings do not use it.
     nu : ndarray of shape (r,)
         Cost of a change of each rule relative to that of its errors.
 
