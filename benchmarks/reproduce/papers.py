@@ -37,7 +37,8 @@ def pima_section(page: dict[str, Chapter]) -> list[Section]:
     chapter = page[CURVES]
     rows = [chapter.row(row[0]) for row in chapter.table.rows]
     sizes = sum(int(row["sizes"]) for row in rows)
-    apart = sum(int(row["more than 2 SE apart"]) for row in rows)
+    how = chapter.table.header[-1]
+    apart = sum(int(row[how]) for row in rows)
     most = max(rows, key=lambda row: abs(numbers(row["up to 40 points"])[0]))
     first = rows[0]
     return [
@@ -46,9 +47,9 @@ def pima_section(page: dict[str, Chapter]) -> list[Section]:
             "Ours minus published, in points of error, averaged over sizes of the training part. The published values "
             "are read off the curves in the longer paper (NIPS 2011). All curves: [ADVICE_PIMA.md](ADVICE_PIMA.md).",
             chapter.table,
-            f"{apart} of {sizes} points of the curves are more than two of our standard errors apart, most of all "
-            f"{most['published as']} ({most['up to 40 points']} up to 40 points). The plain SVM, in which advice has "
-            f"no part, is {first['up to 40 points']} up to 40 points and {first['above']} above them: draws, scales "
+            f"{apart} of {sizes} points of the curves are {how}, most of all {most['published as']} "
+            f"({most['up to 40 points']} up to 40 points). The plain SVM, in which advice has no part, is "
+            f"{first['up to 40 points']} up to 40 points and {first['above']} above them: draws, scales "
             "and grids are not published.",
         )
     ]
