@@ -228,6 +228,12 @@ def test_rules_within_class_ranges_are_proved_disjoint_and_exported(oracle, tmp_
     assert rules.score(X, y, model=extractor.estimator_).fidelity == 1.0
     fired = rules.predict(X, default=None)
     assert (fired[rules.which(X) >= 0] == predicted[rules.which(X) >= 0]).all()
+    # Explanations hold their case, and what is said of coverage is what the rules do.
+    cases = X.iloc[::17]
+    for k, told in enumerate(extractor.explain_many(cases)):
+        assert RuleSet([told.rule], rules.space, rules.classes).covers(cases.iloc[[k]])[0, 0]
+    covered = [row.status == "covered" for row in extractor.explain_coverage(cases)]
+    assert covered == (extractor.which(cases) >= 0).tolist()
     # Text, Python, JSON and a saved model say the same.
     assert RuleSet.from_text(rules.to_text()) == rules
     assert RuleSet.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
