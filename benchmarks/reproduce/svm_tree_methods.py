@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ __all__ = [
     "machine_answer",
     "machine_answers",
     "polynomial_svm",
+    "published_answers",
     "tree_answers",
 ]
 
@@ -75,23 +76,50 @@ def tree_answers(
     seed: int,
     *,
     rules: bool = True,
+    published: bool = True,
     min_coverage: int = 1,
     **settings: Any,
 ) -> dict[str, Answer]:
-    """A tree and, if asked for, its exact rules, its interval rules as published, and these simplified."""
+    """A tree and, if asked for, its rules: the exact ones, simplified intervals, and all that is as published."""
     model = SVMTreeClassifier(random_state=seed, **settings).fit(X, y)
-    with_machine = sum(bool(leaf.pairs) for leaf in model.tree_.leaves)
-    nodes = with_machine, model.n_leaves_ - with_machine
-    vectors = model.n_support_vectors_
     if not rules:
-        return {"tree": Answer(model.predict(rows), vectors, parts=nodes)}
+        return {"tree": _tree_answer(model, rows)}
     exact = model.exact_rules_
     answers = {
-        "tree": Answer(model.predict(rows), vectors, len(exact), nodes),
-        "exact": Answer(exact.predict(rows), vectors, len(exact), nodes),
+        "tree": _tree_answer(model, rows, len(exact)),
+        "exact": replace(_tree_answer(model, rows, len(exact)), labels=exact.predict(rows)),
     }
-    for name, simplify in (("published", False), ("simplified", True)):
-        found = interval_rules(model, simplify=simplify, min_coverage=min_coverage)
-        parts = found.n_svm_rules, found.n_tree_rules
-        answers[name] = Answer(found.predict(rows), vectors, len(found.rules), parts)
+    if published:
+        answers |= published_answers(X, y, rows, seed, **settings)
+        curved = SVMTreeClassifier(kernel="rbf", random_state=seed, **settings).fit(X, y)
+        answers["rbf"] = _tree_answer(curved, rows)
+    answers["simplified"] = _rule_answer(model, rows, min_coverage=min_coverage)
     return answers
+
+
+def published_answers(
+    X: Array, y: Array, rows: Array, seed: int, **settings: Any
+) -> dict[str, Answer]:
+    """The published system: its tree, read simplified and strictly, and its boxes of all vectors and of pairs."""
+    model = SVMTreeClassifier(published=True, random_state=seed, **settings).fit(X, y)
+    strict = SVMTreeClassifier(
+        published=True, one_class_leaves="strict", random_state=seed, **settings
+    ).fit(X, y)
+    return {
+        "published tree": _tree_answer(model, rows, len(model.exact_rules_)),
+        "strict": _tree_answer(strict, rows),
+        "published": _rule_answer(model, rows),
+        "pairs": _rule_answer(model.set_params(boxes="pairs"), rows),
+    }
+
+
+def _tree_answer(model: SVMTreeClassifier, rows: Array, n_rules: int | None = None) -> Answer:
+    with_machine = sum(bool(leaf.pairs) for leaf in model.tree_.leaves)
+    nodes = with_machine, model.n_leaves_ - with_machine
+    return Answer(model.predict(rows), model.n_support_vectors_, n_rules, nodes)
+
+
+def _rule_answer(model: SVMTreeClassifier, rows: Array, min_coverage: int = 1) -> Answer:
+    found = interval_rules(model, min_coverage=min_coverage)
+    parts = found.n_svm_rules, found.n_tree_rules
+    return Answer(found.predict(rows), model.n_support_vectors_, len(found.rules), parts)

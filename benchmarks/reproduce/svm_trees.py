@@ -13,8 +13,10 @@ from benchmarks.reproduce.svm_tree_gene_tables import (
     accuracy_section,
     genes_section,
     size_section,
+    sums_section,
 )
 from benchmarks.reproduce.svm_tree_genes import FILES, data_folder, evaluate, load_sets
+from benchmarks.reproduce.svm_tree_rare import rare_sections
 from benchmarks.reproduce.svm_tree_settings import (
     CANDIDATES,
     SEEN_DRAWS,
@@ -31,13 +33,14 @@ PAGE = Path(__file__).parents[1] / "SVM_TREES.md"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run: draws of the synthetic set, settings to choose from, gene sets, and repeats of their tests."""
+    """What to run: draws of the synthetic set, settings to choose from, gene sets, repeats of tests."""
 
     draws: int = 20
     other_draws: int = 40
     candidates: Sequence[str] = tuple(CANDIDATES)
     genes: Sequence[str] = tuple(FILES)
     repeats: int = 3
+    rare_repeats: int = 2
 
 
 QUICK = Plan(
@@ -46,6 +49,7 @@ QUICK = Plan(
     candidates=("BFS, all", "BFS, minority"),
     genes=("leukaemia",),
     repeats=2,
+    rare_repeats=0,
 )
 
 TITLE = "SVM trees and their rules"
@@ -98,6 +102,7 @@ def gene_sections(plan: Plan, folder: Path) -> list[Section]:
     return [
         accuracy_section(results, missing),
         size_section(results),
+        sums_section(results),
         genes_section(results, pooled),
     ]
 
@@ -112,6 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     plan = QUICK if options.quick else Plan()
     start = time.process_time()
     sections = synthetic_sections(plan) + gene_sections(plan, options.data or data_folder())
+    sections += rare_sections(plan.rare_repeats) if plan.rare_repeats else []
     minutes = (time.process_time() - start) / 60
     for section in sections:
         print(section.to_markdown())

@@ -12,6 +12,7 @@ from benchmarks.reproduce.svm_tree_gene_tables import (
     genes_section,
     patients_error,
     size_section,
+    sums_section,
 )
 from benchmarks.reproduce.svm_tree_genes import (
     METHODS,
@@ -69,7 +70,15 @@ def results(names=("leukaemia", "colon"), shares=(90.0, 92.0)):
             (
                 data,
                 [
-                    {m: {"accuracy": s, "rules": 4.0, "vectors": 9.0} for m in METHODS}
+                    {
+                        m: {
+                            "accuracy": s,
+                            "rules": 4.0,
+                            "vectors": 9.0,
+                            "rules in all folds": 101.0,
+                        }
+                        for m in METHODS
+                    }
                     for s in shares
                 ],
             )
@@ -223,8 +232,10 @@ def test_a_gene_that_tells_the_classes_apart_is_found_by_all_methods_but_the_let
     X[3, 2] = X[25, 0] = np.nan
     found = evaluate(GeneSet("leukaemia", X, y, 20), 0)
     assert tuple(found) == METHODS
-    for method in set(METHODS) - {"SVM-Rule, to the letter"}:
+    for method in set(METHODS) - {"SVM-Rule, to the letter", "SVMT as published, strict"}:
         assert found[method]["accuracy"] == 100.0
+    # Rows outside of the training points of a leaf are outliers, strictly.
+    assert found["SVMT as published, strict"]["accuracy"] < 100.0
 
 
 def test_files_are_read_and_missing_ones_named(tmp_path, monkeypatch, capsys):
@@ -276,6 +287,27 @@ def test_sizes_stand_beside_the_published_ones():
     assert rows["SVM-Rule, tuned"] == ["4.0 / 9.0", "4.0 / 9.0"]
     assert rows["*published SVM-Rule*"] == ["245 / 29", "205 / 48"]
     assert "on 0 of 2 sets (none)" in section.verdict
+
+
+def test_sums_over_folds_are_near_what_is_printed_or_not():
+    section = sums_section(results())
+    rows = {row[0]: row[1:] for row in section.table.rows}
+    assert rows["folds"] == ["1", "10"]
+    assert rows["r-SVMT as published: rules"] == ["101", "101"]
+    assert rows["set C + boxes as published"] == ["202", "202"]
+    assert rows["*published BFS r-SVMT: rules*"] == ["108", "202"]
+    assert "r-SVMT as published: rules (leukaemia);" in section.verdict
+    assert "set C + boxes as published (colon)." in section.verdict
+    assert "best of 7 ways to count" in section.verdict
+
+
+def test_folds_of_a_set_are_added_up():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(40, 3)), np.array(["a", "b"] * 20)
+    X[y == "a", 1] += 9.0
+    found = evaluate(GeneSet("colon", X, y), 0)["r-SVMT as published"]
+    assert found["rules in all folds"] == pytest.approx(10 * found["rules"])
+    assert found["vectors in all folds"] == pytest.approx(10 * found["vectors"])
 
 
 def test_the_largest_change_between_t_tests_is_named():

@@ -8,8 +8,8 @@ one leaf with the machine. One layer is the machine by itself, so that a tree is
 that it was not grown from: growth stops when `PATIENCE` more layers have not helped.
 
 Rows are judged by the weights of their classes, with balanced weights by the mean of the classes' accuracies. A kernel
-is preferred to planes, which have exact rules, and several layers to one, only if the gain is larger than its
-standard error over the parts.
+is preferred to planes, which have exact rules, only if the gain is larger than its standard error over the parts, and
+several layers to one only if it is larger than twice that: the best of many numbers of layers may be so by chance.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from clearmargin.svm_trees.svm_tree import Layer, SVMTree, TrainingRange
 
 __all__ = ["COSTS", "KERNELS", "choose_layers", "choose_machine", "relative_costs"]
 
-# Chosen on the tuning tables of `benchmarks.rare_classes`, where 0.3 was best for planes and less for RBF.
+# Chosen on the tuning tables of `benchmarks.rare_classes`: 0.3 was best for planes, less for RBF.
 COSTS = (0.03, 0.3, 3.0)
 KERNELS: tuple[KernelKind, ...] = ("linear", "rbf")
 PATIENCE = 3
+# Standard errors by which a kernel and several layers have to be better.
+_KERNEL_EVIDENCE, _LAYERS_EVIDENCE = 1.0, 2.0
 _FOLDS = 5
 
 
@@ -71,7 +73,7 @@ def choose_machine(
     points, codes, partition, growth
         As for `grow`.
     machines : sequence of LocalSVM
-        What to choose from, those with planes first.
+        What to choose from.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def choose_machine(
     planes = [k for k, svm in enumerate(machines) if svm.kind == "linear"]
     if planes and best not in planes:
         first = max(planes, key=lambda k: float(table[k].mean()))
-        best = best if _is_better(table[best] - table[first]) else first
+        best = best if _is_better(table[best] - table[first], _KERNEL_EVIDENCE) else first
     return machines[best]
 
 
@@ -138,7 +140,7 @@ def choose_layers(
             break
     else:
         is_complete = best == len(table) - 1
-    if not best or not _is_better(table[best] - table[0]):
+    if not best or not _is_better(table[best] - table[0], _LAYERS_EVIDENCE):
         return 1
     return None if is_complete else best + 1
 
@@ -195,6 +197,6 @@ def _scores(
     return np.array(scores)
 
 
-def _is_better(gains: FloatArray) -> bool:
-    """Whether a gain is larger than its standard error over the parts."""
-    return bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
+def _is_better(gains: FloatArray, evidence: float) -> bool:
+    """Whether a gain is larger than so many standard errors over the parts."""
+    return bool(gains.mean() > evidence * gains.std(ddof=1) / np.sqrt(len(gains)))

@@ -41,6 +41,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -48,6 +49,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, OneClassSVM
+from threadpoolctl import ThreadpoolController
 
 from clearmargin.models.kernel_function import KernelFunction, KernelKind
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -763,6 +765,11 @@ _FINEST_THRESHOLD = 1e-3
 _DUST = 1e-9
 
 
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 @dataclass(frozen=True, slots=True)
 class KMeansPartition:
     """K-means with K centres (Lloyd's algorithm from one k-means++ start).
@@ -795,7 +802,9 @@ class KMeansPartition:
         with warnings.catch_warnings():
             # Points that differ by rounding alone may end in the same place.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            means = KMeans(int(self.scale), n_init=1, random_state=rng).fit(points)
+            # Threads that wait for each other cost more than such small cuts, and add up in any order.
+            with _threads().limit(limits=1, user_api="openmp"):
+                means = KMeans(int(self.scale), n_init=1, random_state=rng).fit(points)
         # A mean may leave the range of its points by rounding.
         return np.asarray(np.clip(means.cluster_centers_, points.min(axis=0), points.max(axis=0)))
 
