@@ -22,6 +22,7 @@ from clearmargin.plane_rules.extraction import (
 )
 from clearmargin.progress import Progress, task
 from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.rule_auc import class_shares, mean_auc
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import seen_ranges
@@ -45,6 +46,7 @@ class SampledRules(NamedTuple):
     rules: RuleSet
     trace: dict[Label, Trace]
     accuracy: float
+    auc: float
 
 
 def n_sampled(model: Planes) -> int:
@@ -91,7 +93,8 @@ def extract_from_blocks(
     Returns
     -------
     SampledRules
-        The rules, what they cover of each class, and the share of all rows on which the model is right.
+        The rules, what they cover of each class, the share of all rows on which the model is right, and the area under
+        the ROC curve of the rules.
     """
     least = min_coverage or max(2, found.n_rows // 1000)
     codes = {label: k for k, label in enumerate(model.classes_.tolist())}
@@ -154,6 +157,7 @@ def _count_on_all(
     kept = np.flatnonzero(covered >= least)
     # Class by class, as they are, and those with the largest coverage first, whose order the sample may have changed.
     first = [int(np.argmax(predicted_by == predicted_by[k])) for k in kept]
+    order = kept[np.lexsort((-hit[kept], first))]
     members = [
         Rule(
             rules[int(k)].region,
@@ -162,7 +166,7 @@ def _count_on_all(
             proof=rules[int(k)].proof,
             stats=RuleStats(counts.n_rows, int(covered[k]), int(correct[k]), int(agreed[k])),
         )
-        for k in kept[np.lexsort((-hit[kept], first))]
+        for k in order
     ]
     n_of_class = np.bincount(
         list(class_of.values()),
@@ -182,7 +186,18 @@ def _count_on_all(
             members=int(n_of_class[code]),
         )
     accuracy = float(points.sum() / counts.n_rows)
-    return SampledRules(RuleSet(members, rules.space, rules.classes), traces, accuracy)
+    final = RuleSet(members, rules.space, rules.classes)
+    dropped = np.delete(counts.of_classes, order, axis=0).sum(axis=0)
+    area = _auc_of_counts(final, np.vstack([counts.of_classes[order], dropped]), classes)
+    return SampledRules(final, traces, accuracy, area)
+
+
+def _auc_of_counts(rules: RuleSet, counts: IntArray, classes: list[Label]) -> float:
+    """Compute the area from the rows of each class under each rule, and under none in the last row."""
+    K = len(classes)
+    shares = class_shares(rules, np.append(np.arange(len(rules)), -1), classes)
+    codes = np.tile(np.arange(K), len(shares))
+    return mean_auc(np.repeat(shares, K, axis=0), codes, counts.ravel())
 
 
 class RuleCounts(NamedTuple):
@@ -194,10 +209,13 @@ class RuleCounts(NamedTuple):
         Rows in all.
     of_rules : ndarray of shape (4, n_rules)
         For each rule the rows covered, of these with its class, where the model agrees, and where both hold.
+    of_classes : ndarray of shape (n_rules + 1, n_classes)
+        For each rule, and in the last row for none, the rows of each class.
     """
 
     n_rows: int
     of_rules: IntArray
+    of_classes: IntArray
 
 
 def count_rules(
@@ -227,6 +245,7 @@ def count_rules(
     predicted_by = np.array([classes.index(rule.label) for rule in rules], dtype=np.intp)
     counts = np.zeros((4, len(rules)), dtype=np.int64)
     points = np.zeros(len(classes), dtype=np.int64)
+    of_classes = np.zeros((len(rules) + 1, len(classes)), dtype=np.int64)
     n_rows = 0
     for X, places, texts in blocks:
         n_rows += len(X)
@@ -235,11 +254,14 @@ def count_rules(
         points += np.bincount(true[true == predicted], minlength=len(classes))
         # Rules of a class do not meet, and those of two classes lie on different sides.
         which = rules.which(X)
+        # No rule, -1, is the last row.
+        cells = (which % len(of_classes)) * len(classes) + true
+        of_classes += np.bincount(cells, minlength=of_classes.size).reshape(of_classes.shape)
         by_rule = predicted_by[which] if len(rules) else which
         right, same, under = true == by_rule, predicted == by_rule, which >= 0
         for j, mask in enumerate((under, under & right, under & same, under & right & same)):
             counts[j] += np.bincount(which[mask], minlength=len(rules))
-    return RuleCounts(n_rows, counts), points
+    return RuleCounts(n_rows, counts, of_classes), points
 
 
 def _named_by(rules: RuleSet) -> set[str]:

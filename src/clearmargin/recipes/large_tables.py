@@ -165,7 +165,7 @@ def find_rules_in_blocks(
         Each rule is proved, and its figures are those of all rows.
     """
     chosen = options or ExtractOptions()
-    rules, trace, accuracy = extract_from_blocks(
+    rules, trace, accuracy, auc = extract_from_blocks(
         model,
         task.source,
         task.found,
@@ -175,4 +175,4 @@ def find_rules_in_blocks(
         **chosen.chosen(),
     )
     kept = model.with_rules(rules, {"criterion": chosen.criterion or DEFAULT_CRITERION})
-    return FoundRules(task, rules, trace, kept, model_facts(model, accuracy))
+    return FoundRules(task, rules, trace, kept, model_facts(model, accuracy), auc)

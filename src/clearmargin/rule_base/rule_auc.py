@@ -67,7 +67,7 @@ def _laplace_share(rule: Rule, n_classes: int) -> float:
     return (stats.correct + 1.0) / (stats.covered + n_classes)
 
 
-def mean_auc(scores: FloatArray, codes: IntArray) -> float:
+def mean_auc(scores: FloatArray, codes: IntArray, weights: IntArray | None = None) -> float:
     """Return the area under the ROC curve of each class against all others, as a mean over the classes.
 
     Parameters
@@ -76,6 +76,8 @@ def mean_auc(scores: FloatArray, codes: IntArray) -> float:
         A score of each row for each class.
     codes : ndarray of int of shape (m,)
         The class of each row, as its position among the columns; -1 for one that is none of them.
+    weights : ndarray of int of shape (m,), optional
+        How many rows each row stands for.
 
     Returns
     -------
@@ -87,7 +89,12 @@ def mean_auc(scores: FloatArray, codes: IntArray) -> float:
     >>> mean_auc(np.array([[0.1, 0.9], [0.4, 0.6], [0.4, 0.6]]), np.array([1, 0, 1]))
     0.75
     """
+    if weights is not None:
+        met = weights > 0
+        scores, codes, weights = scores[met], codes[met], weights[met]
     members = codes[:, None] == np.arange(scores.shape[1])
     usable = np.flatnonzero(members.any(axis=0) & ~members.all(axis=0))
-    areas = [float(roc_auc_score(members[:, k], scores[:, k])) for k in usable]
+    areas = [
+        float(roc_auc_score(members[:, k], scores[:, k], sample_weight=weights)) for k in usable
+    ]
     return float(np.mean(areas)) if areas else float("nan")
