@@ -288,8 +288,8 @@ def _poster_items(found: _Found) -> list[Item]:
             "Toy example: refined rules",
             "Toy example",
             "in kind",
-            "Shown as a picture. Far advice, which the poster says is extended, stays as it is: nothing in its "
-            "objective pays for extending it.",
+            "Shown as a picture. Far advice, which the poster says is extended, is turned a little at most: nothing in "
+            "its objective pays for extending it.",
             tried="3",
         ),
         found.item(

@@ -87,6 +87,19 @@ def test_the_inner_ball_fits_and_no_larger_one_does(polyhedron, seed):
         assert linprog(np.zeros(D.shape[1]), D, tighter, bounds=(None, None)).status == 2
 
 
+def test_bounds_alone_are_void_where_their_inner_radius_is_negative():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(40):
+        D = np.zeros((5, 3))
+        D[np.arange(5), rng.integers(0, 3, 5)] = rng.choice([-2.0, -1.0, 0.5, 1.0], 5)
+        d = rng.integers(-2, 3, 5).astype(float)
+        found.append(is_void(D, d))
+        assert found[-1] == (inner_radius(D, d)[0] < -1e-6)
+    assert 5 < sum(found) < 35
+    assert not is_void(np.zeros((0, 3)), np.zeros(0))
+
+
 @given(seeds)
 def test_a_premise_is_void_where_another_solver_finds_no_point(polyhedron, seed):
     rng, D, d, *_ = premise(seed, polyhedron)

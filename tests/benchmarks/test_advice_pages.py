@@ -23,6 +23,7 @@ from benchmarks.reproduce.advice_settings import (
     settings_at,
     settings_sections,
 )
+from scipy import stats
 
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning
@@ -161,17 +162,31 @@ def test_published_values_stand_beside_ours():
     assert advice_pima.published("sqp", 100) == 22.5
     assert advice_pima.published("slp", 200) is None
     assert advice_pima.published("blend", 10) is None
-    errors = {(m, 10): [30.0, 32.0] for m in advice_pima.METHODS if m != "sqp"}
+    values = [30.0 + 0.5 * (k % 5) for k in range(20)]
+    errors = {(m, 10): values for m in advice_pima.METHODS if m != "sqp"}
     section = advice_pima.curves_section(errors, [10])
     row = dict(zip(section.table.header, section.table.rows[0], strict=True))
-    assert row["KBSVM"] == "31.0 ± 1.0 (36.2)"
-    assert (row["blend"], row["sqp"]) == ("31.0 ± 1.0", "-")
+    # By scipy, independently: the interval of the mean, and of a difference to a mean of ten such draws.
+    low, high = stats.t.interval(0.95, 19, loc=31.0, scale=stats.sem(values))
+    assert row["KBSVM"] == f"31.0 ± {(high - low) / 2:.1f} (36.2)"
+    assert (row["blend"], row["sqp"]) == (f"31.0 ± {(high - low) / 2:.1f}", "-")
     told = advice_pima.differences_section(errors, [10])
-    assert "KBSVM differs from the published KBSVM" in told.verdict
+    half = stats.t.ppf(0.975, 19) * np.std(values, ddof=1) * (1 / 20 + 1 / 10) ** 0.5
+    assert (
+        f"KBSVM differs from the published KBSVM at 10 (-5.2 ± {half:.1f}) points" in told.verdict
+    )
     assert told.table.rows[1][3] == "-5.2"
 
 
-def test_a_gain_is_firm_beyond_two_standard_errors():
+def test_few_draws_are_shown_to_give_other_curves():
+    values = [30.0] * 10 + [32.0] * 10
+    errors = {(m, 10): values for m in advice_pima.METHODS}
+    section = advice_pima.ten_draws_section(errors, [10])
+    assert section.table.rows == [["10", *["30.0 to 32.0"] * 4]]
+    assert "may lie up to 2.0 points from another" in section.verdict
+
+
+def test_a_gain_is_firm_where_its_interval_has_no_zero():
     errors = {
         ("plain SVM", 10): [30.0, 32.0, 34.0],
         ("rules alone", 10): [24.0, 26.1, 28.0],
@@ -180,8 +195,8 @@ def test_a_gain_is_firm_beyond_two_standard_errors():
     section = advice_pima.gains_section(errors, [10])
     assert "blend at 10 (-5.0)" in section.verdict
     assert "slp at none" in section.verdict
-    assert "In these 3 runs" in section.verdict
-    assert "at 10 (+1.0 ± 0.0) points" in section.verdict
+    assert "In these 3 draws" in section.verdict
+    assert "at 10 (+1.0 ± 0.1) points" in section.verdict
 
 
 def test_differences_between_settings_are_taken_on_the_same_runs():
@@ -235,8 +250,8 @@ def test_failures_are_counted_and_named():
 
 
 def test_each_method_has_an_error_for_a_tiny_part():
-    found = advice_pima.errors_at(0, 20, with_sqp=False)
-    assert set(found) == set(advice_pima.METHODS) - {"sqp"}
+    found = advice_pima.errors_at(0, 20, slow=False)
+    assert set(found) == set(advice_pima.METHODS) - set(advice_pima.SLOW)
     assert all(0 < value < 100 for value in found.values())
 
 
