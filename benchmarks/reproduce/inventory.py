@@ -97,6 +97,15 @@ class _Found:
         section = self.get(start)
         return [] if section is None else section.table.rows
 
+    def header(self, start: str) -> list[str]:
+        section = self.get(start)
+        return [] if section is None else section.table.header
+
+    def told(self, start: str) -> str:
+        """The first sentence of a section; nothing where it is not."""
+        section = self.get(start)
+        return "" if section is None else _sentence(section)
+
 
 def _sentence(section: Section, number: int = 0) -> str:
     return section.verdict.split("\n")[0].split(". ")[number].rstrip(".") + "."
@@ -186,6 +195,19 @@ WHY_TREES = {
 }
 
 
+def _letter(rows: Sequence[Sequence[str]], size: int) -> tuple[int, int]:
+    """Of the rows that are to the letter or as published: parts that are within their limits, and parts in all.
+
+    The last cell of a row lists what is beyond; a row is one part, or has as many as it has cells.
+    """
+    beyond = [
+        0 if row[-1] == "none" else min(size, len(row[-1].split(",")))
+        for row in rows
+        if row[0].endswith(("to the letter", "as published"))
+    ]
+    return size * len(beyond) - sum(beyond), size * len(beyond)
+
+
 def _pang_items(found: _Found) -> list[Item]:
     means = "; ".join(
         f"*{row[0]}* {row[-2]}"
@@ -200,7 +222,15 @@ def _pang_items(found: _Found) -> list[Item]:
     )
     tried = {start: f"{len(found.rows(start))}" for start in (leaves, first, second, counts)}
     sums = found.get("Trees of machines: rules of Table II, added")
-    how = WHY_TREES["counts"] if sums is None else f"{WHY_TREES['counts']} {sums.verdict}"
+    how = WHY_TREES["counts"]
+    if sums is not None:
+        # Rows beside the ways to count: the number of folds, and two that are printed.
+        how, ways = f"{how} {sums.verdict}", len(sums.table.rows) - 3
+        tried[counts] += f" methods, {ways} ways to add up"
+    rows_met, rows_in_all = _letter(found.rows(first), 1)
+    cells_met, cells_in_all = _letter(found.rows(second), len(found.header(second)) - 3)
+    letter_1 = f"As published {rows_met} of {rows_in_all} rows are within two standard deviations"
+    letter_2 = f"As published {cells_met} of {cells_in_all} cells are within two errors by patients"
     averages = f"On average, published in brackets: {means}. {WHY_TREES['Table II']}"
     return [
         _picture(PANG, "Figures 1 and 2: boxes and data"),
@@ -210,12 +240,12 @@ def _pang_items(found: _Found) -> list[Item]:
         ),
         _no_data(PANG, "Section V.A: four example rules", WHY_TREES["rules of V.A"]),
         found.item(
-            PANG, "Table I: a rare class", first, found.share(first),
-            WHY_TREES["Table I"], tried=tried[first],
+            PANG, "Table I: a rare class", first, status(rows_met, rows_in_all),
+            WHY_TREES["Table I"], met=f"{letter_1}; in all readings: {found.told(first)}", tried=tried[first],
         ),
         found.item(
-            PANG, "Table II: accuracy on seven cancers", second, found.share(second),
-            averages, tried=tried[second],
+            PANG, "Table II: accuracy on seven cancers", second, status(cells_met, cells_in_all),
+            averages, met=f"{letter_2}; in all readings: {found.told(second)}", tried=tried[second],
         ),
         found.item(
             PANG, "Table II: numbers of rules", counts, "differs",

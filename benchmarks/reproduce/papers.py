@@ -69,6 +69,7 @@ def other_sections() -> list[Section]:
             )
         )
     pages = {
+        "Chunks, rules and one machine (Fung, Sandilya and Rao, section 7)": "CHUNKS.md",
         "Proofs for kernel machines": "CERTIFY.md",
         "Advice, no worse than rules or data": "ADVICE_NO_WORSE.md",
         "The same on a hundred further draws of Pima": "ADVICE_NO_WORSE_PIMA.md",
@@ -76,13 +77,15 @@ def other_sections() -> list[Section]:
     table = Table(["page", "part", "what it says"])
     for title, name in pages.items():
         for part, chapter in read_page(FOLDER / name).items():
-            if name == "CERTIFY.md":
-                table.rows.append([f"[{title}]({name})", part, chapter.verdict])
+            if name in ("CERTIFY.md", "CHUNKS.md"):
+                # Parts that end with their table have said what they say before it.
+                told = chapter.verdict.partition("\n")[0]
+                table.rows += [[f"[{title}]({name})", part, told]] if told else []
             elif part == "Summary":
                 told = "; ".join(f"{row[0]}: {row[2]} of {row[1]}" for row in chapter.table.rows)
                 table.rows.append([f"[{title}]({name})", part, told])
     if table.rows:
-        text = "What the package claims beyond the papers, in a line each."
+        text = "What the papers propose and do not measure, and what the package claims beyond them, in a line each."
         found.append(
             Section(
                 "Beside the four papers: our own claims", text, table, "The pages have the rest."

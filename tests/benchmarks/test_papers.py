@@ -275,6 +275,18 @@ def test_the_list_names_everything_even_without_the_other_pages(monkeypatch):
             assert any(what.startswith(start) for own, what in rows if own == paper)
 
 
+def test_what_is_as_published_is_judged_by_its_rows_alone():
+    rows = [
+        ["SVM-Rule, to the letter", "1", "2", "colon -9, lung +3"],
+        ["SVMT as published", "1", "2", "none"],
+        ["SVMT as published, strict", "1", "2", "colon -40, lung -40"],
+        ["r-SVMT as published", "1", "2", "lung -8"],
+        ["r-SVMT, simplified", "1", "2", "lung -8"],
+    ]
+    assert inventory._letter(rows, 2) == (3, 6)
+    assert inventory._letter(rows, 1) == (1, 3)
+
+
 def test_the_curves_are_summed_up():
     (section,) = papers.pima_section(read_page(PAGES / "ADVICE_PIMA.md"))
     apart, points = (int(n) for n in numbers(section.verdict)[:2])

@@ -18,11 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from clearmargin.rules import Rule, RuleSet
 from clearmargin.rules.rule import Label
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["class_shares", "mean_auc"]
 
@@ -89,12 +88,25 @@ def mean_auc(scores: FloatArray, codes: IntArray, weights: IntArray | None = Non
     >>> mean_auc(np.array([[0.1, 0.9], [0.4, 0.6], [0.4, 0.6]]), np.array([1, 0, 1]))
     0.75
     """
-    if weights is not None:
-        met = weights > 0
-        scores, codes, weights = scores[met], codes[met], weights[met]
-    members = codes[:, None] == np.arange(scores.shape[1])
-    usable = np.flatnonzero(members.any(axis=0) & ~members.all(axis=0))
-    areas = [
-        float(roc_auc_score(members[:, k], scores[:, k], sample_weight=weights)) for k in usable
-    ]
-    return float(np.mean(areas)) if areas else float("nan")
+    if weights is None:
+        weights = np.ones(len(codes), dtype=np.intp)
+    areas = [_area(scores[:, k], codes == k, weights) for k in range(scores.shape[1])]
+    known = [area for area in areas if area is not None]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _area(scores: FloatArray, is_member: BoolArray, weights: IntArray) -> float | None:
+    """Return the Mann-Whitney statistic of the members among all rows; None if all or none are members.
+
+    Counts are whole numbers, so that the sums are exact. scikit-learn is not needed, which a command on a large table
+    would have to load for this alone.
+    """
+    # `return_inverse` is flat in some versions of numpy only.
+    values, places = np.unique(scores, return_inverse=True)
+    members = np.bincount(places.ravel()[is_member], weights[is_member], len(values))
+    others = np.bincount(places.ravel()[~is_member], weights[~is_member], len(values))
+    pairs = members.sum() * others.sum()
+    if not pairs:
+        return None
+    below = np.cumsum(others) - others
+    return float(members @ (below + others / 2.0) / pairs)
