@@ -111,6 +111,16 @@ def _sentence(section: Section, number: int = 0) -> str:
     return section.verdict.split("\n")[0].split(". ")[number].rstrip(".") + "."
 
 
+def _after_first(section: Section | None) -> str:
+    return "" if section is None else section.verdict.partition(". ")[2]
+
+
+def _number_before(section: Section | None, words: str) -> str:
+    """The number that stands before some words in what a section says; 1 where they do not occur."""
+    before, found, _ = ("" if section is None else section.verdict).partition(words)
+    return before.rpartition(" ")[2] if found else "1"
+
+
 def _two(section: Section) -> tuple[int, int]:
     first, second = numbers(section.verdict)[:2]
     return int(first), int(second)
@@ -327,8 +337,8 @@ def _poster_items(found: _Found) -> list[Item]:
             "Pima: test error of five methods",
             "Advice on Pima",
             met,
-            "Draws, scales and grids are not published, and the plain SVM, in which advice has no part, differs by "
-            "as much above 40 points.",
+            _after_first(pima),
+            tried=_number_before(pima, " comparisons"),
         ),
         _picture(POSTER, "Pima: Diabetes Rule 6 before and after, as a tree"),
     ]

@@ -293,6 +293,12 @@ def test_the_curves_are_summed_up():
     assert 0 <= apart <= points == sum(int(row[2]) for row in section.table.rows)
     assert points > 20
     assert papers.pima_section({}) == []
+    (item,) = (i for i in inventory._poster_items(inventory._Found([section])) if "curves" in i.met)
+    assert "draws" in item.differs
+    assert int(item.tried) > 1
+    silent = Section("Advice on Pima", "", Table([]), "3 of 4 are apart. Why?")
+    assert inventory._number_before(silent, " comparisons") == "1"
+    assert inventory._after_first(silent) == "Why?"
 
 
 def test_the_papers_alone_do_not_run_the_long_tables(monkeypatch):
