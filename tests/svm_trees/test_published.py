@@ -16,6 +16,7 @@ from clearmargin import save_model
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.svm_trees import Leaf, SVMTreeClassifier, interval_rules, node_rules
 from clearmargin.svm_trees.grow import fit_one_class
+from clearmargin.svm_trees.plot import lay_out_svm_tree
 from clearmargin.svm_trees.svm_tree import LeafKernel, TrainingRange
 
 from .conftest import imbalanced
@@ -286,6 +287,13 @@ BUMP = LeafKernel("rbf", [[0.0]], [[1.0]], [-0.5], low=[0.0], width=[1.0])
 def test_what_is_no_leaf_is_refused(make, message):
     with pytest.raises(InvalidValueError, match=message):
         make()
+
+
+def test_a_strict_leaf_has_the_colours_of_both_classes(table):
+    model = SVMTreeClassifier(one_class_leaves="strict").fit(*table)
+    layout = lay_out_svm_tree(model.tree_, 60, 30)
+    assert {cell.says for cell in layout.cells if cell.kind == "pure"} == {(0, 1)}
+    assert any(line.swatch == "svm" for line in layout.texts)
 
 
 def test_leaves_with_functions_are_drawn_in_words(table):

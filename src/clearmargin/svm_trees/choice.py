@@ -17,7 +17,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -171,7 +170,7 @@ def _forest(
     names = [str(j) for j in range(points.shape[1])]
     classes = range(int(codes.max()) + 1)
     latest: list[tuple[list[Layer], TrainingRange] | None] = [None] * len(parts)
-    for _ in repeat(None):
+    while True:
         grown = [next(steps, None) for steps in growing]
         if not any(grown):
             return

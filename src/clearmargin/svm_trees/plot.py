@@ -363,7 +363,7 @@ class _Pen:
             head, _, tail = short.partition("…")
             is_cut = name.startswith(head) and name.endswith(tail)
             words.append((name if is_cut else f"{short}: {name}", code))
-        if any(leaf.pairs for leaf in self.tree.leaves):
+        if not all(leaf.is_constant for leaf in self.tree.leaves):
             words.append(("a machine decides between classes", "svm"))
         if any(leaf.kind == "residual" for leaf in self.tree.leaves):
             words.append(("what could not be cut any further", "residual"))
@@ -411,7 +411,8 @@ class _Pen:
 
     def _leaf(self, number: int, leaf: Leaf, x: float) -> PlacedCell:
         room = self.cell - 2 * _PAD
-        says = tuple(sorted({code for pair in leaf.pairs for code in pair})) or (leaf.label,)
+        given = {leaf.label} if leaf.outlier is None else {leaf.label, leaf.outlier}
+        says = tuple(sorted({code for pair in leaf.pairs for code in pair} or given))
         name = self.classes[leaf.label]
         if leaf.pairs:
             rivals = _rivals(leaf, self.classes)
