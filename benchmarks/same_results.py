@@ -595,6 +595,12 @@ def advice_fits() -> Iterator[Fit]:
     yield "AdviceBlendSVC", "columns_0_1", {"advice": "columns_0_1", **quick}
 
 
+def chunk_fits() -> Iterator[Fit]:
+    """ChunkedRuleSVC with and without rows; its ChunkSummary is one of its attributes."""
+    yield "ChunkedRuleSVC", "wbc 350", {"n_chunks": 3}
+    yield "ChunkedRuleSVC", "pima 200", {"n_chunks": 3, "n_rows": 5, "mu": 100.0}
+
+
 def rank_fits() -> Iterator[Fit]:
     name = "RankContrast"
     yield name, "pima", {}
@@ -622,6 +628,7 @@ def add_fits() -> None:
         kernel_fits,
         tree_fits,
         advice_fits,
+        chunk_fits,
         rank_fits,
     ):
         for kind, rows, options in fits():

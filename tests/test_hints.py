@@ -34,6 +34,7 @@ from clearmargin import (
     AdviceSVC,
     AdviceSVCCV,
     Box,
+    ChunkedRuleSVC,
     FeatureSpace,
     RankContrast,
     RuleExtractor,
@@ -47,6 +48,7 @@ from clearmargin import (
     parse_rules,
     recourse,
 )
+from clearmargin.chunks.chunk_summary import ChunkRules
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning
 from clearmargin.export import export, to_xlsx
 from clearmargin.kernel_rules.baselines import FuzzyRules, HyperRectangleRules, PrototypeRules
@@ -215,6 +217,10 @@ HINTS: dict[str, Hint] = {
         lambda: AdviceSVC(parse_rules("age = old => ill")).fit(
             X.drop(columns="age").assign(age_old=X["age"] > 50), Y
         ),
+    ),
+    "encode categories as 0/1 columns, as OneHotEncoder does": hint(
+        lambda: ChunkRules(RuleSet([], FeatureSpace.from_data(MIXED), ["ill", "well"]), [], [1, 1]),
+        lambda: ChunkedRuleSVC(n_chunks=2).fit(ONE_HOT.fit_transform(MIXED), Y),
     ),
     "encode every category (OneHotEncoder without drop)": hint(
         lambda: AdviceSVC("job = c => ill").fit(X.assign(job_a=1.0, job_b=0.0), Y),

@@ -233,8 +233,8 @@ class AdviceSVC(PlaneClassifier):
         if training.emptied:
             names = ", ".join(called(case.rules, i) for i in training.emptied)
             warnings.warn(
-                f"refinement ended, as published, before a step that leaves no point in {names}; with "
-                "published=False such rules are set aside and the others go on",
+                f"refinement ended, as published, before a step that leaves no point in {names}; where it need not "
+                "be as published, such rules are set aside and the others go on",
                 ClearmarginWarning,
                 stacklevel=3,
             )

@@ -344,6 +344,8 @@ def _arrow_factors(source: Any) -> _Factors:
     import pyarrow as pa
 
     chunked = source if isinstance(source, pa.ChunkedArray) else pa.chunked_array([source])
+    if not len(chunked):  # older versions of pyarrow cannot combine no chunks of large texts
+        return _Factors([], np.empty(0, dtype=np.intp))
     is_coded = pa.types.is_dictionary(chunked.type)
     coded = (
         chunked.unify_dictionaries() if is_coded else chunked.dictionary_encode()
