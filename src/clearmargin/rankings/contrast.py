@@ -31,8 +31,8 @@ from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueEr
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rankings.discretise import make_properties
 from clearmargin.rankings.ends import AUTO_SIZES, FEWEST_ROWS, Ends, choose_size, find_ends
-from clearmargin.rankings.listing import Listing
 from clearmargin.rankings.properties import PropertyTable
+from clearmargin.rankings.property_listing import Listing
 from clearmargin.rankings.property_search import LEVEL, list_properties, make_histograms, n_tests
 from clearmargin.rankings.significance import Items, fisher, held_out_p, holm, shuffled_threshold
 from clearmargin.rankings.size_choice import SIZE_CRITERIA, RankedFold, hold_up

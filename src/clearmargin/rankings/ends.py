@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rankings.listing import Listing
+from clearmargin.rankings.property_listing import Listing
 from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = [

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rankings.ends import Ends
-from clearmargin.rankings.listing import Listing
 from clearmargin.rankings.properties import PropertyTable
+from clearmargin.rankings.property_listing import Listing
 from clearmargin.rankings.property_redundancy import (
     conjunction_covers,
     part_counts,
