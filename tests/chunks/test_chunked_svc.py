@@ -83,7 +83,7 @@ def test_sites_that_send_files_find_what_one_table_finds(biopsies, tmp_path):
     )
     assert apart.feature_names_in_.tolist() == list(X.columns)
     # Without counts the cost is the default one.
-    assert quick().fit_summary(merged).mu_ == 1_000.0
+    assert quick().fit_summary(merged).mu_ == 3_000.0
 
 
 def test_chunks_come_one_by_one_in_any_order(biopsies):
@@ -94,7 +94,7 @@ def test_chunks_come_one_by_one_in_any_order(biopsies):
         for name in order:
             model.partial_fit(X[sites == name], y[sites == name], name=name)
         found.append(plane(model))
-    assert found[0] == found[1] == plane(quick(mu=1_000.0).fit(X, y, chunks=sites))
+    assert found[0] == found[1] == plane(quick(mu=3_000.0).fit(X, y, chunks=sites))
 
 
 def test_a_chunk_of_one_class_counts_for_the_classes_alone(biopsies):
@@ -218,7 +218,7 @@ def test_columns_without_names_are_numbered(biopsies):
 
 
 def test_a_class_that_the_plane_gets_wrong_altogether_has_no_rules():
-    scores, codes = np.array([-3.0, -0.2, -0.2, -0.1]), np.array([0, 0, 0, 1])
+    scores, codes = np.array([-0.3, -0.2, -0.2, -0.1]), np.array([0, 0, 0, 1])
     assert find_margin(scores, codes) == 0.9 * 0.2
 
 

@@ -2,8 +2,8 @@
 
 Rules as published (Fung, Sandilya and Rao, KDD 2005, section 7) have a corner on the plane itself. A machine that is
 trained on them is asked for a margin of 1 at corners of both classes that meet, which no plane can give. So boxes are
-extracted at the margins of the plane, f >= t for one class and f <= -t for the other, with t = 1 unless so few rows are
-beyond that (strong regularisation, 0/1 columns) that there would be hardly any rules.
+extracted at the margins of the plane, f >= t for one class and f <= -t for the other, with t = 1 unless hardly a row is
+beyond that (strong regularisation, 0/1 columns).
 
 Everything depends on the values of the rows alone, not on their order.
 """
@@ -38,9 +38,11 @@ __all__ = ["ChunkOptions", "deal_rows", "find_margin", "held_out_rows", "summari
 
 # Folds inside a chunk: chunks are small, and there are many of them.
 _FOLDS = 5
-# Boxes begin at this share of the median score of the rows that the plane gets right, where that is below 1. A row with
-# the median itself, as half of all rows have where one 0/1 column decides, has to be inside.
-_SHARE_OF_MEDIAN = 0.9
+# At least this share of the rows that the plane gets right is to be beyond the margin, in each class.
+_BEYOND = 0.1
+# Boxes then begin at this share of the score of such rows. A row with that very score, as many have where one 0/1
+# column decides, has to be inside.
+_BEFORE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,18 +234,18 @@ def _extract(
 
 
 def find_margin(score: FloatArray, codes: IntArray) -> float:
-    """Find the score at which boxes begin: 1, or less where half of the rows that are right have less.
+    """Find the score at which boxes begin: 1, or less where hardly a row that is right has as much.
 
     Examples
     --------
-    >>> find_margin(np.array([-3.0, -2.0, 2.0, 0.5, 0.5]), np.array([0, 0, 1, 1, 1]))
+    >>> find_margin(np.array([-3.0, -2.0, 0.4, 0.5, 0.5]), np.array([0, 0, 1, 1, 1]))
     0.45
     """
     found = [1.0]
     for code, sign in ((0, -1.0), (1, 1.0)):
         right = sign * score[(codes == code) & (sign * score > 0)]
         if len(right):
-            found.append(_SHARE_OF_MEDIAN * float(np.median(right)))
+            found.append(_BEFORE * float(np.quantile(right, 1.0 - _BEYOND, method="lower")))
     return min(found)
 
 

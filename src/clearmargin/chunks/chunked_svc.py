@@ -37,8 +37,8 @@ __all__ = ["ChunkedRuleSVC"]
 
 # Costs that validation chooses from, the middle one where there is none; features are scaled to [-1, 1], and costs are
 # those of all rows together.
-_MUS = tuple(10.0 ** np.arange(1.5, 4.6, 0.5))
-_DEFAULT_MU = 1_000.0
+_MUS = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0)
+_DEFAULT_MU = 3_000.0
 # Rows of the rarer class that a chunk should have at least where rows are dealt to chunks.
 _FEWEST = 10
 
@@ -76,7 +76,7 @@ class ChunkedRuleSVC(PlaneClassifier):
         Which: a sample of those that no rule of their class covers, or of all.
     mu : float, optional
         Cost of the errors of all rules and rows together, against the 1-norm of the weights over features scaled to
-        [-1, 1]. By default chosen on the rows that chunks hold out, and 1,000 where these are not at hand.
+        [-1, 1]. By default chosen on the rows that chunks hold out, and 3,000 where these are not at hand.
     validation : float, default 0.25
         Share of the rows of each chunk that no rule is made from, to choose `mu` on. With a given `mu` nothing is held
         out.
@@ -311,7 +311,7 @@ class ChunkedRuleSVC(PlaneClassifier):
             Their labels.
         errors : array-like of shape (g,), optional
             Errors of `candidates` on rows that chunks held out, added up over chunks. Without them `mu` is chosen on
-            rows held out of X, if these are of both classes; and is 1,000 without these.
+            rows held out of X, if these are of both classes; and is 3,000 without these.
 
         Returns
         -------
@@ -346,7 +346,7 @@ class ChunkedRuleSVC(PlaneClassifier):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows of the chunk. They are not kept, so that nothing is held out and `mu` is 1,000 unless it is given.
+            The rows of the chunk. They are not kept, so that nothing is held out and `mu` is 3,000 unless it is given.
         y : array-like of shape (m,)
             Their labels, of one class or two.
         classes : array-like of shape (2,), optional
