@@ -9,6 +9,7 @@ from benchmarks.reproduce import (
     advice_no_worse,
     advice_pima,
     certify_table,
+    chunks,
     extractors,
     papers,
     svm_trees,
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if parser.parse_args(arguments).part == "all":
         # These take minutes each, and write pages of their own.
-        for script in (certify_table, svm_trees, extractors, advice_pima, advice_no_worse):
+        for script in (certify_table, svm_trees, extractors, advice_pima, advice_no_worse, chunks):
             script.main([])
     papers.main()
 

@@ -22,6 +22,7 @@ from clearmargin import (
     AdviceBlendSVC,
     AdviceSVC,
     AdviceSVCCV,
+    ChunkedRuleSVC,
     FeatureSpace,
     ProximalSVC,
     RankContrast,
@@ -82,6 +83,9 @@ BITS_IN_ANY_ORDER: dict[str, Callable[[np.ndarray, np.ndarray], Answer]] = {
     "LPSVC(balanced)": lambda X, y: plane(LPSVC(0.1, class_weight="balanced").fit(X, y)),
     "LPSVC(no intercept)": lambda X, y: plane(LPSVC(0.1, fit_intercept=False).fit(X, y)),
     "AdviceSVC": lambda X, y: plane(AdviceSVC(RULES, mu=5).fit(named(X), y)),
+    "ChunkedRuleSVC": lambda X, y: plane(
+        ChunkedRuleSVC(2, estimator=LPSVC(0.05), mu=300.0).fit(X, y)
+    ),
     "RuleExtractor(plane)": lambda X, y: rules(RuleExtractor(given_plane(X, y)).fit(named(X), y)),
     "RuleExtractor(plane, coverage)": lambda X, y: rules(
         RuleExtractor(given_plane(X, y), criterion="coverage").fit(named(X), y)

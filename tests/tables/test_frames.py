@@ -23,6 +23,7 @@ from clearmargin import (
     AdviceBlendSVC,
     AdviceSVC,
     AdviceSVCCV,
+    ChunkedRuleSVC,
     ProximalSVC,
     RankContrast,
     RuleExtractor,
@@ -91,6 +92,9 @@ READERS = {
         X, Y
     ),
     "AdviceBlendSVC": lambda X: AdviceBlendSVC(rule_on(X), cv=2, repeats=1).fit(X, Y).predict(X),
+    "ChunkedRuleSVC": lambda X: (
+        ChunkedRuleSVC(1, estimator=LPSVC(), mu=1_000.0, n_rows=9).fit(X, Y).predict(X)
+    ),
     "SVMTreeClassifier": lambda X: SVMTreeClassifier().fit(X, Y).predict(X),
     "SupportVectorRules": lambda X: SupportVectorRules(SVC()).fit(X, Y).predict(X),
     "one class": lambda X: SupportVectorRules(OneClassSVM()).fit(X),
