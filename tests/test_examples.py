@@ -43,6 +43,7 @@ SAYS = {
     "check_before_training": "is outside the range of the data",
     "rules_from_another_hospital": "machine of rules alone",
     "thirty_cases_and_two_rules": r"small: kept as it was, proved.*large: kept as it was, proved",
+    "three_sites_one_machine": r"the same: True.*with own patients",
     "when_cases_grow": "figure",
     "a_report_to_send": "biopsies.html",
     "keep_rules_and_models": r"rules equal: True.*model equal: True",

@@ -106,11 +106,11 @@ class Remembering(LPSVCCV):
 
     trained: ClassVar[dict[tuple[bytes, bytes], FloatArray]] = {}
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *more: Any, **params: Any) -> Self:
         """Train, or remember the plane."""
         key = np.asarray(X).tobytes(), np.asarray(y).tobytes()
         if key not in self.trained:
-            super().fit(X, y)
+            super().fit(X, y, *more, **params)
             self.trained[key] = np.append(self.coef_[0], self.intercept_[0])
         self.n_features_in_ = np.shape(X)[1]
         self._set_plane(self.trained[key][:-1], float(self.trained[key][-1]), np.unique(y))
