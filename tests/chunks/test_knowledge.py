@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from clearmargin import Box, ChunkSummary, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.chunks import ChunkRules
-from clearmargin.chunks.knowledge import Knowledge, OwnRows
+from clearmargin.chunks.knowledge import Knowledge, LocalRows
 
 
 def best_objective(boxes, points, unit, mu):
@@ -49,9 +49,9 @@ def problems(draw):
     rules, means = [], []
     for _ in range(draw(st.integers(2, 5))):
         low = [draw(number) / 4, draw(number) / 4]
-        said = draw(st.sampled_from([(0,), (1,), (0, 1)]))
-        lower = [low[j] if j in said else -np.inf for j in (0, 1)]
-        upper = [low[j] + 1.5 if j in said else np.inf for j in (0, 1)]
+        named = draw(st.sampled_from([(0,), (1,), (0, 1)]))
+        lower = [low[j] if j in named else -np.inf for j in (0, 1)]
+        upper = [low[j] + 1.5 if j in named else np.inf for j in (0, 1)]
         covered = draw(st.integers(1, 9))
         stats = RuleStats(20, covered, correct=draw(st.integers(0, covered)))
         rules.append(Rule(Box(lower, upper), draw(st.sampled_from(["no", "yes"])), stats=stats))
@@ -73,23 +73,23 @@ def test_the_plane_is_the_optimum_over_all_corners(problem, published, mu):
         labels=labels,
         stands_for=3 * len(rows),
     )
-    own = OwnRows(np.array([[2.0, 2.0], [9.0, 12.0]]), np.array([0, 1]))
-    plane = Knowledge.of(ChunkSummary([chunk]), "yes", own, published=published).plane(mu)
+    local = LocalRows(np.array([[2.0, 2.0], [9.0, 12.0]]), np.array([0, 1]))
+    plane = Knowledge.of(ChunkSummary([chunk]), "yes", local, published=published).plane(mu)
     mentioned = sorted({j for rule in rules for j in rule.region.bounded})
     boxes = []
     for rule, mean in zip(rules, means, strict=True):
         far = ([0.0, 0.0], [10.0, 11.0]) if published else (mean, mean)
-        said = rule.region.bounded
-        low = [max(rule.region.lower[j], 0.0) if j in said else far[0][j] for j in (0, 1)]
+        named = rule.region.bounded
+        low = [max(rule.region.lower[j], 0.0) if j in named else far[0][j] for j in (0, 1)]
         high = [
-            min(rule.region.upper[j], space.upper[j]) if j in said else far[1][j] for j in (0, 1)
+            min(rule.region.upper[j], space.upper[j]) if j in named else far[1][j] for j in (0, 1)
         ]
         net = max(0, 2 * rule.stats.correct - rule.stats.covered)
         weight = 20 / len(rules) if published else net
         sign = 1.0 if rule.label == "yes" else -1.0
         boxes.append((low, high, sign, weight / 22))
     points = [(np.array(x), 2.0 * c - 1.0, 3 / 22) for x, c in zip(rows, labels, strict=True)]
-    points += [(own.X[0], -1.0, 1 / 22), (own.X[1], 1.0, 1 / 22)]
+    points += [(local.X[0], -1.0, 1 / 22), (local.X[1], 1.0, 1 / 22)]
     # Own rows widen the range of b to 12; features that no rule mentions have no weight.
     unit = np.array([5.0, 6.0])
     assert plane[[j for j in (0, 1) if j not in mentioned]].tolist() == [0.0] * (2 - len(mentioned))
@@ -104,5 +104,5 @@ def test_without_rules_and_rows_the_commoner_class_is_predicted():
     few = ChunkRules(RuleSet([], space, ["no", "yes"]), [], [2, 3])
     summary = ChunkSummary([few])
     assert Knowledge.of(summary, "yes").plane(10.0).tolist() == [0.0, 1.0]
-    own = OwnRows(np.array([[0.0], [1.0]]), np.array([0, 0]))
-    assert Knowledge.of(summary, "yes", own).plane(10.0).tolist() == [0.0, -1.0]
+    local = LocalRows(np.array([[0.0], [1.0]]), np.array([0, 0]))
+    assert Knowledge.of(summary, "yes", local).plane(10.0).tolist() == [0.0, -1.0]

@@ -115,8 +115,8 @@ class ChunkRules(Value):
         # Rules are equal when they say the same; chunks also count the same.
         stats = tuple((s.rows, s.covered, s.correct) for s in self._stats)
         sent = (self.rows.tobytes(), self.labels, self.stands_for)
-        said = (self.rules.to_text(), json.dumps(self.rules.classes), self.means.tobytes())
-        return (self.name or "", *said, stats, self.counts, *sent)
+        content = (self.rules.to_text(), json.dumps(self.rules.classes), self.means.tobytes())
+        return (self.name or "", *content, stats, self.counts, *sent)
 
     @property
     def _stats(self) -> tuple[RuleStats, ...]:
@@ -398,12 +398,12 @@ def chunks_schema() -> dict[str, Any]:
     >>> chunks_schema()["title"]
     'clearmargin chunks, version 1'
     """
-    schema = _own_schema()
+    schema = _chunk_schema()
     schema["$defs"]["rules"] = {"$id": RULES_ADDRESS, **rules_schema()}
     return schema
 
 
-def _own_schema() -> dict[str, Any]:
+def _chunk_schema() -> dict[str, Any]:
     text = resources.files("clearmargin.chunks").joinpath("chunks.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
@@ -412,4 +412,4 @@ def _own_schema() -> dict[str, Any]:
 @cache
 def _checker() -> Callable[[Any], None]:
     # Rules are checked where they are read.
-    return compile_schema(_own_schema(), {RULES_ADDRESS: lambda data: None})
+    return compile_schema(_chunk_schema(), {RULES_ADDRESS: lambda data: None})

@@ -19,7 +19,7 @@ from clearmargin.advice.train import judge_plane
 from clearmargin.advice.verdict import judge
 from clearmargin.chunks.chunk_rules import ChunkOptions, deal_rows, held_out_rows, summarize_rows
 from clearmargin.chunks.chunk_summary import ChunkSummary
-from clearmargin.chunks.knowledge import Knowledge, OwnRows
+from clearmargin.chunks.knowledge import Knowledge, LocalRows
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.plane_rules.extraction import CRITERIA
@@ -325,7 +325,7 @@ class ChunkedRuleSVC(PlaneClassifier):
             )
         self.summary_ = summary
         self._note_features(summary)
-        own = None
+        local = None
         known: list[Any] = list(summary.classes)
         if X is not None:
             points, labels = self._read_rows(X, y, reset=False)
@@ -333,10 +333,10 @@ class ChunkedRuleSVC(PlaneClassifier):
         self.classes_ = _two_classes(known)
         counted = None if errors is None else _read_errors(errors)
         if X is not None:
-            own = OwnRows(points, np.searchsorted(self.classes_, labels).astype(np.intp))
+            local = LocalRows(points, np.searchsorted(self.classes_, labels).astype(np.intp))
             if counted is None and self.mu is None:
-                counted = self._own_errors(own)
-        self._train(self._knowledge(summary, own), counted)
+                counted = self._local_errors(local)
+        self._train(self._knowledge(summary, local), counted)
         return self
 
     @all_or_nothing
@@ -452,9 +452,9 @@ class ChunkedRuleSVC(PlaneClassifier):
 
     # What is trained on them
 
-    def _knowledge(self, summary: ChunkSummary, own: OwnRows | None = None) -> Knowledge:
+    def _knowledge(self, summary: ChunkSummary, local: LocalRows | None = None) -> Knowledge:
         positive = as_label(self.classes_[1])
-        return Knowledge.of(summary, positive, own, published=self.published)
+        return Knowledge.of(summary, positive, local, published=self.published)
 
     def _planes(self, knowledge: Knowledge) -> FloatArray:
         return np.array([knowledge.plane(mu) for mu in _MUS])
@@ -462,16 +462,18 @@ class ChunkedRuleSVC(PlaneClassifier):
     def _errors(self, planes: FloatArray, X: FloatArray, codes: IntArray) -> IntArray:
         tested = held_out_rows(X, codes, self._held_out())
         positive = codes[tested] == 1
-        said = [linear_scores(X[tested], plane[:-1], float(plane[-1])) > 0 for plane in planes]
-        return np.array([np.count_nonzero(row != positive) for row in said], dtype=np.intp)
+        predicted = [linear_scores(X[tested], plane[:-1], float(plane[-1])) > 0 for plane in planes]
+        return np.array([np.count_nonzero(row != positive) for row in predicted], dtype=np.intp)
 
-    def _own_errors(self, own: OwnRows) -> IntArray | None:
+    def _local_errors(self, local: LocalRows) -> IntArray | None:
         """Count errors on rows held out of those at hand; None where these are not of both classes."""
-        tested = held_out_rows(own.X, own.codes, self._held_out())
-        if len(np.unique(own.codes[tested])) < 2:
+        tested = held_out_rows(local.X, local.codes, self._held_out())
+        if len(np.unique(local.codes[tested])) < 2:
             return None
-        rest = OwnRows(own.X[~tested], own.codes[~tested])
-        return self._errors(self._planes(self._knowledge(self.summary_, rest)), own.X, own.codes)
+        rest = LocalRows(local.X[~tested], local.codes[~tested])
+        return self._errors(
+            self._planes(self._knowledge(self.summary_, rest)), local.X, local.codes
+        )
 
     def _train(self, knowledge: Knowledge, errors: IntArray | None) -> None:
         """Train at the given cost, or at the one with fewest errors; of equal ones the nearest to the default."""

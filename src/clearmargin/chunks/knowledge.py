@@ -38,11 +38,11 @@ from clearmargin.rules import Box
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray, IntArray
 
-__all__ = ["Knowledge", "OwnRows"]
+__all__ = ["Knowledge", "LocalRows"]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRows:
+class LocalRows:
     """Rows that are at hand as they are, beside what chunks tell.
 
     Parameters
@@ -95,7 +95,7 @@ class Knowledge:
         cls,
         summary: ChunkSummary,
         positive: Label,
-        own: OwnRows | None = None,
+        local: LocalRows | None = None,
         *,
         published: bool = False,
     ) -> Knowledge:
@@ -107,7 +107,7 @@ class Knowledge:
             The chunks.
         positive : label
             The class on the positive side.
-        own : OwnRows, optional
+        local : LocalRows, optional
             Rows at hand.
         published : bool, default False
             Whether the boxes and weights are those of the paper.
@@ -118,17 +118,19 @@ class Knowledge:
             The problem.
         """
         space = summary.space
-        own = OwnRows(np.zeros((0, len(space))), np.zeros(0, np.intp)) if own is None else own
+        local = (
+            LocalRows(np.zeros((0, len(space))), np.zeros(0, np.intp)) if local is None else local
+        )
         mentioned = {j for rule in summary.rules for j in rule.region.bounded}
         features = np.array(sorted(mentioned), dtype=np.intp)
-        lower = np.minimum(space.lower, own.X.min(axis=0, initial=np.inf))[features]
-        upper = np.maximum(space.upper, own.X.max(axis=0, initial=-np.inf))[features]
+        lower = np.minimum(space.lower, local.X.min(axis=0, initial=np.inf))[features]
+        upper = np.maximum(space.upper, local.X.max(axis=0, initial=-np.inf))[features]
         unit = upper / 2 - lower / 2
         unit[unit == 0] = 1.0  # a feature that never varies
         frame = Frame(lower, upper, lower / 2 + upper / 2, unit, ())
-        total = summary.n_rows + len(own.codes)
+        total = summary.n_rows + len(local.codes)
         boxes = _boxes(summary, positive, (space.lower, space.upper), published=published)
-        points, signs, weights = _points(summary, positive, own)
+        points, signs, weights = _points(summary, positive, local)
         low, high = (frame.scaled(side[:, features]) for side in boxes[:2])
         premises = BoxPremises((low + high) / 2, (high - low) / 2, boxes[2], boxes[3] / total)
         problem = AdviceProblem(
@@ -138,7 +140,7 @@ class Knowledge:
             Premises.stack([], [], [], n_features=len(features)),
             premises,
         )
-        of_positive = summary.counts.get(positive, 0) + int(own.codes.sum())
+        of_positive = summary.counts.get(positive, 0) + int(local.codes.sum())
         default = 1.0 if 2 * of_positive > total else -1.0
         return cls(frame, features, len(space), problem, default)
 
@@ -199,17 +201,21 @@ def _bounds(
     if published:
         return np.maximum(region.lower, ranges[0]), np.minimum(region.upper, ranges[1])
     low, high = chunk.means[k].copy(), chunk.means[k].copy()
-    said = list(region.bounded)
-    low[said] = np.maximum(region.lower, space.lower)[said]
-    high[said] = np.minimum(region.upper, space.upper)[said]
+    mentioned = list(region.bounded)
+    low[mentioned] = np.maximum(region.lower, space.lower)[mentioned]
+    high[mentioned] = np.minimum(region.upper, space.upper)[mentioned]
     return low, high
 
 
 def _points(
-    summary: ChunkSummary, positive: Label, own: OwnRows
+    summary: ChunkSummary, positive: Label, local: LocalRows
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """All rows with their signs, and how many rows each of them stands for."""
-    points, signs, weights = [own.X], [np.where(own.codes == 1, 1.0, -1.0)], [np.ones(len(own.X))]
+    points, signs, weights = (
+        [local.X],
+        [np.where(local.codes == 1, 1.0, -1.0)],
+        [np.ones(len(local.X))],
+    )
     for chunk in summary.chunks:
         labels = [chunk.rules.classes[label] for label in chunk.labels]
         points.append(chunk.rows)
