@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from clearmargin.lp_svm import lpsvm_sifting
+from clearmargin.exceptions import NumericalError
+from clearmargin.lp_svm import lpsvm_path, lpsvm_sifting
 from clearmargin.lp_svm.lpsvm import (
     LPSVMData,
     best_intercept,
@@ -196,6 +197,17 @@ def test_a_path_over_many_points_gives_what_single_solutions_give():
     for penalty in (3_000.0, 300.0):
         single = sift_lpsvm(replace(data, penalty=penalty))
         assert path.solve(penalty).objective == pytest.approx(single.objective, rel=TOL)
+
+
+def test_a_path_goes_on_by_other_ways_where_sifting_breaks_down(monkeypatch):
+    def break_down(*args, **kwargs):
+        raise NumericalError("HiGHS broke down")
+
+    X, y = two_clouds(60, 4)
+    data = LPSVMData(X, y, np.ones(60))
+    single = sift_lpsvm(replace(data, penalty=1e-3))
+    monkeypatch.setattr(lpsvm_path, "sift_lpsvm", break_down)
+    assert LPSVMPath(data).solve(1e-3).objective == pytest.approx(single.objective, rel=TOL)
 
 
 @given(seed=st.integers(0, 39))

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import rankdata
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, SolverError
 from clearmargin.lp_svm.lpsvc import LPSVC
 from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution, balanced
 from clearmargin.lp_svm.lpsvm_sifting import Master, grow, sift_lpsvm, steepest_features
+from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.rules.arithmetic import linear_scores, weighted_sums
 
 __all__ = [
@@ -106,9 +107,13 @@ class LPSVMPath:
         """Solve for one penalty, starting from the last solution."""
         data = replace(self._data, penalty=penalty / self._unit)
         if len(data) > _KEPT_POINTS or data.penalty < _LEAST_PENALTY:
-            solution = sift_lpsvm(
-                data, tol=self._tol, max_iter=self._max_iter, features=self._features
-            )
+            try:
+                solution = sift_lpsvm(
+                    data, tol=self._tol, max_iter=self._max_iter, features=self._features
+                )
+            except SolverError:
+                # As `LPSVC` does: there are other ways to the same plane.
+                solution = solve_lpsvm(data, tol=self._tol, max_iter=self._max_iter)
             self._features = np.union1d(self._features, np.flatnonzero(solution.w))
         else:
             solution = grow(self._master_for(data), self._tol, self._max_iter)
