@@ -52,9 +52,11 @@ class ChunkedRuleSVC(PlaneClassifier):
     tells is a value, `ChunkSummary`, that merges with others and travels as JSON.
 
     **What it is good for**: sites that may send rules, which people can read, question and take out, but no rows and no
-    machine; above all a site that trains on its own rows and the rules of the others (`fit_summary` with X and y).
-    **What it is not good for**: large tables. `LPSVC` finds the exact plane of a million rows in seconds, and where
-    sites may send their planes, the mean of these is as good or better. ``benchmarks/CHUNKS.md`` has the figures.
+    machine; above all a site that trains on its own rows and the rules of the others (`fit_summary` with X and y),
+    which helps most where sites differ. **What it is not good for**: large tables. `LPSVC` finds the exact plane of a
+    million rows in seconds. Where sites are alike, the rules of all of them without any rows give a machine that is
+    behind that of one site; and where sites may send their planes, the mean of these is better.
+    ``benchmarks/CHUNKS.md`` has the figures.
 
     Parameters
     ----------
