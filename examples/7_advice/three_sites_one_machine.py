@@ -31,8 +31,8 @@ print(f"{one.score(X_new, y_new):.1%} right;", "the same:", (one.coef_ == other.
 # %%
 # The first site has 20 patients with a diagnosis, and takes the rules of the other two:
 
-few_X, few_y = X[site == 0][:20], y[site == 0][:20]
-own = ChunkedRuleSVC().fit_summary(sent[1].merge(sent[2]), few_X, few_y)
+X_few, y_few = X[site == 0][:20], y[site == 0][:20]
+own = ChunkedRuleSVC().fit_summary(sent[1].merge(sent[2]), X_few, y_few)
 print(f"{own.score(X_new, y_new):.1%} right with own patients and the rules of the others")
 
 # %%
