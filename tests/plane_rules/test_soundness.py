@@ -124,6 +124,10 @@ def check_rules(oracle, extractor, coef, intercept, bounds, chosen, ranges=None)
     declared = None if isinstance(bounds, str) else bounds
     for label, sign in CLASSES.items():
         boxes = [rule.region for rule in extractor.rules_ if rule.label == label]
+        if ranges is not None and label not in ranges:
+            # No row of the class is right, which rounding far from zero can decide.
+            assert not boxes
+            continue
         for box in boxes:
             assert oracle.lies_on_side(box, coef, intercept, sign, declared), box
         if chosen["disjoint"]:
