@@ -97,10 +97,10 @@ def _tree(kind: str, n: int) -> Method:
 
 
 def _stated(
-    method: str, rules: RuleSet, X: Array, said: Array
+    method: str, rules: RuleSet, X: Array, predicted: Array
 ) -> Iterator[tuple[Choice, Statement]]:
     """All ways to state a set of rules."""
-    yield Choice(method, None), with_default(rules, X, said)
+    yield Choice(method, None), with_default(rules, X, predicted)
     for label in (0, 1):
         yield Choice(method, label), one_class(rules, label)
         # The leaves of a tree belong together; boxes are a cover, of which a part makes sense as well.
@@ -117,17 +117,17 @@ def _all_statements(
     known: Mapping[str, RuleSet] = MappingProxyType({}),
 ) -> dict[Choice, Statement]:
     found: dict[Choice, Statement] = {}
-    X, said = rows
+    X, predicted = rows
     for method in tried:
         try:
             rules = known.get(method.name)
             if rules is None:
-                rules = rules_of(method, model, X, said, fold.seed)
+                rules = rules_of(method, model, X, predicted, fold.seed)
         except ClearmarginError as error:
             # Too few rows of a class for this method, say; others remain.
             print(f"{fold.data}, fold {fold.number}, {method.name}: {error}", file=sys.stderr)
             continue
-        found.update(_stated(method.name, rules, X, said))
+        found.update(_stated(method.name, rules, X, predicted))
     return found
 
 
@@ -165,8 +165,8 @@ class Ladder:
         if choice in self.statements:
             return answer_of(self.statements[choice], self.fold, self.seconds)
         rules = next(iter(self.statements.values())).rules[:0]
-        said = with_default(rules, self.fold.X_train, self.fold.predicted_train)
-        return answer_of(said, self.fold, self.seconds)
+        default = with_default(rules, self.fold.X_train, self.fold.predicted_train)
+        return answer_of(default, self.fold, self.seconds)
 
 
 def ladder(
@@ -180,10 +180,10 @@ def ladder(
     Sets of rules that are `known` by the name of their method, from the same training rows, are not made again.
     """
     start = time.process_time()
-    X, said = fold.X_train, fold.predicted_train
+    X, predicted = fold.X_train, fold.predicted_train
     model = Remembering(fold.model.steps)
     tried = candidates(fold.teacher, leaves)
-    statements = _all_statements(fold, model, (X, said), tried, known)
+    statements = _all_statements(fold, model, (X, predicted), tried, known)
     fresh = fresh_rows(X, fold.seed)
     labels = fold.model.predict(fresh).astype(np.int64)
     promise = {choice: each.fidelity(fresh, labels) for choice, each in statements.items()}

@@ -59,7 +59,7 @@ class Entry:
         """How many rules, with the default where a row needs it."""
         return self.mean("size")
 
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Its figures in words."""
         ranks = "" if np.isnan(self.auc) else f"AUC {100 * self.auc:.1f} %, "
         return (
@@ -131,7 +131,7 @@ class Difference:
         """Whether it is more than twice its error."""
         return self.mean > 2.0 * self.error
 
-    def said(self) -> str:
+    def in_words(self) -> str:
         """In points."""
         error = "" if np.isnan(self.error) else f" ± {100 * self.error:.1f}"
         return f"{100 * self.mean:+.1f}{error} points"
@@ -155,7 +155,7 @@ class Need:
             # Seconds are of other sizes on each set, and not a matter of chance.
             return f"{rival.mean('seconds') / best.mean('seconds'):.1f} times as quick", True
         found = Difference.of(best, rival, self.measure)
-        return found.said(), found.is_clear
+        return found.in_words(), found.is_clear
 
 
 def _is_near_best(entry: Entry, everyone: Sequence[Entry]) -> bool:
@@ -327,8 +327,8 @@ def choice_section(panels: Sequence[Panel], singles: Singles) -> Section:
             cells, is_clear = ["-", "nobody fits", "-"], True
             if rival is not None:
                 text, is_clear = need.difference(best, rival)
-                cells = [rival.name, rival.said(), text]
-            table.rows.append([need.text, teacher, best.name, best.said(), *cells])
+                cells = [rival.name, rival.in_words(), text]
+            table.rows.append([need.text, teacher, best.name, best.in_words(), *cells])
             firsts.setdefault(best.name, []).append(f"{need.text} ({teacher})")
             if not best.is_ours:
                 sure = "" if is_clear else ", within twice the error"

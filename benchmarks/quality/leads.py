@@ -27,7 +27,7 @@ class Column:
     factor: float = 100.0
     digits: int = 1
 
-    def said(self, value: float) -> str:
+    def in_words(self, value: float) -> str:
         """A value as the tables print it."""
         return f"{self.factor * value:.{self.digits}f}"
 
@@ -62,11 +62,12 @@ class Lead:
     gap: float
     sign: int
 
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Who is ahead, in words, for a peer that is."""
         # Seconds are not a matter of chance.
         sure = "" if self.sign or self.column.measure == "seconds" else ", within the error"
-        values = f"{self.column.said(self.peer_value)}, best of ours {self.ours} {self.column.said(self.our_value)}"
+        theirs, ours = map(self.column.in_words, (self.peer_value, self.our_value))
+        values = f"{theirs}, best of ours {self.ours} {ours}"
         return f"{self.column.name}: {self.peer} {values}{sure}"
 
 
@@ -111,7 +112,7 @@ def _leads(panel: Panel, columns: Iterable[Column] = COLUMNS) -> list[Lead]:
 
 def leads_text(panel: Panel) -> str:
     """A sentence that names every column in which a peer is ahead of the best of ours."""
-    behind = [each.said() for each in _leads(panel) if each.gap < -1e-12]
+    behind = [each.in_words() for each in _leads(panel) if each.gap < -1e-12]
     if not behind:
         return "No peer is ahead in any column."
     folds = len(common_folds(panel.rows))
@@ -163,4 +164,4 @@ def leads_section(panels: Sequence[Panel]) -> Section:
 
 def _short(each: Lead) -> str:
     column = each.column
-    return f"{each.peer} {column.said(each.peer_value)}, {each.ours} {column.said(each.our_value)}"
+    return f"{each.peer} {column.in_words(each.peer_value)}, {each.ours} {column.in_words(each.our_value)}"

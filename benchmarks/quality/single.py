@@ -77,12 +77,14 @@ def _linear(fold: Fold, rows: Sequence[int], kind: str) -> list[Explained]:
     found = []
     for row in rows:
         start = time.process_time()
-        said = extractor.explain(fold.X_test[row], kind)
+        explained = extractor.explain(fold.X_test[row], kind)
         spent = shared + time.process_time() - start
-        assert isinstance(said.rule.region, Box)
-        lower, upper = _ends(said.rule.region)
+        assert isinstance(explained.rule.region, Box)
+        lower, upper = _ends(explained.rule.region)
         found.append(
-            Explained(row, lower, upper, int(said.label), spent, said.rule.proof == "proved")
+            Explained(
+                row, lower, upper, int(explained.label), spent, explained.rule.proof == "proved"
+            )
         )
     return found
 
@@ -114,30 +116,30 @@ def ours_single(fold: Fold, rows: Sequence[int]) -> dict[str, list[Explained]]:
     return {"clearmargin, grow_box": _kernel(fold, rows)}
 
 
-def measure(fold: Fold, said: Explained, n_samples: int = N_SAMPLES) -> SingleFigures:
+def measure(fold: Fold, explained: Explained, n_samples: int = N_SAMPLES) -> SingleFigures:
     """Coverage on held-out rows, and precision on rows drawn evenly in the box within the training range.
 
     A condition is a feature of which the box leaves out a part of the training range, for everyone alike.
     """
-    x = fold.X_test[said.row]
+    x = fold.X_test[explained.row]
     # A row outside of the range of the training rows widens it to itself.
     first, last = (
         np.minimum(fold.X_train.min(axis=0), x),
         np.maximum(fold.X_train.max(axis=0), x),
     )
-    low, high = np.maximum(said.lower, first), np.minimum(said.upper, last)
-    rng = np.random.default_rng(fold.seed + said.row)
+    low, high = np.maximum(explained.lower, first), np.minimum(explained.upper, last)
+    rng = np.random.default_rng(fold.seed + explained.row)
     # An anchor need not hold its row to the last digit: an empty side is taken as the row's own value.
     empty = low > high
     low, high = np.where(empty, x, low), np.where(empty, x, high)
     drawn = low + (high - low) * rng.random((n_samples, len(x)))
-    says: Any = fold.model.predict(drawn)
-    inside = ((fold.X_test >= said.lower) & (fold.X_test <= said.upper)).all(axis=1)
+    predicted: Any = fold.model.predict(drawn)
+    inside = ((fold.X_test >= explained.lower) & (fold.X_test <= explained.upper)).all(axis=1)
     return SingleFigures(
-        said.seconds,
+        explained.seconds,
         float(inside.mean()),
-        float(np.mean(says == said.label)),
-        float(np.mean(fold.predicted_test[inside] == said.label)) if inside.any() else np.nan,
-        float(said.is_proved),
+        float(np.mean(predicted == explained.label)),
+        float(np.mean(fold.predicted_test[inside] == explained.label)) if inside.any() else np.nan,
+        float(explained.is_proved),
         float(np.count_nonzero((low > first) | (high < last))),
     )

@@ -35,7 +35,7 @@ def _cells(figures: Sequence[SingleFigures], asked: int) -> list[str]:
     if not figures:
         return [f"0 of {asked}", *["-"] * 7]
 
-    def said(measure: str, factor: float = 100.0, digits: int = 1) -> str:
+    def in_words(measure: str, factor: float = 100.0, digits: int = 1) -> str:
         values = np.array([getattr(each, measure) for each in figures])
         values = values[~np.isnan(values)]
         # Rows are drawn one by one, so that their number counts and not that of folds.
@@ -48,12 +48,12 @@ def _cells(figures: Sequence[SingleFigures], asked: int) -> list[str]:
     return [
         f"{len(figures)} of {asked}",
         f"{seconds:.3f}",
-        said("coverage"),
-        said("precision", digits=2),
+        in_words("coverage"),
+        in_words("precision", digits=2),
         f"{100 * least:.2f}",
-        said("held_out"),
+        in_words("held_out"),
         f"{100 * np.mean([each.proved for each in figures]):.0f}",
-        said("conditions", 1.0),
+        in_words("conditions", 1.0),
     ]
 
 

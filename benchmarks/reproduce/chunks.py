@@ -299,10 +299,10 @@ def _table(columns: dict[str, list[dict[str, float]]]) -> Table:
 
 def _difference(runs: Sequence[dict[str, float]], method: str, other: str) -> str:
     """A paired difference in points, bold beyond two standard errors."""
-    gaps = np.array([run[method] - run[other] for run in runs])
-    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.inf
-    text = f"{gaps.mean():+.1f} ± {error:.1f}"
-    return f"**{text}**" if abs(gaps.mean()) > 2 * error else text
+    differences = np.array([run[method] - run[other] for run in runs])
+    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
+    text = f"{differences.mean():+.1f} ± {error:.1f}"
+    return f"**{text}**" if abs(differences.mean()) > 2 * error else text
 
 
 PAIRS = (

@@ -88,7 +88,7 @@ def teacher(fields: dict[str, Any]) -> Callable[[Any], Any]:
     return predict
 
 
-def explain(problem: Problem, rows: list[int], said: Callable[[dict[str, Any]], None]) -> None:
+def explain(problem: Problem, rows: list[int], tell: Callable[[dict[str, Any]], None]) -> None:
     """Explain rows one by one, each with the same random numbers whichever went before."""
     explainer = Explainer(teacher(problem.rest), problem.names, seed=problem.seed)
     explainer.fit(problem.X_train)
@@ -98,7 +98,7 @@ def explain(problem: Problem, rows: list[int], said: Callable[[dict[str, Any]], 
         found = explainer.explain(problem.X_test[row])
         seconds = time.process_time() - start
         lower, upper = explainer.bounds()
-        said(
+        tell(
             {
                 "row": row,
                 "lower": lower,
@@ -121,11 +121,11 @@ def answer(path: Path, target: Path) -> None:
     problem = load(path)
     anchors: list[dict[str, Any]] = []
 
-    def said(anchor: dict[str, Any]) -> None:
+    def tell(anchor: dict[str, Any]) -> None:
         anchors.append(anchor)
         write(target, {"version": version("alibi"), "anchors": anchors})
 
-    explain(problem, [int(row) for row in problem.rest["rows"]], said)
+    explain(problem, [int(row) for row in problem.rest["rows"]], tell)
 
 
 if __name__ == "__main__":

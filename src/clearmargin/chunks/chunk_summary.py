@@ -26,7 +26,7 @@ from clearmargin.exceptions import (
     InvalidValueError,
 )
 from clearmargin.rules import Box, FeatureSpace, RuleSet, RuleStats, rules_schema
-from clearmargin.rules.file_writing import read_json, write_text_atomically
+from clearmargin.rules.file_writing import json_text, read_json, write_text_atomically
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rule import Label
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
@@ -331,8 +331,9 @@ class ChunkSummary(Value):
         Path
             The file written, whole or not at all.
         """
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        return write_text_atomically(_named_json(path), text, overwrite=overwrite)
+        return write_text_atomically(
+            _named_json(path), json_text(self.to_dict()), overwrite=overwrite
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChunkSummary:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 from typing import TYPE_CHECKING
 
 from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
@@ -80,5 +79,7 @@ def _written(card: Scorecard, ending: str) -> str:
         csv.writer(text, lineterminator="\n").writerows([COLUMNS, *card.lines()])
         return text.getvalue()
     if ending == ".json":
-        return json.dumps(card.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        from clearmargin.rules.file_writing import json_text
+
+        return json_text(card.to_dict())
     return card.to_text() + "\n"

@@ -11,7 +11,6 @@ name it, too, and ``tests/cli/test_export.py`` says what its text looks like. A 
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from clearmargin.export.spreadsheet import to_xlsx
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
 from clearmargin.language.printer import check_rules
-from clearmargin.rules.file_writing import write_text_atomically
+from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 
@@ -55,7 +54,7 @@ def to_json(rules: RuleSet, *, indent: int | None = 1) -> str:
     True
     """
     check_rules(rules)
-    return json.dumps(rules.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(rules.to_dict(), indent)
 
 
 FORMATS: dict[str, Callable[..., str]] = {

@@ -18,7 +18,7 @@ from clearmargin.models.plane_model import PlaneModel
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import DECLARED_RANGES
 from clearmargin.rules import FeatureSpace, RuleSet
-from clearmargin.rules.file_writing import write_text_atomically
+from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.rule import as_label
 
 __all__ = ["load_model", "save_model"]
@@ -57,8 +57,7 @@ def save_model(
     """
     target = check_model_name(path)
     plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
-    document = write_model(_as_plane_model(plain))
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(write_model(_as_plane_model(plain)))
     return write_text_atomically(target, text, overwrite=overwrite)
 
 

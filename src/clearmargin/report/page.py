@@ -27,7 +27,7 @@ from clearmargin.report.page_blocks import (
     TableBlock,
 )
 from clearmargin.report.sections import make_sections
-from clearmargin.rules.file_writing import write_text_atomically
+from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.templates import render, visible
 
 __all__ = ["Report", "make_markdown", "make_page"]
@@ -199,8 +199,7 @@ class Report:
 
     def to_json(self) -> str:
         """Write the summary as JSON; what cannot be seen is escaped."""
-        text = json.dumps(self.summary, indent=1, ensure_ascii=False, allow_nan=False)
-        return _HIDDEN.sub(_escape, text) + "\n"
+        return _HIDDEN.sub(_escape, json_text(self.summary))
 
     def to_markdown(self) -> str:
         """Write the report as Markdown, with tables in the style of GitHub and without drawings."""

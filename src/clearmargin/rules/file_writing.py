@@ -16,7 +16,19 @@ from typing import IO, Any
 
 from clearmargin.exceptions import FileDamagedError, FileInTheWayError, InvalidValueError
 
-__all__ = ["read_json", "read_text"]
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "is_in_the_way",
+    "json_text",
+    "read_json",
+    "read_text",
+    "write_bytes_atomically",
+    "write_text_atomically",
+]
 
 
 # How files begin that people take for text: compressed ones, archives (also .xlsx), pickles, pictures.
@@ -125,12 +137,28 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entry
 
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
-    fcntl = None  # type: ignore[assignment]
+def json_text(document: Any, indent: int | None = 1) -> str:
+    r"""Write plain data as the text of a JSON file, in the form that all our files have.
 
-__all__ = ["is_in_the_way", "write_bytes_atomically", "write_text_atomically"]
+    Parameters
+    ----------
+    document : object
+        Dicts, lists, texts, finite numbers, truth values and None.
+    indent : int, optional, default 1
+        Blanks for each level; None for all of it in one line.
+
+    Returns
+    -------
+    str
+        Texts stay as they are read, and the last character is a line end.
+
+    Examples
+    --------
+    >>> json_text({"age": 3})
+    '{\n "age": 3\n}\n'
+    """
+    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
+
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 # A file that is being written is locked; the time covers the moment before it is.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from clearmargin.exceptions import (
 )
 from clearmargin.rules.box import Box
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.file_writing import read_json, read_text, write_text_atomically
+from clearmargin.rules.file_writing import json_text, read_json, read_text, write_text_atomically
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document
@@ -286,10 +285,7 @@ class RuleSet(Value, Sequence[Rule]):
         Path
             The file written, whole or not at all.
         """
-        if _form(path) == ".json":
-            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        else:
-            text = self.to_text()
+        text = json_text(self.to_dict()) if _form(path) == ".json" else self.to_text()
         return write_text_atomically(path, text, overwrite=overwrite)
 
     @classmethod
