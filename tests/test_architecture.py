@@ -64,6 +64,7 @@ PUBLIC = [
     "ProximalSVC",
     "Rule",
     "RuleExtractor",
+    "RuleFeatures",
     "RuleScores",
     "RuleSet",
     "RuleStats",

@@ -72,6 +72,9 @@ from .rankings import (
 from .rule_base import (
     Explanation as Explanation,
 )
+from .rule_base import (
+    RuleFeatures as RuleFeatures,
+)
 from .rules import (
     Box as Box,
 )
@@ -141,6 +144,7 @@ __all__ = [
     "RankContrast",
     "Rule",
     "RuleExtractor",
+    "RuleFeatures",
     "RuleScores",
     "RuleSet",
     "RuleStats",

@@ -44,10 +44,10 @@ Y = ["well", "ill", "well", "ill"]
         ({"bounds": (0, 1)}, r"bounds must be one of 'data', not \(0, 1\)"),
         ({"max_iter": 0}, "max_iter must be a whole number from 1, not 0"),
         ({"mu": np.inf, "refine": "slp"}, r"advice that must hold \(mu=inf\) cannot be refined"),
-        ({"advice": 7}, "advice is a RuleSet, a text or the path of a file, not int"),
+        ({"advice": 7}, "advice must be a RuleSet, a text or the path of a file, not int"),
         (
             {"advice": "no such file"},
-            "there is no file 'no such file'; advice as text needs a rule",
+            "there is no file 'no such file'; a text needs a rule",
         ),
     ],
 )

@@ -10,12 +10,10 @@ the rule but are never refined: a category cannot be moved a little.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,13 +23,11 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.language import parse_rules
-from clearmargin.language.lexer import Source
 from clearmargin.language.prose import plain
-from clearmargin.language.sentences import is_sentence
+from clearmargin.language.rule_source import RuleSource, read_rules
 from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule, RuleSet
 from clearmargin.rules.domain import check_members
 from clearmargin.rules.domain import read_groups as read_mapping
-from clearmargin.rules.file_writing import read_text
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -57,7 +53,7 @@ __all__ = [
 ]
 
 
-Advice = RuleSet | str | os.PathLike[str]
+Advice = RuleSource
 
 
 def read_advice(
@@ -94,16 +90,11 @@ def read_advice(
     >>> read_advice("bmi >= 30 => ill", names=["age", "bmi"], classes=["ill", "well"])
     <RuleSet of 1 rules over 1 features, classes ('ill', 'well')>
     """
-    if isinstance(advice, RuleSet):
-        rules = advice
-    elif isinstance(advice, str) and _is_text(advice):
-        rules = _parse(advice, names, classes)
-    elif isinstance(advice, str | os.PathLike):
-        rules = _load(Path(advice), names, classes)
-    else:
-        raise InvalidValueError(
-            f"advice is a RuleSet, a text or the path of a file, not {type(advice).__name__}"
-        )
+
+    def parse(text: str) -> RuleSet:
+        return _parse(text, names, classes)
+
+    rules = read_rules(advice, parse, what="advice")
     if names is not None:
         for name in rules.space.names:
             if column_of(name, names) is None and not one_hot_columns(name, names):
@@ -115,12 +106,6 @@ def read_advice(
         _check_classes(rules, classes)
     _check_values(rules)
     return rules
-
-
-def _is_text(advice: str) -> bool:
-    """Check whether a text is rules rather than the name of a file with rules."""
-    line = advice.strip()
-    return "=>" in line or "\n" in line or is_sentence(Source(line), 0, len(line))
 
 
 @contextmanager
@@ -151,20 +136,6 @@ def saying_how_to_keep_names(estimator: Any, *, has_names: bool) -> Iterator[Non
                 f"{error.problem}{hint}", source=error.source, file=error.file, **place
             ) from None
         raise DataError(f"{error}{hint}") from None
-
-
-def _load(path: Path, names: Sequence[str] | None, classes: Sequence[Label] | None) -> RuleSet:
-    if not path.is_file():
-        raise InvalidValueError(
-            f"there is no file {str(path)!r}; advice as text needs a rule, such as 'bmi >= 30 => ill'"
-        )
-    if path.suffix == ".json":
-        return RuleSet.load(path)
-    text = read_text(path)
-    try:
-        return _parse(text, names, classes)
-    except RuleSyntaxError as error:
-        raise error.in_file(str(path)) from None
 
 
 def _parse(text: str, names: Sequence[str] | None, classes: Sequence[Label] | None) -> RuleSet:

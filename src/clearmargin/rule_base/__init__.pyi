@@ -4,5 +4,8 @@ from .explanation import (
 from .row_coverage import (
     RowCoverage as RowCoverage,
 )
+from .rule_features import (
+    RuleFeatures as RuleFeatures,
+)
 
-__all__ = ["Explanation", "RowCoverage"]
+__all__ = ["Explanation", "RowCoverage", "RuleFeatures"]

@@ -178,7 +178,7 @@ class FeatureSpace(Value):
             is_plain = array.dtype != object and holds_numbers(array)
             if is_plain or array.shape[1] != self.n_features:
                 return as_points(array, self.n_features)
-            if holds_numbers(array):  # also codes of categories
+            if self.n_features and holds_numbers(array):  # also codes of categories
                 return np.stack([column.numbers() for column in table.all_columns()], axis=1)
         return table.points(self)
 

@@ -726,20 +726,25 @@ class Table:
         low, high, integer = column_ranges(columns, categories)
         return FeatureSpace(self.names, low, high, integer, categories, units)
 
-    def points(self, space: FeatureSpace) -> FloatArray:
+    def points(self, space: FeatureSpace, names: Sequence[str] | None = None) -> FloatArray:
         """Encode the features of a space as numbers and codes of categories, one column each.
 
         Parameters
         ----------
         space : FeatureSpace
             The features; those of a data frame are found by name, those of an array by position.
+        names : sequence of str, optional
+            What the table calls the features, where it calls them otherwise.
 
         Returns
         -------
         ndarray of shape (m, n)
             NaN where a value is missing, -1 for a category that the space does not know.
         """
-        columns = self.columns_of(space.names)
+        if names is None:
+            columns = self.columns_of(space.names)
+        else:
+            columns = [self.column(*pair) for pair in zip(names, space.names, strict=True)]
         if not columns:
             return np.empty((len(self), 0))
         return np.stack(
