@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.scorecards import stump_selection
 from clearmargin.scorecards.stump_selection import (
     Stumps,
     _Candidates,
-    candidate_cuts,
     fit_weights,
     round_points,
     select_stumps,
@@ -143,26 +143,6 @@ def test_of_very_many_columns_those_that_matter_stay(monkeypatch):
     found = select_stumps(rows, rows[:, 7] - 1.5, np.ones(200), _cuts(rows), 1)
     assert found.column.tolist() == [7]
     assert found.cut.tolist() == [2.0]
-
-
-@given(values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), most=st.integers(1, 40))
-@settings(max_examples=50, deadline=None)
-def test_each_cut_parts_the_values_and_no_two_cuts_part_them_alike(values, most):
-    column = np.array(values)
-    cuts = candidate_cuts(column, most)
-    assert len(cuts) == min(len(np.unique(column)) - 1, len(cuts)) <= most
-    counts = [(column >= cut).sum() for cut in cuts]
-    assert all(0 < count < len(column) for count in counts)
-    assert all(a > b for a, b in pairwise(counts))
-
-
-def test_between_neighbouring_floats_the_cut_is_the_upper_one():
-    above = np.nextafter(0.1234567890123456, 1.0)
-    assert candidate_cuts(np.array([0.1234567890123456, above]), 9).tolist() == [above]
-
-
-def test_cuts_of_whole_numbers_are_whole():
-    assert candidate_cuts(np.array([3.0, 4.0, 7.0, 1.0]), 9).tolist() == [2.0, 4.0, 6.0]
 
 
 def test_whole_points_are_the_best_of_all_scales():

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.base import check_table
+from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.rule_base.options import WholeNumber, check_options
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules.rule import as_label
@@ -23,7 +24,6 @@ from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 from clearmargin.scorecards.stump_selection import (
     Stumps,
-    candidate_cuts,
     round_points,
     select_stumps,
 )

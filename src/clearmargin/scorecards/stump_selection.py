@@ -31,14 +31,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from clearmargin.rules.interval import round_up
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["Stumps", "candidate_cuts", "fit_weights", "round_points", "select_stumps"]
-
-
-# A float needs no more digits than this to be written exactly.
-_DIGITS = 17
+__all__ = ["Stumps", "fit_weights", "round_points", "select_stumps"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,48 +73,6 @@ class Stumps:
     def score(self, rows: FloatArray) -> FloatArray:
         """Give the sum for each row."""
         return np.asarray(self.indicators(rows) @ self.weights + self.intercept)
-
-
-def candidate_cuts(values: FloatArray, most: int) -> FloatArray:
-    """Give cuts between the values of a column, each with few digits.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        The column.
-    most : int
-        Most cuts; with more places to cut than that, those nearest to equally spaced quantiles are taken.
-
-    Returns
-    -------
-    ndarray
-        Cuts in ascending order; some value is at or above each, and some below.
-
-    Examples
-    --------
-    >>> candidate_cuts(np.array([1.0, 2.0, 2.7183, 3.1416]), 9)
-    array([2. , 2.4, 3. ])
-    """
-    known = np.unique(values)
-    places = np.arange(len(known) - 1)
-    if len(places) > most:
-        shares = np.linspace(0.0, 1.0, most + 2)[1:-1]
-        quantiles = np.quantile(values, shares, method="inverted_cdf")
-        places = np.unique(np.searchsorted(known, quantiles))
-        places = places[places < len(known) - 1]
-    return np.array([_short_cut(known[g], known[g + 1]) for g in places], dtype=np.float64)
-
-
-def _short_cut(below: float, above: float) -> float:
-    """Give a number of few digits in (below, above] near its middle; between whole numbers, a whole one."""
-    if above.is_integer() and above - below == 1.0:
-        return above
-    middle = below / 2.0 + above / 2.0
-    for digits in range(1, _DIGITS):
-        cut = round_up(middle, digits)
-        if below < cut <= above:
-            return cut
-    return above
 
 
 def round_points(
@@ -252,7 +205,7 @@ def select_stumps(
     weights : ndarray of shape (m,)
         What each point counts.
     cuts : sequence of n ndarrays
-        Where each column may be cut, ascending; see `candidate_cuts`.
+        Where each column may be cut, ascending; see `clearmargin.rule_base.cuts`.
     max_stumps : int
         Most stumps.
     ridge : float, default 1.0
@@ -267,7 +220,7 @@ def select_stumps(
 
     Examples
     --------
-    >>> from clearmargin.scorecards.stump_selection import candidate_cuts
+    >>> from clearmargin.rule_base.cuts import candidate_cuts
     >>> x = np.arange(10.0)[:, None]
     >>> steps = select_stumps(x, x[:, 0] - 6.5, np.ones(10), [candidate_cuts(x[:, 0], 20)], 1)
     >>> steps.cut
