@@ -100,6 +100,18 @@ def test_the_table_names_each_feature_once():
     assert lines[-1].split() == ["smith", "3"]
 
 
+def test_categories_of_equal_points_share_a_line_and_most_of_them_are_the_other_ones():
+    space = FeatureSpace(["job"], categories=[["a", "b", "c", "d", "e", "f"]])
+    few = Scorecard([ScoredFeature(0, [0, 2, 0, 2, 0, 1])], 0.5, space, ["no", "yes"])
+    assert few.lines() == [("job", "a, c, e", 0.0), ("job", "b, d", 2.0), ("job", "f", 1.0)]
+    many = Scorecard([ScoredFeature(0, [0, 2, 0, 0, 0, 1])], 0.5, space, ["no", "yes"])
+    assert many.lines() == [("job", "b", 2.0), ("job", "f", 1.0), ("job", "other categories", 0.0)]
+    assert many.explain(["d"]).parts == (("job is d", 0.0, 2.0),)
+    assert Scorecard.from_dict(json.loads(json.dumps(many.to_dict()))) == many
+    alike = Scorecard([ScoredFeature(0, [1, 1, 1, 1, 1, 1])], 0.5, space, ["no", "yes"])
+    assert alike.lines() == [("job", "a, b, c, d, e, f", 1.0)]
+
+
 @pytest.mark.parametrize(
     ("points", "threshold", "said"),
     [([0, 3], 2.5, "3 or more"), ([0, 3], 2, "3 or more"), ([0, 2.5], 2, "more than 2")],

@@ -42,6 +42,8 @@ __all__ = [
 
 # What each line of a card says.
 COLUMNS = ("feature", "value", "points")
+# Up to so many categories of equal points are named in a line; more of them are the other ones.
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -299,12 +301,32 @@ class Scorecard(Value):
         return f"{show_number(interval.low)} to {show_number(interval.high)}"
 
     def lines(self) -> list[tuple[str, str, float]]:
-        """Give the table that people read: feature, interval or category, points."""
+        """Give the table that people read: feature, interval or categories, points.
+
+        Categories of equal points share a line; where most of them do, these are "other categories", the last line.
+        """
         return [
-            (self.space.names[part.feature], self._interval_or_category(part, place), points)
+            (self.space.names[part.feature], text, points)
             for part in self.features
-            for place, points in enumerate(part.points.tolist())
+            for text, points in self._feature_lines(part)
         ]
+
+    def _feature_lines(self, part: ScoredFeature) -> list[tuple[str, float]]:
+        points = part.points.tolist()
+        if part.cuts is not None:
+            return [(self._interval_or_category(part, k), value) for k, value in enumerate(points)]
+        groups = [
+            ([k for k, other in enumerate(points) if other == value], value)
+            for value in dict.fromkeys(points)
+        ]
+        most = max(groups, key=lambda group: len(group[0]))
+        has_others = len(groups) > 1 and len(most[0]) > _MOST_NAMED
+        lines = [
+            (", ".join(self._interval_or_category(part, place) for place in places), value)
+            for places, value in groups
+            if not (has_others and places is most[0])
+        ]
+        return [*lines, ("other categories", most[1])] if has_others else lines
 
     def summary(self) -> str:
         """Say in a sentence how the points decide."""
