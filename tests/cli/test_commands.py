@@ -108,6 +108,29 @@ def test_rules_are_searched_within_the_ranges_and_in_the_order_that_are_asked_fo
     assert "leave out one of the two" in said.err
 
 
+def test_rules_of_a_distilled_plane_say_first_how_often_it_agrees(clearmargin, folder):
+    X, y = load_wbc(return_X_y=True)
+    X.assign(outcome=y).to_csv("wbc.csv", index=False)
+    words = (
+        "rules",
+        "wbc.csv",
+        "--target",
+        "outcome",
+        "--nu",
+        "1",
+        "--cv",
+        "none",
+        "--distil",
+        "2",
+    )
+    said = clearmargin(*words).out
+    assert said.index("a plane that agrees with the model on") < said.index(" => ")
+    assert "Each rule is proved of the distilled plane, not of the model" in said
+    data = json.loads(clearmargin(*words, "--json").out)
+    assert len(data["distillation"]["features"]) == 2
+    assert 0.9 < data["distillation"]["fidelity"] < 1
+
+
 def test_a_screen_shows_some_rules_and_a_file_has_all(clearmargin, folder):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(200, 2)).round(2), columns=["a", "b"])

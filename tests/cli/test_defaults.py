@@ -29,7 +29,15 @@ def helps(names):
 def test_options_that_are_left_out_are_left_to_the_estimators():
     extraction = helps(EXTRACTION)
     defaults = inspect.signature(RuleExtractor).parameters
-    for name in ("criterion", "max_rules", "max_conditions", "min_coverage", "bounds", "cut_order"):
+    for name in (
+        "criterion",
+        "max_rules",
+        "max_conditions",
+        "min_coverage",
+        "bounds",
+        "cut_order",
+        "distil",
+    ):
         assert extraction[name].default is None
     assert f"default: {defaults['criterion'].default})" in extraction["criterion"].help
     assert f"default: {defaults['min_coverage'].default};" in extraction["min_coverage"].help

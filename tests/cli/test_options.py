@@ -77,9 +77,10 @@ SAME = {
     export.to_python: "name",
 }
 # Where it is called otherwise there: a scorecard is made of cuts here, and of rules with one condition there; `--order`
-# is that of a tree.
+# is that of a tree, and `--max-features` that of the model.
 OTHERWISE = {
     "cut_order": (clearmargin.RuleExtractor, "order"),
+    "distil": (clearmargin.RuleExtractor, "max_features"),
     "max_cuts": (clearmargin.ScoreRules, "max_rules"),
     "max_points": (clearmargin.ScoreRules, "integer_points"),
     "time": (clearmargin.LPSVCCV.fit, "times"),

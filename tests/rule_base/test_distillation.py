@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.lp_svm import LPSVC
 from clearmargin.models.surface import Duel, Surface, read_surface
-from clearmargin.rule_base.distillation import count_plane_features, distil
+from clearmargin.rule_base.distillation import distil
 from clearmargin.rules import FeatureSpace, Hyperplane
 from clearmargin.tables.encoding import Source
 
@@ -96,7 +96,7 @@ def test_a_categorical_feature_counts_once():
     )
     model = make_pipeline(encoder, LogisticRegression(max_iter=2_000)).fit(frame, y)
     surface = read_surface(model, frame)
-    assert count_plane_features(surface) == 4
+    assert surface.count_features() == 4
     distilled = distil(surface, surface.encode(frame), 2)
     assert distilled.features == ("town", "age")
     assert len(distilled.plane.active) > 2
@@ -138,7 +138,7 @@ def test_it_says_the_fidelity_first():
     assert said.startswith(
         f"a plane that agrees with the model on {100 * distilled.fidelity:.1f} %"
     )
-    assert said.endswith("distilled from the model's 3 features to 1: x0")
+    assert said.endswith("distilled from the 3 features of the model to 1: x0")
 
 
 def test_too_few_rows_to_hold_any_out_are_said():

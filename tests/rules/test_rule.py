@@ -123,7 +123,7 @@ def test_inequalities_that_contradict_each_other_are_found_by_asking():
         ),
         (
             {"proof": "maybe"},
-            "proof must be one of 'proved', 'observed', 'stated', None, not 'maybe'",
+            "proof must be one of 'proved', 'observed', 'stated', 'distilled', None, not 'maybe'",
         ),
         ({"stats": {"rows": 1}}, "the stats of a rule are RuleStats or None, not dict"),
     ],

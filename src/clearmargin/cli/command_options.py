@@ -284,6 +284,11 @@ OPTIONS: Mapping[str, Option] = {
         "minimum number of rows under a rule (default: 2; one in a thousand if the table is too large to be held)",
         _RULES,
     ),
+    "distil": _count(
+        "--distil",
+        "extract from a plane distilled to so many features of the model, which says first how often the two agree",
+        _RULES,
+    ),
     "assume_ranges": _flag(
         "--assume-ranges",
         "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
@@ -502,6 +507,7 @@ EXTRACTION = (
     "max_rules",
     "max_conditions",
     "min_coverage",
+    "distil",
     "assume_ranges",
     "bounds",
     "cut_order",

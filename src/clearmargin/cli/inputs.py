@@ -166,6 +166,7 @@ def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
         arguments.assume_ranges,
         arguments.cut_order,
         arguments.bounds,
+        arguments.distil,
     )
 
 

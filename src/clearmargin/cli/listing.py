@@ -14,6 +14,7 @@ from clearmargin.recipes.unseen import unseen_text
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
     from clearmargin.recipes.task import Task
+    from clearmargin.rule_base.distillation import Distillation
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
 
@@ -56,8 +57,11 @@ def print_rules(
     most: int,
     assumed: bool,
     hint: bool = True,
+    distillation: Distillation | None = None,
 ) -> None:
     """Print the first rules of each class, each with what it covers, and how to get shorter ones."""
+    if distillation is not None:
+        console.say(f"The rules are those of {distillation}.")
     lines = rule_lines(rules)
     classes = sorted(traces, key=lambda label: label != task.positive)
     for label in classes:
@@ -79,6 +83,8 @@ def print_rules(
         console.say("\nNo rule covers as many rows as it must; see --min-coverage.")
         return
     text = "\nEach rule is proved: the model says the same wherever the rule applies"
+    if distillation is not None:
+        text = "\nEach rule is proved of the distilled plane, not of the model, wherever the rule applies"
     if assumed:
         console.say(f"{text}\nand the features are in the ranges of this table.")
         return

@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         most=arguments.most or _MOST,
         assumed=arguments.assume_ranges,
         hint=arguments.bounds != "class",
+        distillation=found.distillation,
     )
     save_model_file(found.model, model_file, arguments, console)
     if out is not None:

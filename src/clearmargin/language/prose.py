@@ -41,6 +41,7 @@ PROOF_WORDS = {
     "proved": "proved",
     "observed": "observed",
     "stated": "proved, says its file, not checked here",
+    "distilled": "proved of the distilled plane, not of the model",
 }
 # Beyond it, not every whole number is a float.
 _LAST_SURE_WHOLE = 2.0**53

@@ -151,7 +151,8 @@ def _with_rules(model: Any) -> PlaneModel:
     if isinstance(inner, PlaneModel):
         facts.update({**(inner.facts or {}), **extraction})
         more.update(advice=inner.advice, fill=inner.fill)
-    return PlaneModel._of_surface(model.surface_, model.rules_, None, more)
+    # The rules may be those of a plane that stands in for the model; what is saved is the model.
+    return PlaneModel._of_surface(model._model_surface, model.rules_, None, more)
 
 
 def _check_fitted(model: Any) -> None:

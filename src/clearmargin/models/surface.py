@@ -218,6 +218,17 @@ class Surface(Encoding):
             return duel.plane
         return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
 
+    def count_features(self) -> int:
+        """Count the features of the user's table with a weight, in the plane that has most of them.
+
+        Returns
+        -------
+        int
+            A categorical feature counts once, whatever the number of its categories.
+        """
+        owners = np.array([source.feature for source in self.sources])
+        return max(len(np.unique(owners[duel.plane.coef != 0])) for duel in self.planes)
+
     def needed_columns(self, relations: Polyhedron | None = None) -> BoolArray:
         """Tell which encoded columns rules may depend on.
 

@@ -29,10 +29,12 @@ from typing import Any, overload
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
 from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, retreat
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import deepest_corner, volume_corner
+from clearmargin.rule_base.distillation import Distillation
 from clearmargin.rule_base.explanation import (
     Explanation,
     case_values,
@@ -43,6 +45,7 @@ from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box, without_idle_ends
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
+from clearmargin.rules.rule import Proof
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -87,9 +90,11 @@ class Explanations(Sequence[Explanation]):
     cases : ndarray
         The encoded cases.
     codes : ndarray of int
-        What the model predicts.
+        What the surface predicts.
     which : ndarray of int
         The rule that covers each case, -1 where none does.
+    predicted : ndarray of int
+        What the model predicts.
     """
 
     def __init__(
@@ -100,6 +105,7 @@ class Explanations(Sequence[Explanation]):
         cases: FloatArray,
         codes: IntArray,
         which: IntArray,
+        predicted: IntArray,
     ):
         self._explainer = explainer
         self._kind = kind
@@ -107,6 +113,7 @@ class Explanations(Sequence[Explanation]):
         self._cases = cases
         self._codes = codes
         self._which = which
+        self._predicted = predicted
         self._missing: BoolArray | None = None
         self.parts = explainer.parts(cases, codes, *self._bounds())
         self.weigh(None)
@@ -151,6 +158,7 @@ class Explanations(Sequence[Explanation]):
             self._imputed(k),
             case_values(self._explainer.surface, self._cases[k]),
             self._weights,
+            self._explainer.stands_in(int(self._codes[k]), int(self._predicted[k])),
         )
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -179,6 +187,8 @@ class Explainer:
         The same over the encoded columns.
     reference : LabelledPoints
         Training points.
+    distillation : Distillation, optional
+        Where the surface stands in for that of the model, how often the two agree.
     """
 
     surface: Surface
@@ -188,6 +198,7 @@ class Explainer:
     rules: RuleSet
     boxes: tuple[Box, ...]
     reference: LabelledPoints
+    distillation: Distillation | None = None
 
     @property
     def domain(self) -> Box:
@@ -204,7 +215,8 @@ class Explainer:
         cases : ndarray of shape (p, n_encoded)
             The cases, without missing values.
         codes : ndarray of int of shape (p,)
-            What the model predicts.
+            What the model predicts. A distilled plane is explained by what it predicts itself, and where the model
+            predicts something else, the explanation says so.
         which : ndarray of int of shape (p,)
             The rule that covers each case, -1 where none does.
         kind : str
@@ -223,13 +235,25 @@ class Explainer:
             )
         if metric not in METRICS:
             raise InvalidValueError(f"metric must be 'volume' or 'normal', not {metric!r}")
+        predicted = codes
+        if self.distillation is not None:
+            codes = (self.surface.hyperplane.decision(cases) > 0).astype(np.intp)
         if kind == "rule":
-            return Explanations(self, kind, None, cases, codes, which)
+            return Explanations(self, kind, None, cases, codes, which, predicted)
         if kind == "on_demand":
             nothing = np.full(len(cases), -1)
-            return Explanations(self, kind, None, cases, codes, nothing)
+            return Explanations(self, kind, None, cases, codes, nothing, predicted)
         boxes = self._around(cases, codes, kind, metric)
-        return Explanations(self, kind, boxes, cases, codes, which)
+        return Explanations(self, kind, boxes, cases, codes, which, predicted)
+
+    def stands_in(self, code: int, predicted: int) -> str:
+        """Say how often a distilled plane agrees with the model, and whether it does on a case; nothing without one."""
+        if self.distillation is None:
+            return ""
+        if code == predicted:
+            return self.distillation.agreement
+        model = plain(self.surface.classes[predicted])
+        return f"{self.distillation.agreement}; here the model itself predicts {model}"
 
     def _around(
         self, cases: FloatArray, codes: IntArray, kind: str, metric: str
@@ -325,7 +349,8 @@ class Explainer:
         box = shorten_bounds(Box(lower, upper), columns, case[None])
         guards = self.surface.guards()[code]
         sound = retreat(box, guards, limits, columns, case[None])
-        proof = sound is not None
+        sure: Proof = "proved" if self.distillation is None else "distilled"
+        proof: Proof = "observed" if sound is None else sure
         if sound is not None:
             box = sound
             short = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
@@ -336,7 +361,7 @@ class Explainer:
             user_box,
             self.surface.classes[code],
             origin="extracted",
-            proof="proved" if proof else "observed",
+            proof=proof,
         )
 
     def _columns_for(self, case: FloatArray) -> FeatureSpace:

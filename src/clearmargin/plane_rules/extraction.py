@@ -44,7 +44,7 @@ from clearmargin.rule_base.row_coverage import DroppedBox
 from clearmargin.rule_base.simplify import drop_boxes, merge_neighbours, simplify_box, to_user_box
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.rule import Label
+from clearmargin.rules.rule import Label, Proof
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
 
@@ -61,6 +61,7 @@ __all__ = [
     "check_surface",
     "extract_rules",
     "share_whole_numbers",
+    "warn_of_dense_plane",
 ]
 
 
@@ -89,7 +90,8 @@ class ExtractionOptions:
     """The parameters of a `RuleExtractor` that say how rules are searched.
 
     A search that is not thorough, for large samples, looks once, and not where too few points are for a rule. With
-    `has_class_bounds` a class is searched within the ranges of the points to cover of it, `bounds="class"`.
+    `has_class_bounds` a class is searched within the ranges of the points to cover of it, `bounds="class"`. `proof` is
+    what a proof of a box says: of a distilled plane, it says nothing of the model.
     """
 
     criterion: str
@@ -102,6 +104,7 @@ class ExtractionOptions:
     order: str = DEFAULT_ORDER
     has_class_bounds: bool = False
     thorough: bool = True
+    proof: Proof = "proved"
 
     @classmethod
     def of(cls, extractor: Any) -> ExtractionOptions:
@@ -124,7 +127,7 @@ _MANY_FEATURES = 8
 
 
 def check_surface(surface: Surface, options: ExtractionOptions) -> None:
-    """Raise if the planes have no weights or a binary-only option meets a multiclass model; warn of dense planes.
+    """Raise if the planes have no weights, or if a binary-only option meets a multiclass model.
 
     Parameters
     ----------
@@ -146,9 +149,11 @@ def check_surface(surface: Surface, options: ExtractionOptions) -> None:
             f"max_conditions and disjoint=False are for models of two classes, and this one has {n_classes}; "
             "leave them at their defaults"
         )
-    # A category is one 0/1 column for each of its values, and one condition of a rule.
-    sources = np.array([source.feature for source in surface.sources])
-    most = max(len(np.unique(sources[row != 0])) for row in weights)
+
+
+def warn_of_dense_plane(surface: Surface) -> None:
+    """Warn of a plane with so many features that boxes cover little of what lies below it."""
+    most = surface.count_features()
     if most > _MANY_FEATURES:
         warnings.warn(
             f"the plane has {most} features with a weight; boxes cover little of what lies below such a plane. A "
@@ -310,7 +315,7 @@ def extract_rules(
         found = grow_boxes(
             found, surface.guards(), domain, data.points, to_cover, disjoint=options.disjoint
         )
-    rules, boxes, trace = _rules(surface, found, data)
+    rules, boxes, trace = _rules(surface, found, data, options.proof)
     return Extraction(
         RuleSet(rules, space, surface.classes),
         tuple(boxes),
@@ -357,7 +362,7 @@ def _boxes(
 
 
 def _rules(
-    surface: Surface, found: Sequence[ClassBoxes], data: LabelledPoints
+    surface: Surface, found: Sequence[ClassBoxes], data: LabelledPoints, proof: Proof
 ) -> tuple[list[Rule], list[Box], dict[Label, Trace]]:
     """Turn boxes into rules and count what they cover."""
     rules: list[Rule] = []
@@ -376,7 +381,7 @@ def _rules(
                 correct=int(np.count_nonzero(data.true[rows] == k)),
                 agreed=int(np.count_nonzero(data.predicted[rows] == k)),
             )
-            rules.append(Rule(user_box, label, origin="extracted", proof="proved", stats=stats))
+            rules.append(Rule(user_box, label, origin="extracted", proof=proof, stats=stats))
             boxes.append(box)
             covered[rows] = True
             kept += 1

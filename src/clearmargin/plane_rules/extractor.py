@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from clearmargin.plane_rules.extraction import (
     Trace,
     check_surface,
     extract_rules,
+    warn_of_dense_plane,
 )
 from clearmargin.plane_rules.search import ORDERS
 from clearmargin.plane_rules.volume import Volume, volume_curve
@@ -31,6 +33,7 @@ from clearmargin.rule_base.base import (
     ModelRules,
     has_unknown_category,
 )
+from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
 from clearmargin.rule_base.labelled_points import LabelledPoints
@@ -47,6 +50,11 @@ __all__ = ["RuleExtractor"]
 def _decides_by_model(extractor: RuleExtractor) -> bool:
     if extractor.fallback != "estimator":
         raise AttributeError("decision_function needs fallback='estimator'")
+    if extractor.max_features is not None:
+        raise AttributeError(
+            "with max_features, rules are those of a distilled plane and need not agree with the scores of the model; "
+            "ask estimator_ for these"
+        )
     return hasattr(getattr(extractor, "estimator_", extractor.estimator), "decision_function") or (
         extractor.estimator is None
     )
@@ -89,6 +97,11 @@ class RuleExtractor(ModelRules):
     max_conditions : int, optional
         Maximum number of features with a condition in a rule; each rule chooses its features. The ends of ranges that
         are not declared do not count, although they are conditions where the proof needs them; declare `bounds`.
+    max_features : int, optional
+        Extract from a plane *distilled* to at most so many features, for models of two classes: a lasso of the model's
+        score chooses them, and a 1-norm support vector machine is trained on the classes that the model predicts. Rules
+        are then proved of that plane, not of the model; `distillation_` says how often the two agree, on held-out rows.
+        A categorical feature counts once. A model with no more features is taken as it is.
     tighten : bool, default True
         Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
     order : {"weight", "natural"}, default "weight"
@@ -108,9 +121,13 @@ class RuleExtractor(ModelRules):
     rules_ : RuleSet
         The rules of all classes, those with the largest coverage first, class by class.
     hyperplane_ : Hyperplane
-        The plane over the encoded columns, for two classes; positive for `classes_[1]`.
+        The plane over the encoded columns, for two classes; positive for `classes_[1]`. With `max_features`, the
+        distilled one.
     surface_ : Surface
-        Planes, regions and encoding.
+        Planes, regions and encoding, of what the rules are proved of.
+    distillation_ : Distillation or None
+        The plane that stands in for the model, and how often it agrees with the model; None where rules are those of
+        the model itself.
     space_ : FeatureSpace
         The features, with the bounds used.
     domain_ : Domain
@@ -145,6 +162,7 @@ class RuleExtractor(ModelRules):
         "max_depth": WholeNumber(1, why="with no cut there is no rule"),
         **ModelRules._options,
         "max_conditions": WholeNumber(1, optional=True),
+        "max_features": WholeNumber(1, optional=True),
         "order": Choice(*ORDERS),
     }
 
@@ -159,6 +177,7 @@ class RuleExtractor(ModelRules):
         bounds: Any = "data",
         disjoint: bool = True,
         max_conditions: int | None = None,
+        max_features: int | None = None,
         tighten: bool = True,
         order: str = DEFAULT_ORDER,
         fallback: Any = "estimator",
@@ -172,6 +191,7 @@ class RuleExtractor(ModelRules):
         self.bounds = bounds
         self.disjoint = disjoint
         self.max_conditions = max_conditions
+        self.max_features = max_features
         self.tighten = tighten
         self.order = order
         self.fallback = fallback
@@ -208,6 +228,8 @@ class RuleExtractor(ModelRules):
         lower, upper = self._declared
         self.domain_ = Domain(self.space_, lower, upper, relations=relations)
         data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns(relations))
+        options = self._distil(data, options)
+        warn_of_dense_plane(self.surface_)
         with task("extraction", len(self.classes_), "rules", show=self.progress):
             # For each class search boxes, simplify and prove them; then translate them to the user's features.
             found = extract_rules(
@@ -215,6 +237,17 @@ class RuleExtractor(ModelRules):
             )
         self._keep(found, data)
         return self
+
+    def _distil(self, data: LabelledPoints, options: ExtractionOptions) -> ExtractionOptions:
+        """Put a distilled plane in the place of the model's where the model has more features than allowed."""
+        self._model_surface = self.surface_
+        self.distillation_: Distillation | None = None
+        most = self.max_features
+        if most is None or self.surface_.count_features() <= most:
+            return options
+        distilled = distil(self.surface_, data.points, most)
+        self.distillation_, self.surface_ = distilled, distilled.surface
+        return replace(options, proof="distilled")
 
     def _keep(self, found: Extraction, data: LabelledPoints) -> None:
         """Keep the rules, what was measured of them, and what explains cases."""
@@ -233,6 +266,7 @@ class RuleExtractor(ModelRules):
             found.rules,
             found.boxes,
             data.sample(),
+            self.distillation_,
         )
 
     def _measure_volume(self, found: Extraction) -> None:

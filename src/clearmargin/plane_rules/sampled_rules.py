@@ -19,6 +19,7 @@ from clearmargin.plane_rules.extraction import (
     Trace,
     check_surface,
     extract_rules,
+    warn_of_dense_plane,
 )
 from clearmargin.progress import Progress, task
 from clearmargin.rule_base.labelled_points import LabelledPoints
@@ -133,6 +134,7 @@ def _extract_on_sample(
     space = seen.with_fill(model.space.fill)
     surface = model.surface(space)
     check_surface(surface, options)
+    warn_of_dense_plane(surface)
     declared = np.full((2, len(space)), assume_ranges)
     data = LabelledPoints(found.X, true, model.predict_codes(found.X))
     return extract_rules(surface, space, declared, data, options)

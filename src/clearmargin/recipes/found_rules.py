@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clearmargin.plane_rules import RuleExtractor
     from clearmargin.progress import Progress
     from clearmargin.report import Report
+    from clearmargin.rule_base.distillation import Distillation
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
     from clearmargin.rules.value import IntArray
@@ -29,6 +30,18 @@ __all__ = [
     "make_report",
     "rule_lines",
 ]
+
+
+# Parameters of `RuleExtractor` that are passed on as they are.
+_CHOICES = (
+    "criterion",
+    "max_rules",
+    "max_conditions",
+    "min_coverage",
+    "order",
+    "bounds",
+    "max_features",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,8 @@ class ExtractOptions:
     bounds : {"data", "class"}, optional
         Whether the rules of a class are searched within the ranges of all rows, or of its rows that the model gets
         right; with `assume_ranges` only of all rows.
+    max_features : int, optional
+        Extract from a plane distilled to so many features.
 
     Examples
     --------
@@ -63,6 +78,7 @@ class ExtractOptions:
     assume_ranges: bool = False
     order: str | None = None
     bounds: str | None = None
+    max_features: int | None = None
 
     def __post_init__(self) -> None:
         if self.assume_ranges and self.bounds == "class":
@@ -73,8 +89,8 @@ class ExtractOptions:
 
     def chosen(self) -> dict[str, Any]:
         """Give the parameters of `RuleExtractor` that are chosen."""
-        names = ("criterion", "max_rules", "max_conditions", "min_coverage", "order", "bounds")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        chosen = {name: getattr(self, name) for name in _CHOICES}
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,11 +133,17 @@ class FoundRules:
     facts: dict[str, Any] = field(default_factory=dict)
     auc: float | None = None
 
+    @property
+    def distillation(self) -> Distillation | None:
+        """The plane that stands in for the model, if the rules are of one."""
+        return getattr(self.model, "distillation_", None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return task, model, coverage, area and rules as plain data for JSON."""
         return {
             **self.task.to_dict(),
             "model": self.facts,
+            "distillation": None if self.distillation is None else self.distillation.to_dict(),
             "coverage": [
                 {"class": label, "coverage": trace.coverage, "recall": trace.recall}
                 for label, trace in self.trace.items()
@@ -148,7 +170,7 @@ def find_rules(
     Returns
     -------
     FoundRules
-        Each rule is proved: the model predicts its class wherever it applies.
+        Each rule is proved: the model, or the plane distilled from it, predicts its class wherever it applies.
 
     Examples
     --------

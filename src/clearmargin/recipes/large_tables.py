@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clearmargin.exceptions import DataError
 from clearmargin.plane_rules.extraction import DEFAULT_CRITERION
 from clearmargin.plane_rules.sampled_rules import extract_from_blocks, n_sampled
 from clearmargin.recipes.found_rules import ExtractOptions, FoundRules
@@ -165,6 +166,11 @@ def find_rules_in_blocks(
         Each rule is proved, and its figures are those of all rows.
     """
     chosen = options or ExtractOptions()
+    if chosen.max_features is not None:
+        raise DataError(
+            f"{task.source.name} is too large to distil a plane from it (--distil), which needs all rows in memory; "
+            "distil it from a part of the rows, or leave it out"
+        )
     rules, trace, accuracy, auc = extract_from_blocks(
         model,
         task.source,

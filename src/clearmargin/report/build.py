@@ -207,6 +207,7 @@ def _class_counts(labels: Any) -> list[Summary]:
 def _no_rules(model: Any) -> Summary:
     return {
         "model": {"name": type(model).__name__},
+        "distillation": None,
         "rules": None,
         "features": [],
         "validation": None,
@@ -228,6 +229,7 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
         )
     return {
         "model": {"name": _name(subject)},
+        "distillation": _distillation(subject.model),
         "rules": {
             "list": rule_facts(rules, classes, measured),
             "classes": class_facts(rules, classes, measured),
@@ -240,6 +242,11 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
         "cases": case_facts(subject, table, measured, cases),
         "uncovered": uncovered_facts(rules.space, classes, table, measured),
     }
+
+
+def _distillation(model: Any) -> Summary | None:
+    distilled = getattr(model, "distillation_", None)
+    return None if distilled is None else dict(distilled.to_dict())
 
 
 def _total(measured: Measured) -> Summary:

@@ -380,12 +380,13 @@ def _explain(
 ) -> Facts:
     space, rule, how, sentence = subject.rules.space, None, "none", None
     parts: Facts = {}
+    stands_in = ""
     if isinstance(subject.model, RuleExtractor):
         reason = subject.model.explain_many(X.take(np.array([row])).taken_by(subject.model))[0]
         rule, how = reason.rule, reason.kind
         parts = {name: finite(value) for name, value in reason.parts.items()}
         score, parts["confidence"] = float(reason.margin), finite(reason.confidence)
-        space, sentence = reason.space, reason.sentence
+        space, sentence, stands_in = reason.space, reason.sentence, reason.stands_in
     elif measured.which[row] >= 0:
         rule, how = subject.rules[int(measured.which[row])], "rule"
         sentence = sentences([rule], space)[0]
@@ -401,6 +402,7 @@ def _explain(
         "rule": int(measured.which[row]) + 1 if how == "rule" else None,
         "proof": None if rule is None else rule.proof,
         "sentence": sentence,
+        "stands_in": stands_in,
         "parts": parts,
         "values": _values(rule, space, measured.table[row], ranges(space, measured.table)),
     }

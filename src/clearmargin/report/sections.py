@@ -66,6 +66,8 @@ def proof_mark(proof: str | None) -> Mark:
         return Mark("✓ proved", "proved")
     if proof == "stated":
         return Mark("– proved, says its file, not checked here")
+    if proof == "distilled":
+        return Mark("○ proved of the distilled plane, not of the model", "observed")
     return Mark("○ observed", "observed") if proof == "observed" else Mark("– not checked")
 
 
@@ -413,6 +415,8 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
     lead = f"{phrases}{score}{truth}. {_REASONS.get(case['reason'], '').format(rule=case['rule'])}"
     if case["sentence"]:
         lead = f"{lead} {case['sentence']}"
+    if case["stands_in"]:
+        lead = f"{lead} It is a rule of the distilled plane, which {case['stands_in']}."
     style = classes.index(case["says"]) if case["says"] in classes else 0
     lines = tuple(
         Line(f"{plain(fact['feature'])} = {_value(fact)}", value_bar(fact, style), range_ends(fact))
@@ -689,6 +693,9 @@ def learned(summary: Summary) -> list[str]:
     """
     phrases: list[str] = []
     if summary["rules"] is not None:
+        if summary["distillation"] is not None:
+            # What the rules are worth for the model comes before what they say.
+            phrases.append(f"The rules are those of {summary['distillation']['text']}.")
         phrases += _rules(summary)
         phrases += _trust(summary)
     if summary["contrast"] is not None:
@@ -725,21 +732,23 @@ def _rules(summary: Summary) -> list[str]:
         f"The rule that covers most is rule {best['number']}: {best['sentence']} It covers "
         f"{best['covered']:,} of {counted(best['rows'], 'case')}{right}."
     )
+    phrases.append(_proof_text(rules))
+    return phrases
+
+
+def _proof_text(rules: list[Summary]) -> str:
+    """Say what is proved of rules, and of what."""
     proved = sum(rule["proof"] == "proved" for rule in rules)
+    if all(rule["proof"] == "distilled" for rule in rules):
+        return "Every rule is proved of the distilled plane, and none of the model, which may decide otherwise."
     if proved == len(rules):
-        phrases.append(
-            "Every rule is proved: the model gives its class to all cases that meet its conditions, seen or not."
-        )
-    elif proved:
-        phrases.append(
+        return "Every rule is proved: the model gives its class to all cases that meet its conditions, seen or not."
+    if proved:
+        return (
             f"{proved:,} of {counted(len(rules), 'rule')} are proved; what the others say was observed on cases, or "
             "written by somebody."
         )
-    else:
-        phrases.append(
-            "No rule is proved: what they say was observed on cases, or written by somebody."
-        )
-    return phrases
+    return "No rule is proved: what they say was observed on cases, or written by somebody."
 
 
 def _trust(summary: Summary) -> list[str]:

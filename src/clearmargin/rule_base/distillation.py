@@ -34,7 +34,7 @@ from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
 
-__all__ = ["Distillation", "count_plane_features", "distil"]
+__all__ = ["Distillation", "distil"]
 
 _FOLDS = 5
 # More rows than this change no choice of a few features, and cost time.
@@ -95,19 +95,18 @@ class Distillation:
         """Share of the training rows of which the distilled plane says the same as the model."""
         return self.agreed / self.rows
 
-    def __str__(self) -> str:
-        plane = (
-            f"distilled from the model's {self.n_features} features to {len(self.features)}: "
-            f"{', '.join(self.features)}"
-        )
-        training = (
-            f"{self.agreed} of {self.rows} training rows ({100 * self.training_fidelity:.1f} %)"
-        )
+    @property
+    def agreement(self) -> str:
+        """How often the distilled plane agrees with the model, as the rest of a sentence about it."""
         if not self.held_out_rows:
-            return f"a plane that agrees with the model on {training}, {plane}"
+            return f"agrees with the model on {self.agreed} of {self.rows} training rows"
+        return f"agrees with the model on {100 * self.fidelity:.1f} % of rows held out from it"
+
+    def __str__(self) -> str:
+        training = f" and {100 * self.training_fidelity:.1f} % of the training rows"
         return (
-            f"a plane that agrees with the model on {100 * self.fidelity:.1f} % of rows held out from it, and on "
-            f"{training}, {plane}"
+            f"a plane that {self.agreement}{training if self.held_out_rows else ''}, distilled from the "
+            f"{self.n_features} features of the model to {len(self.features)}: {', '.join(self.features)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,10 +115,11 @@ class Distillation:
         Returns
         -------
         dict
-            `features`, `n_features`, `fidelity` on held-out rows (None where there were none) with their number, and
-            `training_fidelity`.
+            `text`; `features`, `n_features`; `fidelity` on held-out rows (None where there were none) with their
+            number, and `training_fidelity`.
         """
         return {
+            "text": str(self),
             "features": list(self.features),
             "n_features": self.n_features,
             "fidelity": self.fidelity if self.held_out_rows else None,
@@ -127,23 +127,6 @@ class Distillation:
             "training_fidelity": self.training_fidelity,
             "rows": self.rows,
         }
-
-
-def count_plane_features(surface: Surface) -> int:
-    """Count the features of the user's table with a weight, in the plane that has most of them.
-
-    Parameters
-    ----------
-    surface : Surface
-        The planes of a model.
-
-    Returns
-    -------
-    int
-        A categorical feature counts once, whatever the number of its categories.
-    """
-    owners = _owners(surface)
-    return max(len(np.unique(owners[duel.plane.coef != 0])) for duel in surface.planes)
 
 
 def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillation:
@@ -180,7 +163,7 @@ def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillat
             "distilled speaks of two; leave it out, or train one model for each class"
         )
     (duel,) = surface.planes
-    n_features = count_plane_features(surface)
+    n_features = surface.count_features()
     is_positive = linear_scores(points, duel.plane.coef, duel.plane.intercept) > 0
     if n_features <= max_features:
         return _measured(surface, surface, points, is_positive, (len(points), len(points)))
@@ -213,7 +196,7 @@ def _measured(
     return Distillation(
         distilled,
         tuple(distilled.space.names[feature] for feature in chosen),
-        count_plane_features(given),
+        given.count_features(),
         len(points),
         int(np.count_nonzero(same)),
         *held_out,

@@ -71,6 +71,9 @@ class Explanation:
         The case: its value of each feature, NaN for categories. The text rounds no bound beyond it.
     weights : mapping
         The weight of each part in the confidence; one that is not named has weight 1.
+    stands_in : str
+        Of a plane that was distilled from the model: how often the two agree; empty where the model itself is
+        explained.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Explanation:
     imputed: tuple[tuple[str, float | str], ...] = ()
     case: tuple[float, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
+    stands_in: str = ""
 
     @property
     def sentence(self) -> str:
@@ -131,6 +135,9 @@ class Explanation:
         stats = self.rule.stats
         if self.rule.proof == "proved":
             return "On all of it the model says the same"
+        if self.stands_in:
+            same = "On all of it the same holds" if self.rule.proof == "distilled" else "It holds"
+            return f"{same} for the distilled plane, which {self.stands_in}"
         if stats is not None and stats.agreed is not None and stats.agreed < stats.covered:
             return f"The model says the same of {stats.agreed} of the {stats.covered} training rows in it"
         return "The model was seen to say the same on it"

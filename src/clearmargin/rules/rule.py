@@ -135,10 +135,10 @@ def _share(part: int | None, whole: int) -> float:
 Label = str | int | float | bool
 Region = Box | Polyhedron
 Origin = Literal["expert", "extracted", "refined"]
-Proof = Literal["proved", "observed", "stated"]
+Proof = Literal["proved", "observed", "stated", "distilled"]
 
 _ORIGINS = ("expert", "extracted", "refined")
-_PROOFS = ("proved", "observed", "stated", None)
+_PROOFS = ("proved", "observed", "stated", "distilled", None)
 # Python prints and reads no integer of more than 4,300 digits, and what cannot be printed is no label.
 _LARGEST_LABEL_BITS = 1000
 
@@ -163,10 +163,11 @@ class Rule(Value):
         How much it counts as advice; positive.
     origin : {"expert", "extracted", "refined"}, default "expert"
         Who made it.
-    proof : {"proved", "observed", "stated"}, optional
+    proof : {"proved", "observed", "stated", "distilled"}, optional
         Whether the model was *proved* to give this class everywhere in the region, or *observed* to do so on data. In
         rules that were read from a file without their model, *stated*: the file says that they were proved, which
-        nobody has checked since.
+        nobody has checked since. *Distilled*: it was proved of a plane with fewer features, which stands in for the
+        model.
     stats : RuleStats, optional
         How it did on the data it was made from.
 

@@ -212,6 +212,10 @@ class _Names:
         return self.space.index(name) if found is None else found
 
 
+# What a proof in a file is worth. Of a distilled plane a file has nothing; that model and rule agreed remains.
+_UNCHECKED: Mapping[Any, Any] = {"proved": "stated", "distilled": "observed"}
+
+
 def _read_rule(entry: Mapping[str, Any], names: _Names) -> Rule:
     return Rule(
         _read_region(entry["when"], names),
@@ -220,7 +224,7 @@ def _read_rule(entry: Mapping[str, Any], names: _Names) -> Rule:
         weight=entry.get("weight", 1.0),
         origin=entry.get("origin", "expert"),
         # A file can be edited, and there is no model here to prove anything by.
-        proof="stated" if entry.get("proof") == "proved" else entry.get("proof"),
+        proof=_UNCHECKED.get(entry.get("proof"), entry.get("proof")),
         stats=RuleStats(**entry["stats"]) if "stats" in entry else None,
     )
 
