@@ -301,7 +301,11 @@ def test_advice_comes_from_files(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        ((3,), InvalidValueError, "advice must be a RuleSet, a text or the path of a file, not int"),
+        (
+            (3,),
+            InvalidValueError,
+            "advice must be a RuleSet, a text or the path of a file, not int",
+        ),
         (("none.rules",), InvalidValueError, "there is no file 'none.rules'"),
         (("x0 > 1 => a", None, [1]), DataError, "there are no rows for them; give X, too"),
         (("x0 > 1 => a", [[1.0]], ["a", "b"]), DataError, r"y has shape \(2,\), and X 1 rows"),

@@ -146,6 +146,37 @@ def rule_sets(draw):
     return RuleSet(members, space, classes)
 
 
+@st.composite
+def weighted_rules(draw):
+    """Rules with weights: two classes or more, linear terms or none, any threshold."""
+    from clearmargin.rule_svm import LinearTerm, WeightedRules
+
+    rules = draw(rule_sets())
+    classes = draw(labels.filter(lambda found: len(found) > 1))
+    members = [Rule(rule.region, draw(st.sampled_from(classes))) for rule in rules]
+    points = st.sampled_from([-3.0, -0.1, 0.0, 0.1, 0.2, 0.3, 1.0, 1e-7, 7.0])
+    outputs = 1 if len(classes) == 2 else len(classes)
+    shape = () if outputs == 1 else (outputs,)
+
+    def numbers_of(*size):
+        count = int(np.prod(size, dtype=int))
+        return np.array([draw(points) for _ in range(count)]).reshape(size)
+
+    linear = []
+    for j, (kinds, fill) in enumerate(zip(rules.space.categories, rules.space.fill, strict=True)):
+        is_huge = isinstance(fill, float) and abs(fill) > 1e9
+        if draw(st.integers(0, 2)) == 0 and not is_huge:
+            coef = numbers_of(*shape, *(() if kinds is None else (len(kinds),)))
+            linear.append(LinearTerm(j, coef, draw(points) if kinds is None else None))
+    return WeightedRules(
+        RuleSet(members, rules.space, classes),
+        numbers_of(*shape, len(members)),
+        numbers_of(*shape),
+        linear,
+        draw(points) if outputs == 1 else 0.0,
+    )
+
+
 def _pool(rules, j):
     """Values of a feature that any rule could trip over, as the codes that rules read."""
     kinds = rules.space.categories[j]
@@ -204,6 +235,18 @@ def rows_around(rules, seed=0, count=120):
     return X, [_named(rules.space, x) for x in X.tolist()]
 
 
+def rows_of(weighted, seed=0, count=80):
+    """Rows around the rules of weighted rules; numbers with a linear term are of moderate size.
+
+    Where infinities cancel a score is no number, and languages differ in how such a one compares.
+    """
+    X, _ = rows_around(weighted.rules, seed, count)
+    for term in weighted.linear:
+        if term.fill is not None:
+            X[np.abs(X[:, term.feature]) > 1e9, term.feature] = 0.75
+    return X, [_named(weighted.space, x) for x in X.tolist()]
+
+
 def _named(space, x):
     row = {}
     for name, kinds, value in zip(space.names, space.categories, x, strict=True):
@@ -231,6 +274,8 @@ class Draw:
     hostile = HOSTILE
     numbers = NUMBERS
     rule_sets = staticmethod(rule_sets)
+    weighted_rules = staticmethod(weighted_rules)
+    rows_of = staticmethod(rows_of)
     rows_around = staticmethod(rows_around)
     expected = staticmethod(expected)
 
@@ -368,3 +413,56 @@ def cleveland():
     text = "0.7*age + 10*oldpeak - 0.1*`max heart rate` >= 30 and `chest pain` in {none, typical} => disease"
     written = parse_rules(text, space=found.space, classes=found.classes)
     return RuleSet([*found, *written], found.space, found.classes), frame
+
+
+_WEIGHTED = """
+feature bmi: fill 32.5
+feature age
+feature smoker: in {no, yes, ex}
+feature job: in {`a job`, none}
+bmi >= 30 and smoker in {yes, ex} => ill
+age is missing => ill
+age < 40 and job is not missing => well
+0.5*age + bmi <= 60 => well
+"""
+
+
+@pytest.fixture(scope="session")
+def two_classes():
+    """A threshold other than 0, linear terms of a number and of categories, and missing values everywhere."""
+    from clearmargin.rule_svm import LinearTerm, WeightedRules
+
+    rules = parse_rules(_WEIGHTED, classes=["well", "ill"])
+    linear = [LinearTerm(1, 0.1, 41.7), LinearTerm(2, [0.0, 0.3, -0.3])]
+    return WeightedRules(rules, [0.1, 0.2, -0.3, -1.7], -4.2, linear, 0.3)
+
+
+@pytest.fixture(scope="session")
+def three_classes():
+    """Scores of three classes, which tie in some rows."""
+    from clearmargin.rule_svm import LinearTerm, WeightedRules
+
+    rules = parse_rules(_WEIGHTED, classes=["well", "ill", "refer"])
+    weights = [[0.1, 0.2, 0.3, 0.0], [-0.1, 0.2, 0.0, 0.4], [0.7, 0.0, 0.0, -0.1]]
+    linear = [LinearTerm(3, [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]])]
+    return WeightedRules(rules, weights, [0.1, 0.2, 0.1], linear)
+
+
+@pytest.fixture(scope="session")
+def many_rows():
+    """Rows for these rules, as a frame and as mappings from name to value."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    columns = {
+        "bmi": rng.choice([20.0, 29.99, 30.0, 35.0, np.nan], 300),
+        "age": rng.choice([20.0, 40.0, 39.9, 61.3, np.nan], 300),
+        "smoker": rng.choice(["no", "yes", "ex", "cigars", None], 300),
+        "job": rng.choice(["a job", "none", None], 300),
+    }
+    frame = pd.DataFrame(columns)
+    rows = [
+        {name: None if pd.isna(value) else value for name, value in row.items()}
+        for row in frame.astype(object).to_dict("records")
+    ]
+    return frame, rows

@@ -110,12 +110,10 @@ class Engine:
             return parse_as(expression.get("dataType"), expression.text)
         if kind != "Apply":
             raise UnknownElement(kind)
-        left, right = (self.express(part, values) for part in expression)
-        if left is None or right is None:
-            return None
-        value = {"+": float.__add__, "*": float.__mul__}[expression.get("function")](left, right)
+        parts = [self.express(part, values) for part in expression]
+        value = apply_function(expression.get("function"), parts)
         treatment = expression.get("invalidValueTreatment", "returnInvalid")
-        if math.isnan(value) and treatment != "asIs":
+        if isinstance(value, float) and math.isnan(value) and treatment != "asIs":
             raise UnknownElement(f"a sum is invalid, and the model says {treatment}")
         return value
 
@@ -182,6 +180,30 @@ class Engine:
         if deciding in parts:
             return deciding
         return None if None in parts else not deciding
+
+
+def apply_function(name, parts):
+    """A built-in function (chapter Functions): missing if an argument is, but for those about missing values."""
+    if name in ("isMissing", "isNotMissing"):
+        (value,) = parts
+        return (value is None) == (name == "isMissing")
+    if name == "if":
+        test, then, otherwise = parts
+        return None if test is None else then if test else otherwise
+    if None in parts:
+        return None
+    left, right = parts
+    if name in ("and", "or"):
+        return (left and right) if name == "and" else (left or right)
+    return {
+        "+": lambda: left + right,
+        "*": lambda: left * right,
+        "equal": lambda: left == right,
+        "lessThan": lambda: left < right,
+        "lessOrEqual": lambda: left <= right,
+        "greaterThan": lambda: left > right,
+        "greaterOrEqual": lambda: left >= right,
+    }[name]()
 
 
 def read_array(array):

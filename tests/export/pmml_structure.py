@@ -11,6 +11,7 @@ PREDICATE = "(SimplePredicate|CompoundPredicate|SimpleSetPredicate|True|False) "
 RULE = "(SimpleRule |CompoundRule )"
 EXPRESSION = "(Constant |FieldRef |Apply )"
 OPERATORS = "equal|lessThan|lessOrEqual|greaterThan|greaterOrEqual|isMissing|isNotMissing"
+FUNCTIONS = f"[+*]|if|and|or|{OPERATORS}"
 ANY, COUNT = r"[\s\S]*", r"\d+"
 REAL = r"-?\d+(\.\d+)?(e[+-]?\d+)?"
 NAME = r"[\s\S]+"
@@ -51,11 +52,11 @@ CONTENT = {
         {},
     ),
     "Apply": (
-        f"({EXPRESSION}){{2}}",
-        {"function": r"[+*]"},
+        f"({EXPRESSION}){{1,3}}",
+        {"function": FUNCTIONS},
         {"invalidValueTreatment": "returnInvalid|asIs|asMissing"},
     ),
-    "Constant": ("", {"dataType": "double"}, {}),
+    "Constant": ("", {"dataType": "double|string"}, {}),
     "FieldRef": ("", {"field": NAME}, {}),
     "RuleSet": (
         f"(RuleSelectionMethod )+{RULE}*",

@@ -47,7 +47,7 @@ def with_default():
 
 
 def test_another_engine_scores_as_rules_predict(
-    wbc, cleveland, hostile_rules, every_end, gappy_rules, draw, with_default
+    request, wbc, cleveland, hostile_rules, every_end, gappy_rules, draw, with_default
 ):
     cases, expected = [], []
     for rules in (hostile_rules, every_end, gappy_rules):
@@ -61,6 +61,12 @@ def test_another_engine_scores_as_rules_predict(
     rules, frame = cleveland
     cases.append((with_default(rules), frame.to_dict("records")))
     expected.append(rules.predict(frame, default=rules.classes[0]).tolist())
+    # In one run of the engine, whose start takes longer than all rows.
+    frame, rows = request.getfixturevalue("many_rows")
+    for name in ("two_classes", "three_classes"):
+        weighted = request.getfixturevalue(name)
+        cases.append((to_pmml(weighted), rows))
+        expected.append(weighted.predict(frame).tolist())
     answers = by_jpmml(cases)
     for met, said in zip(answers, expected, strict=True):
         assert [str(answer) for answer in met] == said

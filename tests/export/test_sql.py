@@ -52,7 +52,7 @@ def run_duckdb(space, rows, expression):
         for name, type_ in zip(space.names, types, strict=True)
     ]
     table = pa.Table.from_arrays(arrays, names=list(space.names))
-    connection = open_duckdb()
+    connection = open_duckdb().cursor()
     connection.register("t", table)
     found = connection.execute(f"SELECT {expression} FROM t").fetchall()
     connection.unregister("t")

@@ -3,6 +3,7 @@
 import json
 import pickle
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from clearmargin import Box, FeatureSpace, Rule, RuleSet, parse_rules
 from clearmargin.exceptions import FileDamagedError, InvalidValueError
 from clearmargin.rule_svm import LinearTerm, WeightedRules
+from clearmargin.rule_svm.weighted_document import weighted_rules_schema
 
 SPACE = FeatureSpace(["age", "smoker"], categories={"smoker": ["no", "ex", "yes"]})
 TEXT = "age > 40 => ill\nsmoker in {no, ex} and age <= 60 => well\nage is missing => ill\n"
@@ -168,15 +170,28 @@ def test_what_cannot_be_is_refused(make, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": [1]}, "the weights has shape"),
-        ({"linear": [{"feature": "height", "coef": 1.0}]}, "unknown feature"),
-        ({"linear": [{}]}, "cannot be read"),
-        ({"threshold": "high"}, "threshold must be a number"),
+        ({"scores": [{"intercept": 0, "weights": [1]}]}, "score 1: 1 weights for 3 rules"),
+        ({"scores": [{"intercept": 0, "weights": [1, 2, 3]}] * 2}, "2 classes need 1 of 'scores'"),
+        ({"linear": [{"feature": "height", "coefs": [[1.0]]}]}, "unknown feature"),
+        ({"linear": [{"feature": "age", "coefs": [[1.0, 2.0]], "fill": 1}]}, "one for a number"),
+        ({"linear": [{"feature": "age", "coefs": [[1.0]]}]}, "needs fill="),
+        ({"linear": [{}]}, "linear term 1: 'feature' is missing"),
+        ({"threshold": "high"}, "'threshold' must be a number"),
+        ({"rules": {}}, "'rules' is damaged: these are no clearmargin rules"),
+        ({"format": "clearmargin-rules"}, "these are rules, which RuleSet.load reads"),
     ],
 )
 def test_damaged_data_are_refused(change: dict[str, object], message: str) -> None:
     data = WeightedRules(three_rules(), [1, 2, 3], 0.0).to_dict()
     with pytest.raises(FileDamagedError, match=message):
         WeightedRules.from_dict(data | change)
-    with pytest.raises(FileDamagedError, match="threshold, weights missing"):
+    with pytest.raises(FileDamagedError, match="these are no clearmargin weighted rules"):
         WeightedRules.from_dict({"rules": 1, "intercept": 0, "linear": []})
+
+
+def test_the_schema_describes_what_is_written() -> None:
+    validator = jsonschema.Draft202012Validator(weighted_rules_schema())
+    jsonschema.Draft202012Validator.check_schema(weighted_rules_schema())
+    for said in (many_classes(), WeightedRules(three_rules(), [1, 2, 3], 0, [LinearTerm(0, 1, 4)])):
+        validator.validate(said.to_dict())
+    assert not validator.is_valid(many_classes().to_dict() | {"scores": []})

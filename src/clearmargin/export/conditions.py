@@ -32,7 +32,6 @@ __all__ = [
     "common_kind",
     "conditions",
     "label_text",
-    "used_features",
 ]
 
 
@@ -193,18 +192,6 @@ def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -
     rows = [_weighted(region, i) for i in range(len(region.b))]
     others = (*region.sets, *region.missing, *region.known)
     return [*rows, *(_of_feature(region, j, categories) for j in others)]
-
-
-def used_features(rules: RuleSet) -> list[int]:
-    """Return the features that any rule has a condition on, in the order of their space.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> used_features(parse_rules("feature a" + chr(10) + "feature b" + chr(10) + "b > 3 => x"))
-    [1]
-    """
-    return sorted({j for rule in rules for j in rule.region.bounded})
 
 
 def _of_feature(

@@ -19,10 +19,11 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.pmml import to_pmml
 from clearmargin.export.python_source import to_python
 from clearmargin.export.readable import to_latex, to_markdown, to_text
+from clearmargin.export.score_sums import rules_to_write
 from clearmargin.export.spreadsheet import to_xlsx
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
-from clearmargin.language.printer import check_rules
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
@@ -30,12 +31,12 @@ from clearmargin.rules.space import nearest_name
 __all__ = ["FILE_FORMATS", "FORMATS", "export", "format_options", "to_json", "write_export"]
 
 
-def to_json(rules: RuleSet, *, indent: int | None = 1) -> str:
-    """Write rules as the versioned JSON document that `RuleSet.save` writes and `RuleSet.load` reads.
+def to_json(rules: RuleSet | WeightedRules, *, indent: int | None = 1) -> str:
+    """Write rules as the versioned JSON document that `RuleSet.load` or `WeightedRules.from_dict` reads.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules.
     indent : int, optional
         How far nested lines are indented; None for a single line.
@@ -53,8 +54,18 @@ def to_json(rules: RuleSet, *, indent: int | None = 1) -> str:
     >>> RuleSet.from_dict(json.loads(to_json(rules))) == rules
     True
     """
-    check_rules(rules)
-    return json_text(rules.to_dict(), indent)
+    return json_text(rules_to_write(rules).to_dict(), indent)
+
+
+def _to_language(rules: RuleSet | WeightedRules) -> str:
+    """Write rules in the rule language, which has no sums."""
+    given = rules_to_write(rules)
+    if isinstance(given, WeightedRules):
+        raise InvalidValueError(
+            "the rule language has no sums: the first rule that covers a row decides there, but here the weights do; "
+            "export to 'text' or 'json', or write the rules without their sum by .rules.to_text()"
+        )
+    return format_rules(given)
 
 
 FORMATS: dict[str, Callable[..., str]] = {
@@ -62,7 +73,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "python": to_python,
     "pmml": to_pmml,
     "json": to_json,
-    "rules": format_rules,
+    "rules": _to_language,
     "text": to_text,
     "markdown": to_markdown,
     "latex": to_latex,
@@ -71,13 +82,13 @@ FORMATS: dict[str, Callable[..., str]] = {
 FILE_FORMATS: dict[str, Callable[..., Path]] = {"xlsx": to_xlsx}
 
 
-def export(rules: RuleSet, to: str = "sql", **options: Any) -> str:
+def export(rules: RuleSet | WeightedRules, to: str = "sql", **options: Any) -> str:
     """Write rules in another format.
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
+    rules : RuleSet, WeightedRules or fitted model with rules
+        The rules; of a `RuleSVC` what it decides by, rules with weights.
     to : {"sql", "python", "pmml", "json", "rules", "text", "markdown", "latex"}, default "sql"
         The format; "rules" is the rule language, "text" an outline.
     **options
@@ -104,13 +115,18 @@ def export(rules: RuleSet, to: str = "sql", **options: Any) -> str:
 
 
 def write_export(
-    rules: RuleSet, to: str, path: Path | None = None, *, overwrite: bool = False, **options: Any
+    rules: RuleSet | WeightedRules,
+    to: str,
+    path: Path | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
 ) -> str:
     r"""Write rules in any format, to a file if one is named.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules.
     to : str
         One of `FORMATS` or `FILE_FORMATS`.

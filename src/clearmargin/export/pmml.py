@@ -1,8 +1,14 @@
-"""Rules as PMML 4.4, the XML form in which scoring engines exchange models."""
+"""Rules as PMML 4.4, the XML form in which scoring engines exchange models.
+
+Both kinds of rules are a RuleSetModel, whose first rule that fires gives the class. Rules with weights are derived
+fields before it, 1 where the rule holds and else 0; their weighted sum is the derived field that the two rules of the
+model compare with the threshold. With more than two classes a derived field holds the number of the largest sum.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from clearmargin.exceptions import InvalidValueError
@@ -18,6 +24,14 @@ from clearmargin.export.conditions import (
     conditions,
     label_text,
 )
+from clearmargin.export.score_sums import (
+    Multiple,
+    ScoreSum,
+    refuse_default,
+    rules_to_write,
+    score_sums,
+)
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, Rule
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
@@ -39,24 +53,25 @@ _ARRAY_VALUE = re.compile(r"[^\s\"\\](?:[^\"\\\t\r\n]*[^\s\"\\])?")
 
 
 def to_pmml(
-    rules: RuleSet,
+    rules: RuleSet | WeightedRules,
     *,
     target: str = "prediction",
     model_name: str = "rules",
     default: Label | None = None,
 ) -> str:
-    """Write rules as a PMML 4.4 RuleSetModel that gives each row what `RuleSet.predict` gives it.
+    """Write rules as a PMML 4.4 RuleSetModel that gives each row what `predict` of the rules gives it.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules.
     target : str, default "prediction"
         The field that holds the class.
     model_name : str, default "rules"
         What the model is called.
     default : label, optional
-        The class of rows that no rule covers; by default such a row gets no answer.
+        The class of rows that no rule covers; by default such a row gets no answer. Weighted rules predict a class for
+        every row.
 
     Returns
     -------
@@ -65,7 +80,7 @@ def to_pmml(
 
     Notes
     -----
-    A condition on a field that is missing (or NaN) is unknown, and its rule does not fire, as for `RuleSet.predict`;
+    A condition on a field that is missing (or NaN) is unknown, and its rule does not fire, as for `predict`;
     where the space has a value that a missing one counts as, it is the replacement of the field. A category that the
     space does not know is passed on as it is. A weighted sum becomes a derived field that adds up from left to right.
     Classes that are all whole numbers of 32 bits or all numbers keep their type, all others are written as text.
@@ -78,9 +93,8 @@ def to_pmml(
           <SimpleRule id="1" score="ill">
             <SimplePredicate field="bmi" operator="greaterOrEqual" value="30.0" />
     """
-    check_has_rules(rules)
-    otherwise = as_class(rules, default)
-    space = rules.space
+    given = rules_to_write(rules)
+    space = given.space
     if target in space.names or not target:
         raise InvalidValueError(
             f"target={target!r} must be the name of a field that is no feature, for the class"
@@ -88,34 +102,76 @@ def to_pmml(
     root = ET.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
     header = ET.SubElement(root, "Header")
     ET.SubElement(header, "Application", {"name": "clearmargin"})
-    kind = _kind(rules)
-    spelled = {label: _score(label, kind) for label in rules.classes}
+    kind = _kind(given.classes)
+    spelled = {label: _score(label, kind) for label in given.classes}
     _data_dictionary(root, space, target, _DATA_TYPES[kind], list(spelled.values()))
     model = ET.SubElement(
         root, "RuleSetModel", {"modelName": model_name, "functionName": "classification"}
     )
     _mining_schema(model, space, target)
-    premises = [conditions(rule.region, space.categories) for rule in rules]
-    sums = _local_transformations(model, premises, space, target)
-    rule_set = ET.SubElement(model, "RuleSet")
-    if otherwise is not None:
-        # JPMML asks for a confidence beside a default score; nothing is known about these rows.
-        rule_set.attrib.update(defaultScore=spelled[otherwise], defaultConfidence="0.0")
-    ET.SubElement(rule_set, "RuleSelectionMethod", {"criterion": "firstHit"})
-    for k, (rule, premise) in enumerate(zip(rules, premises, strict=True), start=1):
-        attributes = _rule_attributes(k, rule, spelled[rule.label])
-        written = ET.SubElement(rule_set, "SimpleRule", attributes)
-        _all_of(written, [p for part in premise for p in _predicates(part, space.names, sums)])
+    fields = _DerivedFields(model, space, target)
+    if isinstance(given, WeightedRules):
+        refuse_default(default)
+        _write_weighted(model, given, fields, list(spelled.values()))
+    else:
+        check_has_rules(given)
+        _write_first_hit(model, given, fields, spelled, as_class(given, default))
     _check_text(root)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _kind(rules: RuleSet) -> Kind:
-    kind = common_kind(rules.classes)
+def _write_first_hit(
+    model: ET.Element,
+    rules: RuleSet,
+    fields: _DerivedFields,
+    spelled: dict[Label, str],
+    default: Label | None,
+) -> None:
+    """Write rules of which the first that fires decides."""
+    space = rules.space
+    premises = [conditions(rule.region, space.categories) for rule in rules]
+    sums = fields.sums(part for premise in premises for part in premise)
+    rule_set = _rule_set(model)
+    if default is not None:
+        # JPMML asks for a confidence beside a default score; nothing is known about these rows.
+        rule_set.attrib.update(defaultScore=spelled[default], defaultConfidence="0.0")
+    for k, (rule, premise) in enumerate(zip(rules, premises, strict=True), start=1):
+        attributes = _rule_attributes(k, rule, spelled[rule.label])
+        written = ET.SubElement(rule_set, "SimpleRule", attributes)
+        _all_of(written, [p for part in premise for p in _predicates(part, space.names, sums)])
+
+
+def _rule_set(model: ET.Element) -> ET.Element:
+    rule_set = ET.SubElement(model, "RuleSet")
+    ET.SubElement(rule_set, "RuleSelectionMethod", {"criterion": "firstHit"})
+    return rule_set
+
+
+def _write_weighted(
+    model: ET.Element, weighted: WeightedRules, fields: _DerivedFields, spelled: list[str]
+) -> None:
+    """Write rules whose weights are summed."""
+    sums = score_sums(weighted)
+    names = ["score"] if weighted.is_binary else [f"score{k + 1}" for k in range(len(sums))]
+    scores = [fields.score(name, score) for name, score in zip(names, sums, strict=True)]
+    if weighted.is_binary:
+        tests = [_simple(scores[0], "greaterThan", repr(weighted.threshold)), ET.Element("True")]
+        answers = [spelled[1], spelled[0]]
+    else:
+        best = fields.largest(scores)
+        tests = [_simple(best, "equal", repr(float(k))) for k in range(len(scores))]
+        answers = spelled
+    rule_set = _rule_set(model)
+    for k, (test, answer) in enumerate(zip(tests, answers, strict=True), start=1):
+        ET.SubElement(rule_set, "SimpleRule", {"id": str(k), "score": answer}).append(test)
+
+
+def _kind(classes: tuple[Label, ...]) -> Kind:
+    kind = common_kind(classes)
     # The specification sets no limit, but JPMML takes an integer for one of 32 bits. Where no rule fires PMML4S
     # answers a truth value with false, a number with NaN and a text with nothing.
-    is_long = kind == "integer" and max(abs(int(label)) for label in rules.classes) >= 2**31
+    is_long = kind == "integer" and max(abs(int(label)) for label in classes) >= 2**31
     return "text" if is_long or kind == "boolean" else kind
 
 
@@ -158,50 +214,140 @@ def _mining_schema(model: ET.Element, space: FeatureSpace, target: str) -> None:
     ET.SubElement(schema, "MiningField", {"name": target, "usageType": "target"})
 
 
-def _local_transformations(
-    model: ET.Element, premises: list[list[Condition]], space: FeatureSpace, target: str
-) -> dict[tuple[tuple[int, float], ...], str]:
-    """Define each weighted sum once; give the field that holds it."""
-    sums = dict.fromkeys(
-        part.terms for premise in premises for part in premise if isinstance(part, Weighted)
-    )
-    if not sums:
-        return {}
-    taken = {*space.names, target}
-    local = ET.SubElement(model, "LocalTransformations")
-    fields: dict[tuple[tuple[int, float], ...], str] = {}
-    for terms in sums:
-        name = f"sum{len(fields) + 1}"
-        while name in taken:
+class _DerivedFields:
+    """The fields that are computed before the rules are looked at, each defined once."""
+
+    def __init__(self, model: ET.Element, space: FeatureSpace, target: str):
+        self._model = model
+        self._space = space
+        self._taken = {*space.names, target}
+        self._local: ET.Element | None = None
+        self._sums: dict[tuple[tuple[int, float], ...], str] = {}
+        self._holding: dict[tuple[Condition, ...], str] = {}
+
+    def _define(self, name: str, expression: ET.Element) -> str:
+        """Define a field, under this name or one like it that is free."""
+        if self._local is None:
+            self._local = ET.SubElement(self._model, "LocalTransformations")
+        while name in self._taken:
             name += "_"
-        taken.add(name)
-        fields[terms] = name
-        derived = ET.SubElement(
-            local, "DerivedField", {"name": name, "optype": "continuous", "dataType": "double"}
-        )
-        derived.append(_sum([_product(weight, space.names[j]) for j, weight in terms]))
-    return fields
+        self._taken.add(name)
+        kind = {"name": name, "optype": "continuous", "dataType": "double"}
+        ET.SubElement(self._local, "DerivedField", kind).append(expression)
+        return name
+
+    def sums(self, parts: Iterable[Condition]) -> dict[tuple[tuple[int, float], ...], str]:
+        """Define the weighted sums in conditions; return the field that holds each."""
+        for part in parts:
+            if isinstance(part, Weighted) and part.terms not in self._sums:
+                products = [_product(w, _field(self._space.names[j])) for j, w in part.terms]
+                name = f"sum{len(self._sums) + 1}"
+                self._sums[part.terms] = self._define(name, _sum(products))
+        return self._sums
+
+    def score(self, name: str, score: ScoreSum) -> str:
+        """Define a sum of weights; return the field that holds it."""
+        terms = [_constant(score.intercept)]
+        for term in score.terms:
+            if isinstance(term, Multiple):
+                feature = self._space.names[term.feature]
+                value = _if_known(_field(feature), _field(feature), _constant(term.fill))
+                terms.append(_product(term.coef, value))
+            else:
+                terms.append(_product(term.points, _field(self._holds(term.premise))))
+        return self._define(name, _sum(terms))
+
+    def _holds(self, premise: tuple[Condition, ...]) -> str:
+        """Define 1 where all conditions hold and 0 elsewhere; return the field."""
+        if premise not in self._holding:
+            value = _constant(1.0)
+            for part in reversed(premise):
+                value = _where(part, value, self._space.names, self.sums([part]))
+            self._holding[premise] = self._define(f"rule{len(self._holding) + 1}", value)
+        return self._holding[premise]
+
+    def largest(self, scores: list[str]) -> str:
+        """Define the number of the largest score, of equals the first; return the field."""
+        value = _constant(float(len(scores) - 1))
+        for k in range(len(scores) - 2, -1, -1):
+            # Those before are smaller than one behind them.
+            tests = [
+                _apply("greaterOrEqual", _field(scores[k]), _field(other))
+                for other in scores[k + 1 :]
+            ]
+            value = _if(_nested("and", tests), _constant(float(k)), value)
+        return self._define("largest", value)
 
 
-def _apply(function: str) -> ET.Element:
+def _field(name: str) -> ET.Element:
+    return ET.Element("FieldRef", {"field": name})
+
+
+def _constant(value: float | str) -> ET.Element:
+    is_text = isinstance(value, str)
+    element = ET.Element("Constant", {"dataType": "string" if is_text else "double"})
+    element.text = str(value) if is_text else repr(value)
+    return element
+
+
+def _if(test: ET.Element, then: ET.Element, otherwise: ET.Element) -> ET.Element:
+    return _apply("if", test, then, otherwise)
+
+
+def _if_known(field: ET.Element, then: ET.Element, otherwise: ET.Element) -> ET.Element:
+    return _if(_apply("isNotMissing", field), then, otherwise)
+
+
+def _nested(function: str, parts: list[ET.Element]) -> ET.Element:
+    """Return a function of two arguments, applied from left to right."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = _apply(function, total, part)
+    return total
+
+
+def _where(
+    part: Condition,
+    value: ET.Element,
+    names: tuple[str, ...],
+    sums: dict[tuple[tuple[int, float], ...], str],
+) -> ET.Element:
+    """Return an expression that is a value where a condition holds, and 0 elsewhere and where something is missing."""
+    zero = _constant(0.0)
+    if isinstance(part, Missing):
+        known = _field(names[part.feature])
+        return _if_known(known, zero, value) if part.is_missing else _if_known(known, value, zero)
+    if isinstance(part, Weighted):
+        name, tests = sums[part.terms], [(_OPERATORS[part.sign], part.limit)]
+    else:
+        name = names[part.feature]
+        if isinstance(part, Member):
+            equal = [_compare(name, "equal", category) for category in part.categories]
+            return _if_known(_field(name), _if(_nested("or", equal), value, zero), _constant(0.0))
+        bounds = [bound for bound in (part.low, part.high) if bound is not None]
+        tests = [(_OPERATORS[sign], bound) for sign, bound in bounds]
+    for operator, bound in reversed(tests):
+        value = _if(_compare(name, operator, bound), value, _constant(0.0))
+    return _if_known(_field(name), value, zero)
+
+
+def _compare(name: str, operator: str, other: float | str) -> ET.Element:
+    return _apply(operator, _field(name), _constant(other))
+
+
+def _apply(function: str, *arguments: ET.Element) -> ET.Element:
     # By default a sum in which infinities cancel would be an error; as it is, NaN, it satisfies no inequality.
-    return ET.Element("Apply", {"function": function, "invalidValueTreatment": "asIs"})
+    element = ET.Element("Apply", {"function": function, "invalidValueTreatment": "asIs"})
+    element.extend(arguments)
+    return element
 
 
-def _product(weight: float, name: str) -> ET.Element:
-    product = _apply("*")
-    ET.SubElement(product, "Constant", {"dataType": "double"}).text = repr(weight)
-    ET.SubElement(product, "FieldRef", {"field": name})
-    return product
+def _product(weight: float, value: ET.Element) -> ET.Element:
+    return _apply("*", _constant(weight), value)
 
 
 def _sum(terms: list[ET.Element]) -> ET.Element:
-    total = terms[0]
-    for term in terms[1:]:
-        above = _apply("+")
-        above.extend([total, term])
-        total = above
-    return total
+    return _nested("+", terms)
 
 
 def _rule_attributes(k: int, rule: Rule, score: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+from collections.abc import Iterable
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import (
@@ -15,10 +16,17 @@ from clearmargin.export.conditions import (
     check_has_rules,
     conditions,
     label_text,
-    used_features,
 )
+from clearmargin.export.score_sums import (
+    Multiple,
+    refuse_default,
+    rules_to_write,
+    score_sums,
+)
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import FeatureSpace
 
 __all__ = ["to_python"]
 
@@ -54,17 +62,20 @@ def _kind(row, name, fill=None):
 '''
 
 
-def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | None = None) -> str:
-    """Write rules as the source of a Python module that gives each row what `RuleSet.predict` gives it.
+def to_python(
+    rules: RuleSet | WeightedRules, *, name: str = "predict_row", default: Label | None = None
+) -> str:
+    """Write rules as the source of a Python module that gives each row what `predict` of the rules gives it.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules.
     name : str, default "predict_row"
         The function. It takes a mapping from the name of a feature to its value; ``<name>_many`` takes many of them.
+        Of weighted rules ``<name>_score`` gives the score, with more than two classes a list of them.
     default : label, optional
-        The class of rows that no rule covers; None by default.
+        The class of rows that no rule covers; None by default. Weighted rules predict a class for every row.
 
     Returns
     -------
@@ -74,8 +85,9 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
     Notes
     -----
     Only features that the rules have conditions on are read, and a condition on one that is None or NaN is false, as
-    for `RuleSet.predict`; where the space has a value that a missing one counts as, it is that value. A feature that
-    is read and not in the mapping is a KeyError, a text where a number belongs is a TypeError.
+    for `predict`; where the space has a value that a missing one counts as, it is that value. A feature that
+    is read and not in the mapping is a KeyError, a text where a number belongs is a TypeError. Weights are added from
+    left to right, so that scores are those of `WeightedRules.decision_function` to the bit.
 
     Examples
     --------
@@ -86,33 +98,105 @@ def to_python(rules: RuleSet, *, name: str = "predict_row", default: Label | Non
     >>> names["predict_row"]({"bmi": 31, "glucose": 140})
     'ill'
     """
-    check_has_rules(rules)
+    given = rules_to_write(rules)
     _check_name(name)
-    default_text = _literal(as_class(rules, default))
+    taken = {name, f"{name}_many", f"{name}_score", "total", "totals"}
+    code = _Code(given.space, taken)
+    if isinstance(given, WeightedRules):
+        refuse_default(default)
+        parts = _weighted_functions(given, name, code)
+    else:
+        check_has_rules(given)
+        parts = [_first_rule_function(given, name, code, as_class(given, default))]
+    return "\n".join([*parts, _MANY.format(name=name), *code.helpers()])
+
+
+_DOCSTRING = '"""Give the {what} of a row, a mapping from the name of each feature to its value."""'
+
+
+class _Code:
+    """Writes premises over the features of a space, and keeps account of what they read."""
+
+    def __init__(self, space: FeatureSpace, taken: set[str]):
+        self.space = space
+        self._variables = _variables(space.names, taken)
+        self._is_named = [categories is not None for categories in space.categories]
+        self._used: set[int] = set()
+
+    def premise(self, parts: Iterable[Condition]) -> str:
+        """Return the test that all conditions hold."""
+        tests = []
+        for part in parts:
+            tests.append(_condition(part, self._variables, self._is_named))
+            self._used.update(
+                (j for j, _ in part.terms) if isinstance(part, Weighted) else [part.feature]
+            )
+        return " and ".join(tests) or "True"
+
+    def multiple(self, term: Multiple) -> str:
+        """Return a multiple of a number, filled where it is missing."""
+        self._used.add(term.feature)
+        variable = self._variables[term.feature]
+        if self.space.fill[term.feature] is not None:  # what is filled is never missing
+            return f"{term.coef!r} * {variable}"
+        return f"{term.coef!r} * ({variable} if {variable} == {variable} else {term.fill!r})"
+
+    def reading(self) -> list[str]:
+        """Return the lines that read the features which premises were written over."""
+        lines = []
+        for j in sorted(self._used):
+            reader = "_kind" if self._is_named[j] else "_number"
+            fill = "" if self.space.fill[j] is None else f", {self.space.fill[j]!a}"
+            lines.append(f"    {self._variables[j]} = {reader}(row, {self.space.names[j]!a}{fill})")
+        return lines
+
+    def helpers(self) -> list[str]:
+        """Return the functions that the reading needs."""
+        found = [_MISSING] if self._used else []
+        found += [_NUMBER] if any(not self._is_named[j] for j in self._used) else []
+        return found + ([_KIND] if any(self._is_named[j] for j in self._used) else [])
+
+
+def _first_rule_function(rules: RuleSet, name: str, code: _Code, default: Label | None) -> str:
     # The class as the rule set spells it: a rule may say True where the class is called 1.
     spelled = {label: _literal(label) for label in rules.classes}
-    space = rules.space
-    variables = _variables(space.names, taken={name, f"{name}_many"})
-    lines = [
-        f"def {name}(row):",
-        '    """Give the class of a row, a mapping from the name of each feature to its value."""',
-    ]
-    used = used_features(rules)
-    is_named = [categories is not None for categories in space.categories]
-    for j in used:
-        reader = "_kind" if is_named[j] else "_number"
-        fill = "" if space.fill[j] is None else f", {space.fill[j]!a}"
-        lines.append(f"    {variables[j]} = {reader}(row, {space.names[j]!a}{fill})")
+    body = []
     for rule in rules:
-        parts = conditions(rule.region, space.categories)
-        tests = " and ".join(_condition(part, variables, is_named) for part in parts)
-        lines.append(f"    if {tests or 'True'}:")
-        lines.append(f"        return {spelled[rule.label]}")
-    lines.append(f"    return {default_text}\n")
-    helpers = [_MISSING] if used else []
-    helpers += [_NUMBER] if any(not is_named[j] for j in used) else []
-    helpers += [_KIND] if any(is_named[j] for j in used) else []
-    return "\n".join(["\n".join(lines), _MANY.format(name=name), *helpers])
+        tests = code.premise(conditions(rule.region, rules.space.categories))
+        body += [f"    if {tests}:", f"        return {spelled[rule.label]}"]
+    head = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *code.reading()]
+    return "\n".join([*head, *body, f"    return {_literal(default)}\n"])
+
+
+def _weighted_functions(weighted: WeightedRules, name: str, code: _Code) -> list[str]:
+    spelled = [_literal(label) for label in weighted.classes]
+    if weighted.is_binary:
+        decide = [
+            f"    return {spelled[1]} if {name}_score(row) > {weighted.threshold!r} else {spelled[0]}\n"
+        ]
+    else:
+        decide = [
+            f"    totals = {name}_score(row)",
+            f"    return ({', '.join(spelled)})[totals.index(max(totals))]\n",
+        ]
+    answer = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *decide]
+    body = [] if weighted.is_binary else ["    totals = []"]
+    for score in score_sums(weighted):
+        body.append(f"    total = {score.intercept!r}")
+        for term in score.terms:
+            if isinstance(term, Multiple):
+                body.append(f"    total += {code.multiple(term)}")
+            else:
+                body += [
+                    f"    if {code.premise(term.premise)}:",
+                    f"        total += {term.points!r}",
+                ]
+        body.append("    return total\n" if weighted.is_binary else "    totals.append(total)")
+    if not weighted.is_binary:
+        body.append("    return totals\n")
+    what = "score" if weighted.is_binary else "scores of all classes"
+    head = [f"def {name}_score(row):", f"    {_DOCSTRING.format(what=what)}", *code.reading()]
+    return ["\n".join(answer), "", "\n".join([*head, *body])]
 
 
 def _literal(label: Label | None) -> str:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from clearmargin.export.conditions import as_class
+from clearmargin.export.score_sums import refuse_default, rules_to_write
 from clearmargin.language.lexer import quote
-from clearmargin.language.printer import Phrases, check_rules, format_label, format_number
+from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
 
 __all__ = ["to_latex", "to_markdown", "to_text"]
 
 
-def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
+def to_text(rules: RuleSet | WeightedRules, *, default: Label | None = None) -> str:
     """Write rules as an outline in which conditions that neighbours share stand once.
 
-    Read it from the top: the first class whose conditions all hold is the answer. Numbers are exact.
+    Read it from the top: the first class whose conditions all hold is the answer. Numbers are exact. Weighted rules
+    are a line each, with what they add.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules.
     default : label, optional
         The class of rows that no rule covers; without it, the text does not mention them.
@@ -42,12 +47,17 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
     |   |--- age <= 20
     |   |   |--- class: well
     """
-    check_rules(rules)
-    otherwise = as_class(rules, default)
-    phrases = Phrases(rules.space)
+    given = rules_to_write(rules)
+    if isinstance(given, WeightedRules):
+        refuse_default(default)
+        _, *points = given.to_text(digits=None).splitlines()
+        parts = [*_sums_decide(given), *points, *_missing_lines(given.rules)]
+        return "".join(f"{line}\n" for line in parts)
+    otherwise = as_class(given, default)
+    phrases = Phrases(given.space)
     lines: list[str] = []
     before: list[str] = []
-    for rule in rules:
+    for rule in given:
         path = phrases.conditions(rule.region)
         shared = _shared(before, path)
         lines += [_line(depth, path[depth]) for depth in range(shared, len(path))]
@@ -55,11 +65,15 @@ def to_text(rules: RuleSet, *, default: Label | None = None) -> str:
         before = path
     if otherwise is not None:
         lines += [_line(0, "otherwise"), _line(1, f"class: {format_label(otherwise)}")]
-    lines += [
+    return "".join(f"{line}\n" for line in [*lines, *_missing_lines(given)])
+
+
+def _missing_lines(rules: RuleSet) -> list[str]:
+    """Return what missing values count as, a line for each feature where they count as something."""
+    return [
         f"missing {quote(name)} counts as {quote(value) if isinstance(value, str) else format_number(value)}"
         for name, value in filled_features(rules)
     ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _shared(one: list[str], other: list[str]) -> int:
@@ -74,13 +88,13 @@ def _line(depth: int, text: str) -> str:
     return f"{'|   ' * depth}|--- {text}"
 
 
-def to_markdown(rules: RuleSet) -> str:
+def to_markdown(rules: RuleSet | WeightedRules) -> str:
     r"""Write rules as a Markdown table, one row a rule; names cannot become markup.
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
+    rules : RuleSet, WeightedRules or fitted model with rules
+        The rules. Weighted ones have their points in a column, and above the table how these decide.
 
     Returns
     -------
@@ -96,21 +110,25 @@ def to_markdown(rules: RuleSet) -> str:
     |---|---|---|
     | 1 | body\_mass >= 30 | ill |
     """
-    columns = list(_columns(rule_rows(rules), _markdown))
-    lines = [_markdown_line(title for title, _ in columns), "|" + "---|" * len(columns)]
-    lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(len(rules))]
-    if (note := _fill_note(rules, _markdown)) is not None:
+    above, columns, plain = _readable_table(rules, _markdown)
+    count = len(columns[0][1])
+    # Numbers to the right, where they can be compared.
+    marks = ("---:|" if title == "points" else "---|" for title, _ in columns)
+    lines = [line for part in above for line in (part, "")]
+    lines += [_markdown_line(title for title, _ in columns), "|" + "".join(marks)]
+    lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(count)]
+    if (note := _fill_note(plain, _markdown)) is not None:
         lines += ["", note]
     return "".join(f"{line}\n" for line in lines)
 
 
-def to_latex(rules: RuleSet, *, width: str = "0.6\\linewidth") -> str:
+def to_latex(rules: RuleSet | WeightedRules, *, width: str = "0.6\\linewidth") -> str:
     r"""Write rules as a LaTeX table, one row a rule; names cannot become commands.
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
+    rules : RuleSet, WeightedRules or fitted model with rules
+        The rules. Weighted ones have their points in a column, and above the table how these decide.
     width : str, default "0.6\\linewidth"
         The width of the column with the premises, in which lines are broken.
 
@@ -131,23 +149,76 @@ def to_latex(rules: RuleSet, *, width: str = "0.6\\linewidth") -> str:
     \hline
     \end{tabular}
     """
-    columns = list(_columns(rule_rows(rules), _latex))
+    above, columns, plain = _readable_table(rules, _latex)
     layout = "".join(_LAYOUT.get(title, "l") for title, _ in columns).replace("W", width)
     lines = [
+        *(line for part in above for line in (part, "")),
         f"\\begin{{tabular}}{{{layout}}}",
         "\\hline",
         _latex_line(_latex(title) for title, _ in columns),
         "\\hline",
-        *(_latex_line(cells[k] for _, cells in columns) for k in range(len(rules))),
+        *(_latex_line(cells[k] for _, cells in columns) for k in range(len(columns[0][1]))),
         "\\hline",
         "\\end{tabular}",
     ]
-    if (note := _fill_note(rules, _latex)) is not None:
+    if (note := _fill_note(plain, _latex)) is not None:
         lines += ["", note]
     return "".join(f"{line}\n" for line in lines)
 
 
-_LAYOUT = {"#": "r", "premise": "p{W}", "weight": "r", "covers": "r", "right": "r"}
+_LAYOUT = {
+    "#": "r",
+    "premise": "p{W}",
+    "points": "r",
+    "where": "p{W}",
+    "weight": "r",
+    "covers": "r",
+    "right": "r",
+}
+
+
+Columns = list[tuple[str, list[str]]]
+
+
+def _readable_table(
+    given: RuleSet | WeightedRules, escape: Callable[[str], str]
+) -> tuple[list[str], Columns, RuleSet]:
+    """Return what stands above a table, its columns with their titles, and the rules themselves."""
+    read = rules_to_write(given)
+    if isinstance(read, WeightedRules):
+        return (
+            [escape(part) for part in _sums_decide(read)],
+            _point_columns(read, escape),
+            read.rules,
+        )
+    return [], list(_columns(rule_rows(read), escape)), read
+
+
+def _sums_decide(weighted: WeightedRules) -> list[str]:
+    """Say exactly how the sums decide."""
+    starts = [format_number(start) for start in np.atleast_1d(weighted.intercept).tolist()]
+    names = [format_label(label) for label in weighted.classes]
+    if weighted.is_binary:
+        limit = format_number(weighted.threshold)
+        return [
+            f"The points of what holds are added to {starts[0]}: {names[1]} if the sum is more than {limit}, "
+            f"else {names[0]}."
+        ]
+    pairs = ", ".join(f"{name} {start}" for name, start in zip(names, starts, strict=True))
+    return [
+        f"The points of what holds are added up for each class, which starts at: {pairs}. The largest sum decides, of "
+        "equal ones the first."
+    ]
+
+
+def _point_columns(weighted: WeightedRules, escape: Callable[[str], str]) -> Columns:
+    lines = weighted.lines()
+    return [
+        ("#", [str(k) for k in range(1, len(lines) + 1)]),
+        ("class", [escape(format_label(line.label)) for line in lines]),
+        ("points", [escape(format_number(line.points)) for line in lines]),
+        ("where", [escape(line.text) for line in lines]),
+    ]
 
 
 def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""Rules as a spreadsheet, one sheet a class."""
+"""Rules as a spreadsheet: one sheet a class; of weighted rules one with their points, one with what else counts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
 from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions, label_text
+from clearmargin.export.score_sums import rules_to_write
 from clearmargin.language.lexer import quote
-from clearmargin.language.printer import Phrases, check_rules
+from clearmargin.language.printer import Phrases
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.file_writing import write_bytes_atomically
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Rule
@@ -28,19 +32,24 @@ __all__ = ["sheet_names", "to_xlsx"]
 
 # A number is shown with its sign in front and stays a number, which can be sorted and filtered.
 Cell = tuple[str, str | float | int]
+Table = list[list[Cell | None]]
 
 _FILL_SHEET = "missing values"
 # Limits of the file format.
 _LONGEST_TEXT, _MOST_COLUMNS, _MOST_ROWS, _LONGEST_SHEET_NAME = 32_767, 16_384, 1_048_576, 31
 
 
-def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+def to_xlsx(
+    rules: RuleSet | WeightedRules, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
     """Write rules to a spreadsheet with a sheet for each class and a row for each rule.
 
     Parameters
     ----------
-    rules : RuleSet
-        The rules.
+    rules : RuleSet, WeightedRules or fitted model with rules
+        The rules. Weighted ones are in one sheet, *rules*, with what they add in the column *points* (with more than
+        two classes one such column for each); the sheet *score* has what else is added: the intercept and the linear
+        terms, and the threshold.
     path : path
         The file; its name ends in .xlsx.
     overwrite : bool, default False
@@ -67,11 +76,11 @@ def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = F
     ...     to_xlsx(parse_rules("bmi >= 30 => ill"), f"{folder}/rules.xlsx").name
     'rules.xlsx'
     """
-    check_rules(rules)
+    given = rules_to_write(rules)
     target = Path(path)
     if target.suffix.lower() != ".xlsx":
         raise InvalidValueError(f"{path}: the name of a spreadsheet ends in .xlsx")
-    if not rules.classes:
+    if not given.classes:
         raise InvalidValueError("there is nothing to write: the rule set has no classes")
     try:
         from xlsxwriter import Workbook
@@ -80,15 +89,66 @@ def to_xlsx(rules: RuleSet, path: str | os.PathLike[str], *, overwrite: bool = F
             "a spreadsheet needs XlsxWriter: pip install clearmargin[xlsx]"
         ) from error
     content = io.BytesIO()
+    sheets = _weighted_sheets(given) if isinstance(given, WeightedRules) else _class_sheets(given)
     with Workbook(content, {"in_memory": True}) as book:
         writer = _Writer(book)
-        spelled = [label_text(label) for label in rules.classes]
-        for label, name in zip(rules.classes, sheet_names(spelled), strict=True):
-            members = [(k, rule) for k, rule in enumerate(rules, start=1) if rule.label == label]
-            writer.write_sheet(book.add_worksheet(name), _table(rules, members))
-        if (filled := _fill_table(rules)) is not None:
-            writer.write_sheet(book.add_worksheet(sheet_names([*spelled, _FILL_SHEET])[-1]), filled)
+        for name, table in zip(sheet_names([name for name, _ in sheets]), sheets, strict=True):
+            writer.write_sheet(book.add_worksheet(name), table[1])
     return write_bytes_atomically(target, content.getvalue(), overwrite=overwrite)
+
+
+def _class_sheets(rules: RuleSet) -> list[tuple[str, Table]]:
+    """Return the sheets of rules of which the first decides, with their names."""
+    numbered = list(enumerate(rules, start=1))
+    sheets = [
+        (label_text(label), _table(rules, [entry for entry in numbered if entry[1].label == label]))
+        for label in rules.classes
+    ]
+    filled = _fill_table(rules)
+    return sheets if filled is None else [*sheets, (_FILL_SHEET, filled)]
+
+
+def _weighted_sheets(weighted: WeightedRules) -> list[tuple[str, Table]]:
+    """Return the sheets of rules with weights, with their names."""
+    rules = weighted.rules
+    table = _table(rules, list(enumerate(rules, start=1)))
+    # Before the rest of the columns, behind the number of the rule.
+    points = [_point_titles(weighted), *np.atleast_2d(weighted.weights).T.tolist()]
+    for line, cells in zip(table, points, strict=True):
+        kind = "title" if line is table[0] else "number"
+        line[1:1] = [(kind, cell) for cell in cells]
+    sheets = [("rules", table), ("score", _score_table(weighted))]
+    filled = _fill_table(rules)
+    return sheets if filled is None else [*sheets, (_FILL_SHEET, filled)]
+
+
+def _point_titles(weighted: WeightedRules) -> list[str]:
+    """Return the titles of the columns with points: the class that they speak for stands in each."""
+    named = weighted.classes[1:] if weighted.is_binary else weighted.classes
+    return [f"points for {label_text(label)}" for label in named]
+
+
+def _score_table(weighted: WeightedRules) -> Table:
+    """Return what is added to a score beside rules, and the threshold."""
+    titles = ["what", "category", *_point_titles(weighted), "a missing value counts as"]
+    rows: Table = [[("title", title) for title in titles]]
+    intercepts = np.atleast_1d(weighted.intercept).tolist()
+    rows.append([("text", "intercept"), None, *(("number", x) for x in intercepts), None])
+    for term in weighted.linear:
+        name = ("text", f"times {quote(weighted.space.names[term.feature])}")
+        if term.fill is not None:
+            cells = [("number", x) for x in term.coef.reshape(-1).tolist()]
+            rows.append([name, None, *cells, ("number", term.fill)])
+            continue
+        categories = weighted.space.categories[term.feature] or ()
+        for code, category in enumerate(categories):
+            cells = [("number", x) for x in np.atleast_2d(term.coef)[:, code].tolist()]
+            feature = ("text", quote(weighted.space.names[term.feature]))
+            rows.append([feature, ("text", category), *cells, None])
+    if weighted.is_binary:
+        above = f"more than this: {label_text(weighted.classes[1])}"
+        rows.append([("text", f"threshold ({above})"), None, ("number", weighted.threshold), None])
+    return rows
 
 
 def sheet_names(classes: list[str]) -> list[str]:
@@ -120,7 +180,7 @@ def _cut(text: str, tail: str) -> str:
     return re.sub("'$", "_", text) + tail
 
 
-def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | None]]:
+def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> Table:
     """Give title and cells, column by column."""
     phrases = Phrases(rules.space)
     rows = [dict(_cells(rules, phrases, k, rule)) for k, rule in members]
@@ -134,7 +194,7 @@ def _table(rules: RuleSet, members: list[tuple[int, Rule]]) -> list[list[Cell | 
     return [head, *([row.get(title) for title in titles] for row in rows)]
 
 
-def _fill_table(rules: RuleSet) -> list[list[Cell | None]] | None:
+def _fill_table(rules: RuleSet) -> Table | None:
     """Return what missing values count as, feature by feature; None where all of them stay missing."""
     filled = [
         (name, value)
@@ -213,7 +273,7 @@ class _Writer:
             kind: book.add_format(form) for kind, form in forms.items()
         }
 
-    def write_sheet(self, sheet: Worksheet, table: list[list[Cell | None]]) -> None:
+    def write_sheet(self, sheet: Worksheet, table: Table) -> None:
         """Write a table whose first row holds the titles."""
         if len(table) > _MOST_ROWS or len(table[0]) > _MOST_COLUMNS:
             raise InvalidValueError(

@@ -1,4 +1,8 @@
-"""Rules as SQL: a CASE expression, or a view that adds its answer to a table."""
+"""Rules as SQL: a CASE expression, or a view that adds its answer to a table.
+
+Rules of which the first decides become a branch each. Rules with weights become a sum, compared with the threshold;
+with more than two classes a subquery holds the sums, so that each is written once.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +22,30 @@ from clearmargin.export.conditions import (
     conditions,
     label_text,
 )
+from clearmargin.export.score_sums import (
+    Multiple,
+    ScoreSum,
+    Term,
+    refuse_default,
+    rules_to_write,
+    score_sums,
+)
 from clearmargin.export.sql_dialect import Dialect, find_dialect
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace, nearest_name
 
 __all__ = ["to_sql"]
 
-# SQLite refuses expressions deeper than 1,000; each AND is one step deeper.
+# SQLite refuses expressions deeper than 1,000; each AND is one step deeper, and so is each plus sign.
 _TERMS = 100
+_MOST_TERMS = 900
+_FORMS = ("case", "view", "score")
 
 
 def to_sql(
-    rules: RuleSet,
+    rules: RuleSet | WeightedRules,
     *,
     dialect: str = "ansi",
     form: str = "case",
@@ -39,16 +54,17 @@ def to_sql(
     column: str = "prediction",
     default: Label | None = None,
 ) -> str:
-    """Write rules as SQL that gives each row what `RuleSet.predict` gives it.
+    """Write rules as SQL that gives each row what `predict` of the rules gives it.
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet, WeightedRules or fitted model with rules
         The rules; a column of the table is expected for each feature of their space, under its name.
     dialect : {"ansi", "postgresql", "sqlite", "duckdb", "mysql"}, default "ansi"
         The database.
-    form : {"case", "view"}, default "case"
-        A CASE expression for a query of yours, or a statement that creates a view.
+    form : {"case", "view", "score"}, default "case"
+        A CASE expression for a query of yours, or a statement that creates a view. Of weighted rules for two classes
+        also the expression of the score, what `WeightedRules.decision_function` gives.
     table : str or sequence of str, optional
         The table under the view; a sequence for a qualified name, such as ``("ward", "patients")``.
     view : str or sequence of str, optional
@@ -56,7 +72,7 @@ def to_sql(
     column : str, default "prediction"
         The column of the view that holds the class.
     default : label, optional
-        The class of rows that no rule covers; NULL by default.
+        The class of rows that no rule covers; NULL by default. Weighted rules predict a class for every row.
 
     Returns
     -------
@@ -66,10 +82,10 @@ def to_sql(
     Notes
     -----
     A condition on a column that is NULL (or NaN, where the database knows it) is false, and columns without a
-    condition do not matter, as for `RuleSet.predict`; where the space has a value that a missing one counts as, it
+    condition do not matter, as for `predict`; where the space has a value that a missing one counts as, it
     takes its place. In SQLite, whose columns hold anything, a text where a number belongs counts as missing, too.
     Numbers are compared as doubles and categories as text. Classes keep their type if they are all of one type, else
-    they are written as text.
+    they are written as text. Weights are added from left to right as in Python, so that scores are equal to the bit.
 
     Examples
     --------
@@ -80,21 +96,82 @@ def to_sql(
       ELSE NULL
     END
     """
-    check_has_rules(rules)
+    given = rules_to_write(rules)
     target = find_dialect(dialect)
-    if form not in ("case", "view"):
-        hint = nearest_name(str(form), ["case", "view"])
-        raise InvalidValueError(f"there is no form of SQL called {form!r}{hint}")
-    target.check_columns(rules.space.names)
+    if form not in _FORMS:
+        raise InvalidValueError(
+            f"there is no form of SQL called {form!r}{nearest_name(str(form), _FORMS)}"
+        )
+    if isinstance(given, RuleSet):
+        check_has_rules(given)
+    target.check_columns(given.space.names)
     if target.name == "ansi":
-        _check_blanks(rules.space)
-    answer = _case(rules, target, as_class(rules, default))
-    if form == "case":
+        _check_blanks(given.space)
+    answer = _answer_lines(given, target, form, default)
+    if form != "view":
         for what, name in (("table", table), ("view", view)):
             if name is not None:
                 raise InvalidValueError(f"{what}={name!r} is for form='view' alone")
         return "\n".join(answer)
-    return _view(rules.space, target, answer, table, view, column)
+    return _view(given.space, target, answer, table, view, column)
+
+
+def _answer_lines(
+    given: RuleSet | WeightedRules, dialect: Dialect, form: str, default: Label | None
+) -> list[str]:
+    """Return the expression of the class, or of the score, line by line."""
+    if isinstance(given, WeightedRules):
+        refuse_default(default)
+        return _weighted_lines(given, dialect, is_score=form == "score")
+    if form == "score":
+        raise InvalidValueError("form='score' is for weighted rules; other rules have no score")
+    return _case(given, dialect, as_class(given, default))
+
+
+def _weighted_lines(weighted: WeightedRules, dialect: Dialect, *, is_score: bool) -> list[str]:
+    """Return the expression of the class that the weights decide, or of their sum."""
+    columns = _Columns(weighted.space, dialect)
+    sums = [columns.total(score) for score in score_sums(weighted)]
+    if is_score:
+        if not weighted.is_binary:
+            raise InvalidValueError(
+                f"form='score' is for two classes, and there are {len(weighted.classes)}, each with a score of its own"
+            )
+        return sums[0]
+    kind = common_kind(weighted.classes)
+    spelled = [_answer(label, kind, dialect) for label in weighted.classes]
+    if weighted.is_binary:
+        first, *rest = sums[0]
+        limit = dialect.number(weighted.threshold)
+        total = [f"  WHEN {first}", *(f"    {line}" for line in rest)]
+        return [
+            "CASE",
+            *total[:-1],
+            f"{total[-1]} > {limit} THEN {spelled[1]}",
+            f"  ELSE {spelled[0]}",
+            "END",
+        ]
+    return _largest(sums, spelled, dialect, weighted.space)
+
+
+def _largest(
+    sums: list[list[str]], spelled: list[str], dialect: Dialect, space: FeatureSpace
+) -> list[str]:
+    """Return the class of the largest sum, of equals the first."""
+    stem, taken = "score", {dialect.fold(name) for name in space.names}
+    while any(dialect.fold(f"{stem} {k + 1}") in taken for k in range(len(sums))):
+        stem += "_"
+    names = [dialect.identifier(f"{stem} {k + 1}") for k in range(len(sums))]
+    lines = ["(SELECT CASE"]
+    for k, answer in enumerate(spelled[:-1]):
+        # Those before are smaller than one behind them.
+        tests = " AND ".join(f"{names[k]} >= {other}" for other in names[k + 1 :])
+        lines.append(f"  WHEN {tests} THEN {answer}")
+    lines += [f"  ELSE {spelled[-1]}", "END FROM (SELECT"]
+    for k, total in enumerate(sums):
+        end = "," if k + 1 < len(sums) else ""
+        lines += [*(f"  {line}" for line in total[:-1]), f"  {total[-1]} AS {names[k]}{end}"]
+    return [*lines, f") AS {dialect.identifier('scores')})"]
 
 
 def _case(rules: RuleSet, dialect: Dialect, default: Label | None) -> list[str]:
@@ -136,6 +213,27 @@ class _Columns:
         if isinstance(part, Between):
             return self._between(part)
         return [self._member(part)]
+
+    def total(self, score: ScoreSum) -> list[str]:
+        """Return a sum that is added from left to right, a line for each term."""
+        if self._dialect.name == "sqlite" and len(score.terms) > _MOST_TERMS:
+            raise InvalidValueError(
+                f"SQLite adds no more than {_MOST_TERMS} terms in one expression, and these are {len(score.terms)}; "
+                "fit with max_rules="
+            )
+        start = self._dialect.number(score.intercept)
+        return [start, *(f"+ {self._term(term)}" for term in score.terms)]
+
+    def _term(self, term: Term) -> str:
+        number = self._dialect.number
+        if isinstance(term, Multiple):
+            value = self._space.fill[term.feature]
+            fill = number(term.fill if value is None else float(value))
+            return (
+                f"{number(term.coef)} * ({self._dialect.filled(self._names[term.feature], fill)})"
+            )
+        tests = _all([test for part in term.premise for test in self.tests(part)])
+        return f"CASE WHEN {tests} THEN {number(term.points)} ELSE {number(0.0)} END"
 
     def _missing(self, part: Missing) -> str:
         j, is_named = part.feature, self._space.categories[part.feature] is not None

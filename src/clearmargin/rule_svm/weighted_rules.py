@@ -6,14 +6,14 @@ The value itself comes first, then its forms: text, HTML, data frame and plain d
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.words import number_text
 from clearmargin.rules import FeatureSpace, RuleSet
@@ -28,8 +28,6 @@ __all__ = ["COLUMNS", "LinearTerm", "WeightLine", "WeightedRules"]
 
 # What each line says.
 COLUMNS = ("class", "points", "where")
-
-_KEYS = {"rules", "weights", "intercept", "linear", "threshold"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -217,6 +215,8 @@ class WeightedRules(Value):
         """Whether all weights are whole numbers and nothing else counts."""
         return not self.linear and bool((self.weights == np.rint(self.weights)).all())
 
+    # A score beyond all floats is infinite without a warning.
+    @np.errstate(over="ignore", invalid="ignore")
     def decision_function(self, X: Any) -> FloatArray:
         """Give the score of each row; the threshold is not subtracted.
 
@@ -278,7 +278,7 @@ class WeightedRules(Value):
     def _term_lines(self, term: LinearTerm, k: int, phrases: Phrases) -> list[tuple[float, str]]:
         if term.fill is not None:
             coef = float(term.coef.reshape(-1)[k])
-            text = f"times {phrases.names[term.feature]} ({number_text(term.fill)} where missing)"
+            text = f"times {phrases.names[term.feature]} ({format_number(term.fill)} where missing)"
             return [(coef, text)] if coef else []
         coefs = np.atleast_2d(term.coef)[k]
         return [
@@ -347,37 +347,17 @@ class WeightedRules(Value):
         return make_frame(rows, columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Put everything into plain data for JSON, exactly."""
-        names = self.space.names
-        return {
-            "rules": self.rules.to_dict(),
-            "weights": self.weights.tolist(),
-            "intercept": self.intercept.tolist(),
-            "linear": [
-                {"feature": names[term.feature], "coef": term.coef.tolist()}
-                | ({} if term.fill is None else {"fill": term.fill})
-                for term in self.linear
-            ],
-            "threshold": self.threshold,
-        }
+        """Put everything into plain data for JSON, exactly: the form is in `weighted_rules.schema.json`."""
+        from clearmargin.rule_svm.weighted_document import write_weighted_rules
+
+        return write_weighted_rules(self)
 
     @classmethod
     def from_dict(cls, data: object) -> WeightedRules:
         """Make weighted rules from what `to_dict` gave."""
-        if not isinstance(data, Mapping) or not set(data) >= _KEYS:
-            missing = sorted(_KEYS - set(data)) if isinstance(data, Mapping) else sorted(_KEYS)
-            raise FileDamagedError(f"these are no weighted rules: {', '.join(missing)} missing")
-        rules = RuleSet.from_dict(data["rules"])
-        try:
-            terms = [
-                LinearTerm(rules.space.index(entry["feature"]), entry["coef"], entry.get("fill"))
-                for entry in data["linear"]
-            ]
-            return cls(rules, data["weights"], data["intercept"], terms, data["threshold"])
-        except (InvalidValueError, DataError) as error:
-            raise FileDamagedError(str(error)) from error
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FileDamagedError(f"these weighted rules cannot be read: {error!r}") from error
+        from clearmargin.rule_svm.weighted_document import read_weighted_rules
+
+        return read_weighted_rules(data)
 
 
 def _points_text(points: float, digits: int | None) -> str:

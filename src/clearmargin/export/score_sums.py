@@ -1,0 +1,157 @@
+"""Weighted rules as sums, the form from which every language writes them; and what can be exported at all.
+
+A score is added up from left to right, as `WeightedRules.decision_function` does it: the intercept, the linear terms,
+then the points of each rule where it holds and 0 elsewhere. So every language comes to the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.conditions import Condition, Member, conditions
+from clearmargin.language.printer import check_rules
+from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.rules.rule import Label
+from clearmargin.rules.ruleset import RuleSet
+from clearmargin.rules.space import FeatureSpace
+
+__all__ = [
+    "Multiple",
+    "Points",
+    "ScoreSum",
+    "Term",
+    "premises",
+    "refuse_default",
+    "rules_to_write",
+    "score_sums",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points that are added where all conditions hold."""
+
+    premise: tuple[Condition, ...]
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """A multiple of a number; `fill` is what it counts as where it is missing."""
+
+    feature: int
+    coef: float
+    fill: float
+
+
+Term = Points | Multiple
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSum:
+    """A score: its terms are added to the intercept from left to right."""
+
+    intercept: float
+    terms: tuple[Term, ...]
+
+
+def rules_to_write(given: Any) -> RuleSet | WeightedRules:
+    """Take what can be written in other languages: rules, rules with weights, or a fitted model that has either.
+
+    Parameters
+    ----------
+    given : RuleSet, WeightedRules or fitted estimator
+        A model with `weighted_rules_` or with `rules_`.
+
+    Returns
+    -------
+    RuleSet or WeightedRules
+        Weighted rules where the weights decide, else rules of which the first that covers a row decides.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> len(rules_to_write(parse_rules("x > 3 => a")))
+    1
+    """
+    if isinstance(given, RuleSet | WeightedRules):
+        return given
+    for name in ("weighted_rules_", "rules_"):
+        found = getattr(given, name, None)
+        if isinstance(found, RuleSet | WeightedRules):
+            return found
+    check_rules(given)
+    raise AssertionError  # check_rules refuses whatever is no RuleSet
+
+
+def refuse_default(default: Label | None) -> None:
+    """Raise if a class is named for rows that nothing covers: weighted rules predict a class for every row.
+
+    Examples
+    --------
+    >>> refuse_default(None)
+    """
+    if default is not None:
+        raise InvalidValueError(
+            f"default={default!r} is for rows that no rule covers; weighted rules predict a class for every row"
+        )
+
+
+def premises(rules: RuleSet) -> list[tuple[Condition, ...]]:
+    """Read the premise of each rule.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> [len(premise) for premise in premises(parse_rules("x > 3 and y < 2 => a"))]
+    [2]
+    """
+    return [tuple(conditions(rule.region, rules.space.categories)) for rule in rules]
+
+
+def score_sums(weighted: WeightedRules) -> tuple[ScoreSum, ...]:
+    """Read weighted rules as sums: one for two classes, else one for each class.
+
+    Parameters
+    ----------
+    weighted : WeightedRules
+        The rules with their weights.
+
+    Returns
+    -------
+    tuple of ScoreSum
+        With two classes, the second is predicted where the sum is larger than the threshold; with more, the class of
+        the largest sum, of equals the first.
+
+    Examples
+    --------
+    >>> from clearmargin.language import parse_rules
+    >>> rules = parse_rules("x > 3 => b", classes=["a", "b"])
+    >>> score_sums(WeightedRules(rules, [2.0], -0.5))[0].intercept
+    -0.5
+    """
+    read = premises(weighted.rules)
+    sums = []
+    for k in range(weighted.n_outputs):
+        weights = np.atleast_2d(weighted.weights)[k].tolist()
+        terms = [part for term in weighted.linear for part in _linear(term, k, weighted.space)]
+        terms += [Points(p, weight) for p, weight in zip(read, weights, strict=True) if weight]
+        sums.append(ScoreSum(float(np.atleast_1d(weighted.intercept)[k]), tuple(terms)))
+    return tuple(sums)
+
+
+def _linear(term: LinearTerm, k: int, space: FeatureSpace) -> list[Term]:
+    if term.fill is not None:
+        coef = float(term.coef.reshape(-1)[k])
+        return [Multiple(term.feature, coef, term.fill)] if coef else []
+    categories = space.categories[term.feature] or ()
+    coefs = np.atleast_2d(term.coef)[k].tolist()
+    return [
+        Points((Member(term.feature, (category,)),), coef)
+        for category, coef in zip(categories, coefs, strict=True)
+        if coef
+    ]

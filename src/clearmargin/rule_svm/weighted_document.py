@@ -1,0 +1,183 @@
+"""The JSON form of weighted rules, version 1.
+
+Published as `weighted_rules.schema.json` beside this file, which refers to the schema of rules. The features, classes
+and rules are a document of rules, as `RuleSet.to_dict` writes it. Numbers have the shortest digits that read back as
+the same float. Nothing that trains models is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.rules import RuleSet, rules_schema
+from clearmargin.rules.json_schema import Format, compile_schema, inside
+from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
+from clearmargin.rules.space import FeatureSpace
+
+__all__ = [
+    "FORMAT",
+    "read_weighted_rules",
+    "weighted_rules_schema",
+    "write_weighted_rules",
+]
+
+FORMAT = Format(
+    "clearmargin-weighted-rules",
+    1,
+    "these are no clearmargin weighted rules",
+    "these weighted rules are",
+    {
+        RULES_FORMAT.name: "; these are rules, which RuleSet.load reads",
+        "clearmargin-model": "; this is a model of planes, which load_model reads",
+    },
+)
+RULES_ADDRESS = "urn:clearmargin:rules:1"
+
+
+def weighted_rules_schema() -> dict[str, Any]:
+    """Give the JSON Schema of the form in which weighted rules are written, for programs that are not in Python.
+
+    Returns
+    -------
+    dict
+        A schema in the dialect 2020-12, with the schema of rules in it. What it cannot say (as many weights as rules, a
+        feature that is named must exist), `WeightedRules.from_dict` checks.
+
+    Examples
+    --------
+    >>> weighted_rules_schema()["title"]
+    'clearmargin weighted rules, version 1'
+    """
+    schema = _own_schema()
+    # As an embedded resource the rules keep their own definitions, to which they refer by their own root.
+    schema["$defs"]["rules"] = {"$id": RULES_ADDRESS, **rules_schema()}
+    return schema
+
+
+def _own_schema() -> dict[str, Any]:
+    folder = resources.files("clearmargin.rule_svm")
+    text = folder.joinpath("weighted_rules.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def write_weighted_rules(weighted: WeightedRules) -> dict[str, Any]:
+    """Put weighted rules into plain data for JSON, exactly.
+
+    Parameters
+    ----------
+    weighted : WeightedRules
+        The rules with their weights.
+
+    Returns
+    -------
+    dict
+        What `read_weighted_rules` reads.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
+    >>> write_weighted_rules(WeightedRules(rules, [2.0], -0.5))["scores"]
+    [{'intercept': -0.5, 'weights': [2.0]}]
+    """
+    pairs = zip(
+        np.atleast_1d(weighted.intercept).tolist(),
+        np.atleast_2d(weighted.weights).tolist(),
+        strict=True,
+    )
+    names = weighted.space.names
+    return {
+        "format": FORMAT.name,
+        "version": FORMAT.version,
+        "rules": weighted.rules.to_dict(),
+        "scores": [{"intercept": start, "weights": weights} for start, weights in pairs],
+        "linear": [
+            {"feature": names[term.feature], "coefs": _coefs(term)}
+            | ({} if term.fill is None else {"fill": term.fill})
+            for term in weighted.linear
+        ],
+        "threshold": weighted.threshold,
+    }
+
+
+def _coefs(term: LinearTerm) -> list[list[float]]:
+    """Return the coefficients of a term, a list for each score."""
+    coefs: list[list[float]] = term.coef.reshape(term.n_outputs, -1).tolist()
+    return coefs
+
+
+def read_weighted_rules(data: object) -> WeightedRules:
+    """Take weighted rules out of the plain data of JSON.
+
+    Parameters
+    ----------
+    data : mapping
+        What `write_weighted_rules` made, possibly by way of a file.
+
+    Returns
+    -------
+    WeightedRules
+        The same value.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
+    >>> weighted = WeightedRules(rules, [2.0], -0.5)
+    >>> read_weighted_rules(write_weighted_rules(weighted)) == weighted
+    True
+    """
+    document = FORMAT.check_header(data)
+    _checker()(document)
+    with inside("'rules' is damaged"):
+        rules = RuleSet.from_dict(document["rules"])
+    outputs = 1 if len(rules.classes) == 2 else len(rules.classes)
+    scores = document["scores"]
+    if len(scores) != outputs:
+        raise FileDamagedError(
+            f"{len(rules.classes)} classes need {outputs} of 'scores', and there are {len(scores)}"
+        )
+    for k, score in enumerate(scores):
+        if len(score["weights"]) != len(rules):
+            raise FileDamagedError(
+                f"score {k + 1}: {len(score['weights'])} weights for {len(rules)} rules"
+            )
+    shape = () if outputs == 1 else (outputs,)
+    try:
+        return WeightedRules(
+            rules,
+            np.array([score["weights"] for score in scores], dtype=float).reshape(*shape, -1),
+            np.array([score["intercept"] for score in scores], dtype=float).reshape(shape),
+            [_read_term(entry, rules.space) for entry in document["linear"]],
+            float(document["threshold"]),
+        )
+    except (InvalidValueError, DataError) as error:
+        raise FileDamagedError(str(error)) from error
+
+
+@cache
+def _checker() -> Callable[[Any], None]:
+    # Rules are checked where they are read.
+    return compile_schema(_own_schema(), {RULES_ADDRESS: lambda data: None})
+
+
+def _read_term(entry: Mapping[str, Any], space: FeatureSpace) -> LinearTerm:
+    feature = space.index(entry["feature"])
+    coefs, fill = entry["coefs"], entry.get("fill")
+    if len({len(row) for row in coefs}) > 1 or (fill is not None and len(coefs[0]) != 1):
+        raise FileDamagedError(
+            f"the linear term of {entry['feature']!r} needs equally many coefficients in each score, one for a number"
+        )
+    given = np.array(coefs, dtype=float)
+    if fill is not None:
+        given = given[:, 0]
+    return LinearTerm(feature, given[0] if len(given) == 1 else given, fill)
