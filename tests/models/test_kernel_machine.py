@@ -25,9 +25,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, NuSVC, OneClassSVM
 
+from clearmargin.models.fitted import innermost
 from clearmargin.models.kernel_machine import (
     KernelMachine,
-    innermost,
     known_columns,
     read_machine,
 )

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.growth import grow_box
+from clearmargin.models.threshold import operating_scores
 from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
@@ -245,11 +246,9 @@ class BoxExtractor(ModelRules):
 
     def _margins(self, X: Any) -> FloatArray:
         """Give the model's score of each row, its lead over the next class where there are more than two, or NaN."""
-        if not hasattr(self.estimator_, "decision_function"):
+        scores = operating_scores(self.estimator_, taken_by(self.estimator_, X))
+        if scores is None:
             return np.full(len(X), np.nan)
-        scores = np.asarray(
-            self.estimator_.decision_function(taken_by(self.estimator_, X)), dtype=np.float64
-        )
         if scores.ndim == 1:
             return scores
         ordered = np.sort(scores, axis=1)

@@ -14,8 +14,8 @@ from clearmargin.exceptions import DataError
 from clearmargin.kernel_rules.box_extractor import BoxExtractor
 from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.growth import prove_boxes
-from clearmargin.models.fitted import is_fitted
-from clearmargin.models.kernel_machine import KernelMachine, innermost, read_machine
+from clearmargin.models.fitted import innermost, is_fitted
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
 from clearmargin.rule_base.options import Choice, Option, WholeNumber

@@ -28,6 +28,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
+from clearmargin.models.fitted import check_fitted
 from clearmargin.models.flow import AffineMap, CentredMap, Flow
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column
@@ -66,7 +67,7 @@ def unwrap(estimator: Any, flow: Flow, what: str) -> tuple[Any, Flow]:
     RidgeClassifier()
     """
     while True:
-        check_is_fitted(estimator)
+        check_fitted(estimator)
         if isinstance(estimator, Pipeline):
             *steps, (_, last) = estimator.steps
             if last is None or isinstance(last, str):

@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import RFE
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC, NuSVC
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow
-from clearmargin.models.score_error import PipelinePlane, direct_error
+from clearmargin.models.score_error import DOUBLE, PipelinePlane, ScoreError, direct_error
 from clearmargin.models.surface import Duel, highest_wins
+from clearmargin.models.threshold import only_calibrated, score_threshold
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.value import FloatArray
 
@@ -184,6 +186,32 @@ def _(estimator: Any, flow: Flow) -> Decision:
         "pass the linear classifier itself (its predictions may differ where the two disagree), or use "
         "SurrogateRules(method='train') or ScoreRules, which take any classifier",
     )
+
+
+@_read.register(FixedThresholdClassifier)
+@_read.register(TunedThresholdClassifierCV)
+def _(estimator: Any, flow: Flow) -> Decision:
+    what = "a classifier; rules need classes"
+    inside, reached = unwrap(getattr(estimator, "estimator_", estimator.estimator), flow, what)
+    if isinstance(inside, CalibratedClassifierCV):
+        inside, reached = unwrap(only_calibrated(inside).estimator, reached, what)
+    decision = _of_two(inside, reached)
+    threshold = score_threshold(estimator)
+    # A class is predicted where sign * f >= value: the other one is on the positive side of value - sign * f.
+    score = direct_error(decision.scores[0], flow.sources.unit)
+    lead = score.negative() if threshold.sign == 1 else score
+    constant = lead.constant + threshold.value
+    shifted = ScoreError(
+        lead.coef,
+        lead.centre,
+        constant,
+        lead.slope,
+        lead.base + threshold.slack + DOUBLE * abs(constant),
+        lead.is_direct and threshold.value == 0.0 and not threshold.slack,
+    )
+    positive = threshold.positive
+    duel = Duel(1 - positive, positive, PipelinePlane(shifted))
+    return Decision(np.asarray(estimator.classes_), decision.scores, (duel,))
 
 
 @_read.register(OneVsRestClassifier)

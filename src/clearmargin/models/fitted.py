@@ -1,17 +1,101 @@
-"""Whether an estimator is fitted."""
+"""What an estimator wraps, down to the classifier that decides in the end, and whether it is fitted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TunedThresholdClassifierCV,
+)
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["is_fitted"]
+__all__ = ["THRESHOLDED", "check_fitted", "innermost", "is_fitted", "wrapped_layers"]
+
+# The classifiers of scikit-learn that set an operating threshold.
+THRESHOLDED = (FixedThresholdClassifier, TunedThresholdClassifierCV)
+
+
+def wrapped_layers(estimator: Any) -> Iterator[Any]:
+    """Give an estimator and what it wraps, layer by layer, down to the classifier that decides in the end.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Pipelines, searches, frozen estimators and those with an operating threshold have another one inside.
+
+    Yields
+    ------
+    estimator
+        The outermost first.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> [type(layer).__name__ for layer in wrapped_layers(FixedThresholdClassifier(LinearSVC()))]
+    ['FixedThresholdClassifier', 'LinearSVC']
+    """
+    while True:
+        yield estimator
+        if isinstance(estimator, Pipeline):
+            estimator = estimator.steps[-1][1]
+        elif isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, GridSearchCV | RandomizedSearchCV):
+            estimator = getattr(estimator, "best_estimator_", estimator.estimator)
+        elif isinstance(estimator, THRESHOLDED):
+            estimator = getattr(estimator, "estimator_", estimator.estimator)
+        else:
+            return
+
+
+def innermost(estimator: Any) -> Any:
+    """Give the classifier at the end of pipelines and inside searches.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything.
+
+    Returns
+    -------
+    estimator
+        What decides in the end.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVC
+    >>> innermost(make_pipeline(StandardScaler(), SVC(C=2.0)))
+    SVC(C=2.0)
+    """
+    *_, last = wrapped_layers(estimator)
+    return last
+
+
+def check_fitted(estimator: Any) -> None:
+    """Raise scikit-learn's `NotFittedError` if an estimator cannot be used as it is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything. A threshold needs no training: around a fitted classifier it can be used as it is.
+    """
+    if isinstance(estimator, FixedThresholdClassifier) and not hasattr(estimator, "estimator_"):
+        check_fitted(estimator.estimator)
+    else:
+        check_is_fitted(estimator)
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Check whether an estimator can be used as it is.
+    """Check whether an estimator can be used as it is; see `check_fitted`.
 
     Examples
     --------
@@ -20,7 +104,7 @@ def is_fitted(estimator: Any) -> bool:
     (False, True)
     """
     try:
-        check_is_fitted(estimator)
+        check_fitted(estimator)
     except NotFittedError:
         return False
     return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import combinations
 from typing import Any, NamedTuple, get_args
@@ -17,21 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC, OneClassSVM
-from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.affine_steps import unwrap
+from clearmargin.models.fitted import check_fitted
 from clearmargin.models.flow import Flow, Sources
 from clearmargin.models.kernel_function import KernelFunction, KernelKind
+from clearmargin.models.threshold import only_calibrated, score_threshold
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding, build_encoding
 from clearmargin.tables.table import Column, ModelTable, Table
 
-__all__ = ["FittedSVM", "KernelMachine", "innermost", "known_columns", "read_machine", "read_svm"]
+__all__ = ["FittedSVM", "KernelMachine", "known_columns", "read_machine", "read_svm"]
 
 
 class FittedSVM(NamedTuple):
@@ -59,37 +60,6 @@ class FittedSVM(NamedTuple):
     breaks_ties: bool
 
 
-def innermost(estimator: Any) -> Any:
-    """Give the classifier at the end of pipelines and inside searches.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Anything.
-
-    Returns
-    -------
-    estimator
-        What decides in the end.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> innermost(make_pipeline(StandardScaler(), SVC(C=2.0)))
-    SVC(C=2.0)
-    """
-    while True:
-        if isinstance(estimator, Pipeline):
-            estimator = estimator.steps[-1][1]
-        elif isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-        elif isinstance(estimator, GridSearchCV | RandomizedSearchCV):
-            estimator = getattr(estimator, "best_estimator_", estimator.estimator)
-        else:
-            return estimator
-
-
 def known_columns(estimator: Any) -> tuple[str, ...]:
     """Give the names of the columns that a fitted estimator takes; x0, x1, ... where it knows none.
 
@@ -103,12 +73,12 @@ def known_columns(estimator: Any) -> tuple[str, ...]:
     tuple of str
         Names.
     """
-    while isinstance(estimator, Pipeline | FrozenEstimator):
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
+    while isinstance(estimator, Pipeline | FrozenEstimator | FixedThresholdClassifier):
+        if not isinstance(estimator, Pipeline):
+            estimator = getattr(estimator, "estimator_", estimator.estimator)
         else:
             estimator = next(step for _, step in estimator.steps if hasattr(step, "fit"))
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         return tuple(str(name) for name in names)
@@ -155,6 +125,24 @@ def _(estimator: Any, flow: Flow) -> FittedSVM:
         "decision function disagree), or use SurrogateRules(method='train') or ScoreRules, which take any "
         "classifier"
     )
+
+
+@_read.register(FixedThresholdClassifier)
+@_read.register(TunedThresholdClassifierCV)
+def _(estimator: Any, flow: Flow) -> FittedSVM:
+    """Shift the decision function by the operating threshold, so that it is positive for the second class again."""
+    inside, flow = unwrap(
+        getattr(estimator, "estimator_", estimator.estimator), flow, "a support vector machine"
+    )
+    if isinstance(inside, CalibratedClassifierCV):
+        inside, flow = unwrap(only_calibrated(inside).estimator, flow, "a support vector machine")
+    svm = _read(inside, flow)
+    threshold = score_threshold(estimator)
+    # A class from sign * f on: for the second class f - value, for the first one the function has the other sign.
+    towards = 1.0 if threshold.positive == 1 else -1.0
+    function = svm.function.take([0], [int(towards) * threshold.sign])
+    shifted = function.intercepts - towards * threshold.value
+    return svm._replace(function=replace(function, intercepts=shifted))
 
 
 @_read.register(SVC)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, NotLinearError
-from clearmargin.models.fitted import is_fitted
+from clearmargin.models.fitted import innermost, is_fitted
 from clearmargin.models.model_document import check_model_name, load_planes, write_model
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.models.plane_model import PlaneModel
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import DECLARED_RANGES
+from clearmargin.models.threshold import find_threshold
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.rule import as_label
@@ -89,13 +90,21 @@ def _with_table(model: Any, X: Any) -> PlaneModel:
     last = model[-1] if hasattr(model, "steps") else model
     try:
         return PlaneModel.from_estimator(
-            model, X, advice=_advice_of(last), facts={"trained_by": type(last).__name__}
+            model,
+            X,
+            advice=_advice_of(last),
+            facts={"trained_by": type(innermost(model)).__name__, **_threshold_fact(model)},
         )
     except NotLinearError as error:
         raise InvalidValueError(
             f"{error.problem}; a model file holds planes, so that only linear models can be saved. joblib.dump keeps "
             "others, and the rules of any can be saved with rules_.save"
         ) from None
+
+
+def _threshold_fact(model: Any) -> dict[str, str]:
+    threshold = find_threshold(model)
+    return {} if threshold is None else {"threshold": str(threshold)}
 
 
 def _advice_of(model: Any) -> tuple[RuleSet, RuleSet] | None:
@@ -137,7 +146,7 @@ def _(model: PlaneClassifier) -> PlaneModel:
 
 def _with_rules(model: Any) -> PlaneModel:
     inner = model.estimator_
-    facts: dict[str, Any] = {"trained_by": type(inner).__name__}
+    facts: dict[str, Any] = {"trained_by": type(inner).__name__, **_threshold_fact(inner)}
     declared = {
         end: [model.space_.names[j] for j in np.flatnonzero(is_declared)]
         for end, is_declared in zip(("lower", "upper"), model._declared, strict=True)

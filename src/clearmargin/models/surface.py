@@ -295,7 +295,8 @@ def read_surface(estimator: Any, X: Any) -> Surface:
     ----------
     estimator : fitted classifier
         With `coef_` and `intercept_`, a linear `SVC`, or a `Pipeline`, `GridSearchCV`, `OneVsRestClassifier`,
-        `OneVsOneClassifier`, `RFE` or `FrozenEstimator` around such classifiers.
+        `OneVsOneClassifier`, `RFE`, `FrozenEstimator`, `FixedThresholdClassifier` or `TunedThresholdClassifierCV`
+        around such classifiers.
     X : data frame or array-like of shape (m, n)
         The table as the model takes it. The columns of a data frame are found by their names.
 
@@ -315,12 +316,11 @@ def read_surface(estimator: Any, X: Any) -> Surface:
     >>> bool(np.allclose(surface.hyperplane.decision(surface.encode(X)), model.decision_function(X)))
     True
     """
-    from sklearn.utils.validation import check_is_fitted
-
     from clearmargin.models.decision import read_decision
+    from clearmargin.models.fitted import check_fitted
     from clearmargin.models.flow import Flow, Sources
 
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     table = ModelTable.read(estimator, X)
     sources = Sources(
         [column.name for column in table.columns],

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.models.surface import read_surface
+from clearmargin.models.threshold import operating_scores
 from clearmargin.plane_rules.explain import Explainer, Explanations
 from clearmargin.plane_rules.extraction import (
     CRITERIA,
@@ -316,10 +317,10 @@ class RuleExtractor(ModelRules):
         Returns
         -------
         ndarray
-            What the model's `decision_function` gives.
+            What the model's `decision_function` gives, counted from its operating threshold where it has one.
         """
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(taken_by(self.estimator_, X)))
+        return np.asarray(operating_scores(self.estimator_, taken_by(self.estimator_, X)))
 
     def explain(
         self,

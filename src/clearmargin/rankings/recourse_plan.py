@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.language.printer import Phrases, format_number
+from clearmargin.models.fitted import check_fitted
 from clearmargin.models.surface import Source, Surface, read_surface
+from clearmargin.models.threshold import find_threshold
 from clearmargin.rankings.recourse_milp import Moves
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
 from clearmargin.rules import Domain, FeatureSpace, Polyhedron
@@ -86,7 +87,8 @@ class Case:
 
     def scores(self, given: Any) -> FloatArray:
         """Return the scores that a model of two classes gives to rows, by its decision function if it has one."""
-        if not hasattr(self.model, "decision_function"):
+        has_threshold = find_threshold(self.model) is not None  # from which the plane counts
+        if has_threshold or not hasattr(self.model, "decision_function"):
             return self.surface.hyperplane.decision(self.surface.encode(given))
         with _quiet():
             return np.ravel(np.asarray(self.model.decision_function(given), dtype=np.float64))
@@ -125,7 +127,7 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     Case
         Without missing values.
     """
-    check_is_fitted(model)
+    check_fitted(model)
     names = _table_names(model, X)
     values = _read_row(x, names)
     frame = _frame_like(model, x, X)

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.models.fitted import wrapped_layers
+from clearmargin.models.threshold import find_threshold
 from clearmargin.report.facts import (
     case_facts,
     class_facts,
@@ -228,7 +230,7 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
             f"y holds {as_label(stray)!r}, which is no class of the model; known are {known}"
         )
     return {
-        "model": {"name": _name(subject)},
+        "model": {"name": _name(subject), "threshold": _threshold(subject.machine)},
         "distillation": _distillation(subject.model),
         "rules": {
             "list": rule_facts(rules, classes, measured),
@@ -269,12 +271,18 @@ def _total(measured: Measured) -> Summary:
 def _name(subject: Subject) -> str:
     """Return what the model is, from the outside inwards."""
     names = [type(subject.model).__name__]
-    inner = subject.machine
-    while inner is not None and inner is not subject.model:
-        names.append(_called(inner))
-        steps = getattr(inner, "steps", None)
-        inner = steps[-1][1] if steps else None
+    if subject.machine is not None and subject.machine is not subject.model:
+        names += [_called(layer) for layer in wrapped_layers(subject.machine)]
     return " of ".join(names)
+
+
+def _threshold(machine: Any) -> str | None:
+    """Say by which operating threshold a model predicts; None for the usual one."""
+    threshold = find_threshold(machine)
+    if threshold is not None:
+        return str(threshold)
+    known: str | None = (getattr(machine, "facts", None) or {}).get("threshold")
+    return known
 
 
 def _called(model: Any) -> str:

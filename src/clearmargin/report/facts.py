@@ -11,6 +11,7 @@ import numpy as np
 
 from clearmargin.language.printer import Phrases
 from clearmargin.language.words import condition_texts, finite, sentences, single_condition
+from clearmargin.models.threshold import operating_scores
 from clearmargin.plane_rules import RuleExtractor
 from clearmargin.report.subject import Measured, Subject
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
@@ -323,11 +324,12 @@ def _lowest(space: FeatureSpace) -> FloatArray:
 
 def _scores(subject: Subject, X: Table, known: BoolArray) -> FloatArray | None:
     """Return the model's score of each row: its lead over the next class where there are more than two."""
-    if not hasattr(subject.machine, "decision_function") or not known.any():
+    if not known.any():
         return None
     rows = np.flatnonzero(known)
-    given = X.take(rows).taken_by(subject.machine)
-    values = np.asarray(subject.machine.decision_function(given), dtype=float)
+    values = operating_scores(subject.machine, X.take(rows).taken_by(subject.machine))
+    if values is None:
+        return None
     if values.ndim == 2:
         top = np.sort(values, axis=1)
         values = top[:, -1] - top[:, -2] if top.shape[1] > 1 else top[:, 0]

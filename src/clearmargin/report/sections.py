@@ -675,7 +675,9 @@ def about(summary: Summary) -> str:
     if data["classes"]:
         parts = [f"{entry['rows']:,} {plain(entry['class'])}" for entry in data["classes"]]
         text += f" ({listed(parts)})"
-    return f"{text}. Model: {summary['model']['name']}."
+    text += f". Model: {summary['model']['name']}."
+    threshold = summary["model"].get("threshold")
+    return text if threshold is None else f"{text} Operating threshold: {threshold}."
 
 
 def learned(summary: Summary) -> list[str]:

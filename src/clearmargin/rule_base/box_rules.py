@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.models.kernel_machine import innermost, read_machine
+from clearmargin.models.fitted import innermost
+from clearmargin.models.kernel_machine import read_machine
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
 from clearmargin.rule_base.simplify import drop_boxes, shorten_bounds, to_user_box

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.models.threshold import operating_scores
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.rule_base.options import WholeNumber, check_options
@@ -189,8 +190,9 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
             X = Table.read(X).taken_by(self.estimator_)
             predicted = class_codes(self.estimator_.predict(X), self.classes_)
-            if hasattr(self.estimator_, "decision_function"):
-                size = np.abs(np.ravel(self.estimator_.decision_function(X)))
+            scores = operating_scores(self.estimator_, X)
+            if scores is not None:
+                size = np.abs(scores.ravel())
             elif hasattr(self.estimator_, "predict_proba"):
                 size = np.abs(self.estimator_.predict_proba(X)[:, 1] - 0.5)
             else:
