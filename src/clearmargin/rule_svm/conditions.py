@@ -301,8 +301,9 @@ class Conditions(Value):
             return Box.from_intervals({}, n, missing=[j])
         if kind == Kind.EQUAL:
             return Box.from_intervals({}, n, sets={j: [int(self.code[c])]})
-        ends = (-np.inf, t, "right") if kind == Kind.AT_MOST else (t, np.inf, "neither")
-        return Box.from_intervals({j: Interval(*ends)}, n)
+        is_below = kind == Kind.AT_MOST
+        interval = Interval(-np.inf, t, "both") if is_below else Interval(t, np.inf, "neither")
+        return Box.from_intervals({j: interval}, n)
 
     def text(self, c: int) -> str:
         """Write one condition for people."""
