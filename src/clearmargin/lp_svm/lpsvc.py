@@ -5,13 +5,48 @@ from __future__ import annotations
 import warnings
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from clearmargin.exceptions import UncertifiedWarning
 from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution
 from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
 from clearmargin.models.plane import PlaneClassifier
-from clearmargin.tables.validation import check_choice, check_positive, read_training, whole_costs
+from clearmargin.tables.table import Table
+from clearmargin.tables.validation import (
+    check_choice,
+    check_positive,
+    read_monotone,
+    read_training,
+    whole_costs,
+)
 
-__all__ = ["LPSVC"]
+__all__ = ["LPSVC", "monotone_signs"]
+
+
+def monotone_signs(monotone: Any, X: Any) -> NDArray[np.intp] | None:
+    """Read the parameter `monotone` of classifiers whose table holds numbers.
+
+    Parameters
+    ----------
+    monotone : mapping from feature to 1 or -1, or None
+        See `read_monotone`.
+    X : data frame, array-like or sparse matrix of shape (m, n)
+        The table.
+
+    Returns
+    -------
+    ndarray of int of shape (n,) or None
+        The sign of each column, None where none is asked for.
+    """
+    if monotone is None:
+        return None
+    if hasattr(X, "tocsr"):  # a sparse matrix
+        return read_monotone(monotone, [f"x{j}" for j in range(X.shape[1])])
+    table = Table.read(X)
+    asked = [name for j, name in enumerate(table.names) if name in monotone or j in monotone]
+    categorical = [name for name in asked if not table.column(name).is_numeric]
+    return read_monotone(monotone, table.names, categorical)
 
 
 class LPSVC(PlaneClassifier):
@@ -29,6 +64,9 @@ class LPSVC(PlaneClassifier):
         choose `nu`, with that in mind.
     class_weight : mapping from class to weight, "balanced" or None, default None
         Factors of `nu` for each class.
+    monotone : mapping from feature to 1 or -1, optional
+        Features, by name or position, that may count in one direction only: with 1 larger values speak for
+        `classes_[1]` or have no weight, with -1 for `classes_[0]`. The optimum is that among the planes that are left.
     fit_intercept : bool, default True
         Whether the plane may miss the origin.
     tol : float, default 1e-6
@@ -98,6 +136,7 @@ class LPSVC(PlaneClassifier):
         nu: float = 1.0,
         *,
         class_weight: Any = None,
+        monotone: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         solver: str = "auto",
@@ -105,6 +144,7 @@ class LPSVC(PlaneClassifier):
     ):
         self.nu = nu
         self.class_weight = class_weight
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.solver = solver
@@ -129,6 +169,7 @@ class LPSVC(PlaneClassifier):
         """
         nu, tol = check_positive("nu", self.nu), check_positive("tol", self.tol)
         check_choice("solver", self.solver, SOLVERS)
+        sign = monotone_signs(self.monotone, X)
         points, labels = read_training(self, X, y, accept_sparse=True)
         cost, unit = whole_costs(labels, sample_weight, self.class_weight, points)
         present = cost > 0
@@ -138,6 +179,7 @@ class LPSVC(PlaneClassifier):
             cost[present],
             penalty=unit / nu,
             fit_intercept=self.fit_intercept,
+            sign=sign,
         )
         solution = solve_lpsvm(data, solver=self.solver, tol=tol, max_iter=self.max_iter)
         self._set_plane(solution.w, solution.b, labels.classes)

@@ -29,7 +29,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
-from clearmargin.lp_svm.lpsvc import LPSVC
+from clearmargin.lp_svm.lpsvc import LPSVC, monotone_signs
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_path import (
     Doubt,
@@ -83,6 +83,11 @@ class _Task:
     groups: IntArray
     # Not scaled: scorers look at the table as it is.
     table: Any
+    sign: IntArray | None
+
+    def signs(self, columns: IntArray) -> IntArray | None:
+        """Return which weights of some columns may have one sign only."""
+        return None if self.sign is None else self.sign[columns]
 
 
 class LPSVCCV(PlaneClassifier):
@@ -122,7 +127,7 @@ class LPSVCCV(PlaneClassifier):
         Weights are in the units of the table in any case.
     scoring : str or callable, optional
         How to score a fold; accuracy by default.
-    class_weight, fit_intercept, tol
+    class_weight, monotone, fit_intercept, tol
         As for `LPSVC`.
     n_jobs : int, optional
         Number of folds to work on at the same time.
@@ -179,6 +184,7 @@ class LPSVCCV(PlaneClassifier):
         scale: bool = False,
         scoring: Any = None,
         class_weight: Any = None,
+        monotone: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         n_jobs: int | None = None,
@@ -193,6 +199,7 @@ class LPSVCCV(PlaneClassifier):
         self.scale = scale
         self.scoring = scoring
         self.class_weight = class_weight
+        self.monotone = monotone
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.n_jobs = n_jobs
@@ -234,6 +241,7 @@ class LPSVCCV(PlaneClassifier):
         check_choice("rule", self.rule, _RULES)
         check_positive("tol", self.tol)
         self._check_max_features()
+        sign = monotone_signs(self.monotone, X)
         points, labels = read_training(self, X, y, accept_sparse=True)
         weight = point_costs(labels, sample_weight, None, points)
         routed = self._route(None if sample_weight is None else weight, groups, params)
@@ -241,7 +249,8 @@ class LPSVCCV(PlaneClassifier):
         features = self._features(points.shape[1])
         self.scale_ = self._scales(points[weight > 0], features)
         scaled = _divided(points, self.scale_)
-        task = _Task(scaled, labels, weight, routed, list(self.folds_.pairs), features, points)
+        pairs = list(self.folds_.pairs)
+        task = _Task(scaled, labels, weight, routed, pairs, features, points, sign)
         everything = np.arange(points.shape[1])
         looks = [self._try(task, everything, [everything] * len(task.splits))]
         if len(looks[0].kept) and (looks[0].table["n_features"] > self._cap()).any():
@@ -253,7 +262,8 @@ class LPSVCCV(PlaneClassifier):
 
     def _try(self, task: _Task, columns: IntArray, in_folds: Sequence[IntArray]) -> Tried:
         """Score a grid of planes over some columns, which each fold has of its own."""
-        data = self._data(_take(task.points, columns), task.labels, task.weight)
+        part = _take(task.points, columns)
+        data = self._data(part, task.labels, task.weight, task.signs(columns))
         path = LPSVMPath(data, tol=self.tol)
         groups = task.groups[columns]
         grid = Grid(self._grid(path, data), self._cap(), task.groups)
@@ -284,9 +294,11 @@ class LPSVCCV(PlaneClassifier):
 
     def _fit_plane(self, task: _Task, columns: IntArray) -> LPSVC:
         """Train the plane for the chosen `nu` over the chosen columns."""
+        signs = task.signs(columns)
         svm = LPSVC(
             self.nu_,
             class_weight=self.class_weight,
+            monotone=None if signs is None else dict(enumerate(signs.tolist())),
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
@@ -338,12 +350,16 @@ class LPSVCCV(PlaneClassifier):
         grid = first * _STEP ** np.arange(_GRID_STEPS)
         return np.concatenate([[_CONSTANT_SHARE / end], grid])
 
-    def _data(self, points: Any, labels: TwoClasses, weight: FloatArray) -> LPSVMData:
+    def _data(
+        self, points: Any, labels: TwoClasses, weight: FloatArray, sign: IntArray | None
+    ) -> LPSVMData:
         """Return the program with nu = 1 / penalty; points of weight zero are left out."""
         present = weight > 0
         here = TwoClasses(labels.classes[labels.codes[present]])
         cost = point_costs(here, weight[present], self.class_weight, points[present])
-        return LPSVMData(points[present], here.signs, cost, fit_intercept=self.fit_intercept)
+        return LPSVMData(
+            points[present], here.signs, cost, fit_intercept=self.fit_intercept, sign=sign
+        )
 
     def _scorer(self) -> Any:
         return check_scoring(self, scoring=self.scoring or "accuracy")
@@ -369,7 +385,12 @@ class LPSVCCV(PlaneClassifier):
         (train, test), points, labels = split, task.points, task.labels
         given = task.routed.scorer.score.items()
         return Fold(
-            self._data(_take(points[train], columns), _part(labels, train), task.weight[train]),
+            self._data(
+                _take(points[train], columns),
+                _part(labels, train),
+                task.weight[train],
+                task.signs(columns),
+            ),
             columns,
             self.scale_,
             task.table[test],

@@ -19,9 +19,13 @@ Its dual, with one signed multiplier alpha_i = y_i u_i for each point::
 has n + 1 rows instead of m and X itself, unsigned, as its matrix. Simplex methods handle the bounds on alpha
 without rows, and the multipliers of the rows are w and b. The equation goes away when there is no intercept.
 
+A weight that may have one sign only, w_j >= 0 or w_j <= 0 (a *monotone* feature), leaves one of p_j and q_j, and so one
+side of the row: X_j'alpha <= lambda or X_j'alpha >= -lambda.
+
 Any multipliers at all give a bound: clip u to [0, c], shrink the heavier class until the classes balance,
-divide by ``s = max(1, max_j |X'alpha|_j / lambda)``, and sum_i u_i is a lower bound of the optimum. The relative gap
-between the objective at (w, b) and that bound certifies a solution without trusting the solver.
+divide by ``s = max(1, max_j |X'alpha|_j / lambda)``, and sum_i u_i is a lower bound of the optimum. Of a monotone
+feature X_j'alpha counts towards its one limit only. The relative gap between the objective at (w, b) and that bound
+certifies a solution without trusting the solver.
 """
 
 from __future__ import annotations
@@ -134,6 +138,8 @@ class LPSVMData:
         Positive cost of the 1-norm of the weights.
     fit_intercept : bool, default True
         Whether the plane has an intercept.
+    sign : ndarray of int of shape (n,), optional
+        1 for weights that may not be negative, -1 for those that may not be positive, 0 for the others.
     """
 
     X: Points
@@ -141,6 +147,7 @@ class LPSVMData:
     cost: FloatArray
     penalty: float = 1.0
     fit_intercept: bool = True
+    sign: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -153,6 +160,24 @@ class LPSVMData:
         """
         unit = min(self.penalty, float(self.cost.max()))
         return replace(self, cost=self.cost / unit, penalty=self.penalty / unit), unit
+
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """Give the limits of X'alpha in the dual; a monotone feature has one."""
+        high = np.full(self.X.shape[1], self.penalty)
+        low = -high
+        if self.sign is not None:
+            low[self.sign > 0], high[self.sign < 0] = -np.inf, np.inf
+        return low, high
+
+    def steepness(self, slope: FloatArray) -> FloatArray:
+        """Give the part of X'alpha, without its sign, that counts against the penalty of each feature."""
+        if self.sign is None:
+            return np.abs(slope)
+        return np.where(self.sign == 0, np.abs(slope), np.maximum(self.sign * slope, 0.0))
+
+    def with_signs(self, w: FloatArray) -> FloatArray:
+        """Set weights to zero that rounding has left with a sign that they may not have."""
+        return w if self.sign is None else np.where(self.sign * w < 0, 0.0, w)
 
     def certify(self, w: FloatArray, b: float, u: FloatArray, n_iter: int = 0) -> LPSVMSolution:
         """Judge a plane by the bound that some multipliers give."""
@@ -193,11 +218,14 @@ def dual_bound(data: LPSVMData, u: FloatArray) -> float:
 
 
 def priced_bound(data: LPSVMData, u: FloatArray) -> tuple[float, FloatArray]:
-    """Return the dual bound, and the slope |X'alpha|_j / lambda of each feature that it was made from."""
+    """Return the dual bound, and the slope |X'alpha|_j / lambda of each feature that it was made from.
+
+    Of a monotone feature the slope in its one direction is given, zero where it is in the other.
+    """
     u = np.clip(u, 0.0, data.cost)
     if data.fit_intercept:
         u = balanced(u, data.y)
-    slope = np.abs(weighted_sums(data.X, data.y * u)) / data.penalty
+    slope = data.steepness(weighted_sums(data.X, data.y * u)) / data.penalty
     return float(u.sum()) / max(1.0, float(slope.max(initial=0.0))), slope
 
 
@@ -251,7 +279,7 @@ def dual_program(data: LPSVMData) -> Program:
     low, high = signed_bounds(data.y, data.cost)
     blocks: list[Variables | Linear] = [
         Variables("alpha", len(data), low, high, cost=-data.y),
-        Linear("features", {"alpha": data.X.T}, -data.penalty, data.penalty),
+        Linear("features", {"alpha": data.X.T}, *data.limits()),
     ]
     if data.fit_intercept:
         blocks.append(Linear("balance", {"alpha": 1.0}, 0.0, 0.0))
@@ -267,9 +295,10 @@ def primal_program(data: LPSVMData) -> Program:
     """Build the program as it is printed, with w = p - q; for second opinions and comparisons."""
     m, n = data.X.shape
     signed = data.X * data.y[:, None]
+    sign = np.zeros(n) if data.sign is None else data.sign
     blocks: list[Variables | Linear] = [
-        Variables("p", n, lower=0.0, cost=data.penalty),
-        Variables("q", n, lower=0.0, cost=data.penalty),
+        Variables("p", n, lower=0.0, upper=np.where(sign < 0, 0.0, np.inf), cost=data.penalty),
+        Variables("q", n, lower=0.0, upper=np.where(sign > 0, 0.0, np.inf), cost=data.penalty),
         Variables("xi", m, lower=0.0, cost=data.cost),
     ]
     terms: dict[str, Any] = {"p": signed, "q": -signed, "xi": sparse.eye_array(m, format="csc")}

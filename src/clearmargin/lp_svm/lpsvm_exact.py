@@ -5,10 +5,10 @@ The dual in `lpsvm` with its floats taken for rationals, and with limits that ar
     maximise    y'alpha
     subject to  |X_j'alpha| <= lambda + eps_j,    |sum_i alpha_i| <= eps_0,    0 <= y_i alpha_i <= c_i
 
-where eps_n > eps_(n-1) > ... > eps_1 > eps_0 > 0 are infinitesimals, each infinitely small against the one before.
-That adds eps_j |w_j| and eps_0 |b| to the price of a plane: of several optimal planes it leaves the one with the
-lexicographically smallest (|w_n|, ..., |w_1|, |b|), which is unique and knows nothing of the order of the points.
-`optim.exact` solves it, from the basis where a solver in floating point ended.
+(a monotone feature has one of its two limits), where eps_n > eps_(n-1) > ... > eps_1 > eps_0 > 0 are infinitesimals,
+each infinitely small against the one before. That adds eps_j |w_j| and eps_0 |b| to the price of a plane: of several
+optimal planes it leaves the one with the lexicographically smallest (|w_n|, ..., |w_1|, |b|), which is unique and knows
+nothing of the order of the points. `solvers.exact` solves it, from the basis where a solver in floating point ended.
 
 Columns far from zero are looked at from a value in their middle: with an intercept the plane is the same, and
 floating point can tell points apart that lie a few units of rounding of 2^32 from each other.
@@ -146,7 +146,8 @@ def exact_lpsvm(centred: Centred, start: LPSVMSolution) -> LPSVMSolution | None:
     # Where a weight is zero, although its feature is at a limit, the solver knew which.
     slope = weighted_sums(centred.data.X, data.y * start.u)
     rows = [*_first_equals(data, basis.features, slope), *([n] if basis.with_intercept else [])]
-    row_at_upper = np.append(slope > 0.0, False)[: len(program.row_lower)]
+    above = slope > 0.0 if data.sign is None else np.where(data.sign == 0, slope, data.sign) > 0.0
+    row_at_upper = np.append(above, False)[: len(program.row_lower)]
     try:
         vertex = exact_optimum(program, basis.points.tolist(), rows, at_upper, row_at_upper)
         plane = _rounded(vertex)
@@ -165,7 +166,10 @@ def _first_equals(data: LPSVMData, features: Index, slope: FloatArray) -> list[i
         # Equal columns have equal slopes, to the bit.
         alike = np.flatnonzero(np.abs(slope[:j]) == abs(slope[j])).tolist()
         same = (
-            i for i in alike if np.array_equal(data.X[:, i], column * _sign(slope[i], slope[j]))
+            i
+            for i in alike
+            if np.array_equal(data.X[:, i], column * _sign(slope[i], slope[j]))
+            and (data.sign is None or data.sign[i] == data.sign[j] * _sign(slope[i], slope[j]))
         )
         found.append(next(same, j))
     return found
@@ -181,8 +185,7 @@ def _program(centred: Centred) -> ExactProgram:
     if centred.shift is not None:
         near, shift = _columns(centred.data), np.append(centred.shift, 0.0)
     rows = n + int(data.fit_intercept)
-    limit = np.full(rows, data.penalty)
-    limit[n:] = 0.0
+    row_low, row_high = (np.append(limit, 0.0)[:rows] for limit in data.limits())
     low, high = signed_bounds(data.y, data.cost)
     rank = np.append(np.arange(n)[::-1], n)[:rows]
     return ExactProgram(
@@ -190,8 +193,8 @@ def _program(centred: Centred) -> ExactProgram:
         -data.y,
         low,
         high,
-        -limit,
-        limit,
+        row_low,
+        row_high,
         rank,
         near,
         shift,
@@ -338,7 +341,7 @@ def _exact_bound(centred: Centred, u: FloatArray) -> Fraction:
         # Take what is too much off the heavier class, largest multipliers first; the last of them need not be a float.
         u, rest = _balance(u, data.y)
     alpha = data.y * u
-    slope = np.abs(weighted_sums(data.X, alpha))
+    slope = data.steepness(weighted_sums(data.X, alpha))
     reach = _reach(data.X)
     error = (len(u) + 8) * _EPS * reach * float(u.sum()) + reach * float(rest)
     steepest = float(np.max((slope + error) / data.penalty, initial=0.0)) * (1.0 + 4.0 * _EPS)

@@ -69,7 +69,7 @@ def zero_penalty(data: LPSVMData) -> float:
     2.0
     """
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
-    return float(np.abs(weighted_sums(data.X, data.y * u)).max(initial=0.0))
+    return float(data.steepness(weighted_sums(data.X, data.y * u)).max(initial=0.0))
 
 
 class LPSVMPath:

@@ -94,7 +94,7 @@ class Master:
         for name, index in self._points.items():
             alpha[index] = answer.values[name]
         b = -float(answer.duals["balance"][0]) if self.data.fit_intercept else 0.0
-        return w, b, alpha
+        return self.data.with_signs(w), b, alpha
 
     def basis(self) -> Basis | None:
         """Return where the last solution was, if its number of points on the margin is that of its unknowns."""
@@ -158,8 +158,9 @@ class Master:
 
     def _limits(self, features: Index) -> tuple[FloatArray, FloatArray]:
         """Return what the fixed multipliers leave of the rows' range."""
+        low, high = self.data.limits()
         taken = self._taken[features]
-        return -self.data.penalty - taken, self.data.penalty - taken
+        return low[features] - taken, high[features] - taken
 
     def _balance(self) -> tuple[float, float]:
         missing = -float(self.fixed.sum())
@@ -278,7 +279,7 @@ def _sample(data: LPSVMData, rows: Index) -> LPSVMData:
 def steepest_features(data: LPSVMData) -> Index:
     """Return the features along which the losses fall fastest from w = 0, where the search starts."""
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
-    slope = np.abs(weighted_sums(data.X, data.y * u))
+    slope = data.steepness(weighted_sums(data.X, data.y * u))
     return np.sort(np.argsort(-slope, kind="stable")[:_FIRST_FEATURES])
 
 

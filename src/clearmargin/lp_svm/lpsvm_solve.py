@@ -85,7 +85,7 @@ def _solve_floats(
     with Session(program, method=_METHODS[solver], tol=1e-9, time_limit=seconds) as session:
         answer = session.solve(explain=False)
         columns, rows = session.basic()
-    w = -answer.duals["features"]
+    w = data.with_signs(-answer.duals["features"])
     f = linear_scores(data.X, w)
     b = best_intercept(f, data.y, data.cost) if data.fit_intercept else 0.0
     solution = sweep(data, data.certify(w, b, data.y * answer.values["alpha"] * unit, n_iter=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -32,6 +32,7 @@ __all__ = [
     "class_factors",
     "naming_columns",
     "point_costs",
+    "read_monotone",
     "read_points",
     "read_training",
     "whole_costs",
@@ -245,6 +246,63 @@ def check_choice(name: str, value: object, allowed: tuple[str | None, ...]) -> N
     if value not in allowed:
         listed = ", ".join(repr(a) for a in allowed)
         raise InvalidValueError(f"{name} must be one of {listed}, not {value!r}")
+
+
+def read_monotone(
+    monotone: Any, names: Sequence[str], categorical: Collection[str] = ()
+) -> NDArray[np.intp] | None:
+    """Read the parameter `monotone`: which features may count in one direction only.
+
+    Parameters
+    ----------
+    monotone : mapping from feature to 1 or -1, or None
+        Features by name or position; 1 where larger values may only speak for the second class, -1 where they may only
+        speak for the first.
+    names : sequence of str
+        The features.
+    categorical : collection of str, default ()
+        Those of them that have categories, which have no direction.
+
+    Returns
+    -------
+    ndarray of int of shape (n,) or None
+        1, -1, or 0 for both directions; None where nothing is asked for.
+
+    Examples
+    --------
+    >>> read_monotone({"income": 1, 2: -1}, ["age", "income", "debt"])
+    array([ 0,  1, -1])
+    >>> read_monotone({"incme": 1}, ["age", "income"])
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: monotone names 'incme', which is no feature; did you mean 'income'?
+    """
+    if monotone is None:
+        return None
+    if not isinstance(monotone, Mapping):
+        raise InvalidValueError(
+            f"monotone must be a mapping from feature to 1 or -1, such as {{'income': 1}}, not {monotone!r}"
+        )
+    signs = np.zeros(len(names), dtype=np.intp)
+    for key, sign in monotone.items():
+        is_position = isinstance(key, Integral) and not isinstance(key, bool)
+        if is_position and not 0 <= key < len(names):
+            raise InvalidValueError(
+                f"monotone names feature {key}, and there are {len(names)}, counted from 0"
+            )
+        if not is_position and key not in names:
+            raise InvalidValueError(
+                f"monotone names {key!r}, which is no feature{nearest_name(str(key), names)}"
+            )
+        name = names[int(key)] if is_position else key
+        if name in categorical:
+            raise InvalidValueError(
+                f"monotone names {name!r}, which is categorical, and categories have no direction; leave it out, or "
+                "turn it into numbers whose order has a meaning"
+            )
+        if isinstance(sign, bool) or not isinstance(sign, Real) or sign not in (-1, 0, 1):
+            raise InvalidValueError(f"monotone of {name!r} must be 1 or -1, not {sign!r}")
+        signs[list(names).index(name)] = np.sign(float(sign))
+    return signs if signs.any() else None
 
 
 def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any) -> FloatArray:
