@@ -1,4 +1,4 @@
-"""Figures: rules, regions, coverage, advice, rankings, SVM trees and extractors.
+"""Figures: rules, regions, coverage, advice, rankings, points, SVM trees and extractors.
 
 Displays follow the conventions of scikit-learn: `from_estimator` draws, the display keeps what was computed, and `plot`
 draws it again. matplotlib is imported when something is drawn.
@@ -17,6 +17,7 @@ from clearmargin.rankings.plot import (
     plot_rank_histograms,
     plot_rank_roc,
 )
+from clearmargin.rule_svm.plot import PointsDisplay, plot_points
 from clearmargin.svm_trees.plot import SVMTreeDisplay, plot_svm_tree
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "CoverageDisplay",
     "ExtractorsDisplay",
     "LeverageDisplay",
+    "PointsDisplay",
     "RankHistogramsDisplay",
     "RankRocDisplay",
     "RegionsDisplay",
@@ -34,6 +36,7 @@ __all__ = [
     "plot_coverage",
     "plot_extractors",
     "plot_leverage",
+    "plot_points",
     "plot_rank_histograms",
     "plot_rank_roc",
     "plot_regions",

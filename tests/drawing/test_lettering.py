@@ -19,6 +19,7 @@ from clearmargin.plot import (
     CoverageDisplay,
     ExtractorsDisplay,
     LeverageDisplay,
+    PointsDisplay,
     RankHistogramsDisplay,
     RankRocDisplay,
     RegionsDisplay,
@@ -26,6 +27,7 @@ from clearmargin.plot import (
     RuleTreesDisplay,
     SVMTreeDisplay,
 )
+from clearmargin.rule_svm import WeightedRules
 from clearmargin.svm_trees import SVMTreeClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
@@ -64,6 +66,11 @@ def rules_of(length, count):
         stats = RuleStats(rows=120, covered=30 + k, correct=30)
         rules.append(Rule(Box(lower, upper), classes_of(length)[k % 2], stats=stats))
     return RuleSet(rules, FeatureSpace.from_data(X), classes_of(length))
+
+
+def weighted(length, count):
+    """Rules with points for and against the second class."""
+    return WeightedRules(rules_of(length, count), np.linspace(-2.0, 1.5, count), 0.3)
 
 
 @functools.cache
@@ -129,6 +136,7 @@ DRAW = {
     "histograms": lambda *how: RankHistogramsDisplay.from_estimator(contrasted(*how)),
     "roc": lambda *how: RankRocDisplay.from_estimator(contrasted(*how)),
     "tree": lambda *how: SVMTreeDisplay.from_estimator(grown(*how)),
+    "points": lambda length, count: PointsDisplay.from_rules(weighted(length, count)),
     "extractors": lambda *how: ExtractorsDisplay.from_comparison(compared(*how)),
 }
 

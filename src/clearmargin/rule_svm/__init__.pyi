@@ -1,3 +1,15 @@
+from .points_explanation import (
+    Addend as Addend,
+)
+from .points_explanation import (
+    Flip as Flip,
+)
+from .points_explanation import (
+    PointsExplanation as PointsExplanation,
+)
+from .weighted_document import (
+    weighted_rules_schema as weighted_rules_schema,
+)
 from .weighted_rules import (
     LinearTerm as LinearTerm,
 )
@@ -8,4 +20,12 @@ from .weighted_rules import (
     WeightLine as WeightLine,
 )
 
-__all__ = ["LinearTerm", "WeightLine", "WeightedRules"]
+__all__ = [
+    "Addend",
+    "Flip",
+    "LinearTerm",
+    "PointsExplanation",
+    "WeightLine",
+    "WeightedRules",
+    "weighted_rules_schema",
+]

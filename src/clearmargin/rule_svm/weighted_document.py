@@ -24,9 +24,9 @@ from clearmargin.rules.space import FeatureSpace
 
 __all__ = [
     "FORMAT",
-    "read_weighted_rules",
+    "read_weighted_document",
     "weighted_rules_schema",
-    "write_weighted_rules",
+    "write_weighted_document",
 ]
 
 FORMAT = Format(
@@ -69,7 +69,7 @@ def _own_schema() -> dict[str, Any]:
     return schema
 
 
-def write_weighted_rules(weighted: WeightedRules) -> dict[str, Any]:
+def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
     """Put weighted rules into plain data for JSON, exactly.
 
     Parameters
@@ -80,13 +80,13 @@ def write_weighted_rules(weighted: WeightedRules) -> dict[str, Any]:
     Returns
     -------
     dict
-        What `read_weighted_rules` reads.
+        What `read_weighted_document` reads.
 
     Examples
     --------
     >>> from clearmargin import parse_rules
     >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> write_weighted_rules(WeightedRules(rules, [2.0], -0.5))["scores"]
+    >>> write_weighted_document(WeightedRules(rules, [2.0], -0.5))["scores"]
     [{'intercept': -0.5, 'weights': [2.0]}]
     """
     pairs = zip(
@@ -115,13 +115,13 @@ def _coefs(term: LinearTerm) -> list[list[float]]:
     return coefs
 
 
-def read_weighted_rules(data: object) -> WeightedRules:
+def read_weighted_document(data: object) -> WeightedRules:
     """Take weighted rules out of the plain data of JSON.
 
     Parameters
     ----------
     data : mapping
-        What `write_weighted_rules` made, possibly by way of a file.
+        What `write_weighted_document` made, possibly by way of a file.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def read_weighted_rules(data: object) -> WeightedRules:
     >>> from clearmargin import parse_rules
     >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
     >>> weighted = WeightedRules(rules, [2.0], -0.5)
-    >>> read_weighted_rules(write_weighted_rules(weighted)) == weighted
+    >>> read_weighted_document(write_weighted_document(weighted)) == weighted
     True
     """
     document = FORMAT.check_header(data)

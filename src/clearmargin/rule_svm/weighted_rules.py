@@ -24,6 +24,8 @@ from clearmargin.tables.table import make_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from clearmargin.rule_svm.points_explanation import PointsExplanation
+
 __all__ = ["COLUMNS", "LinearTerm", "WeightLine", "WeightedRules"]
 
 # What each line says.
@@ -105,6 +107,8 @@ class WeightLine:
         Where it holds, in the rule language, or what it multiplies.
     rule : int or None
         Position of the rule; None for a linear term.
+    multiplies : int, optional
+        Position of the number that the points are multiplied by; None where they are added as they are.
 
     Examples
     --------
@@ -117,6 +121,7 @@ class WeightLine:
     label: Label
     text: str
     rule: int | None
+    multiplies: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -253,6 +258,23 @@ class WeightedRules(Value):
         """Give the same rules with another score above which ``classes[1]`` is predicted."""
         return WeightedRules(self.rules, self.weights, self.intercept, self.linear, threshold)
 
+    def explain(self, case: Any) -> PointsExplanation:
+        """Say which rules hold of a case, what they add up to, and which single changes would flip its class.
+
+        Parameters
+        ----------
+        case : data frame of one row, series or mapping with the names of features, or array-like
+            One case, for example ``X.iloc[0]``; by name in any order.
+
+        Returns
+        -------
+        PointsExplanation
+            It reads as text.
+        """
+        from clearmargin.rule_svm.points_explanation import explain_points
+
+        return explain_points(self, case)
+
     # Reading and writing
 
     def lines(self) -> list[WeightLine]:
@@ -261,14 +283,16 @@ class WeightedRules(Value):
         texts = [phrases.premise(rule) for rule in self.rules]
         found = []
         for k, weights in enumerate(np.atleast_2d(self.weights)):
-            entries: list[tuple[float, str, int | None]] = [
-                (float(weights[r]), texts[r], r) for r in np.flatnonzero(weights).tolist()
+            entries: list[tuple[float, str, int | None, int | None]] = [
+                (float(weights[r]), texts[r], r, None) for r in np.flatnonzero(weights).tolist()
             ]
             for term in self.linear:
-                entries += [(c, text, None) for c, text in self._term_lines(term, k, phrases)]
+                number_at = None if term.fill is None else term.feature
+                lines = self._term_lines(term, k, phrases)
+                entries += [(coef, text, None, number_at) for coef, text in lines]
             found += [
-                WeightLine(k, points, self._speaks_for(k, points), text, rule)
-                for points, text, rule in entries
+                WeightLine(k, points, self._speaks_for(k, points), text, rule, multiplies)
+                for points, text, rule, multiplies in entries
             ]
         return found
 
@@ -348,16 +372,16 @@ class WeightedRules(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Put everything into plain data for JSON, exactly: the form is in `weighted_rules.schema.json`."""
-        from clearmargin.rule_svm.weighted_document import write_weighted_rules
+        from clearmargin.rule_svm.weighted_document import write_weighted_document
 
-        return write_weighted_rules(self)
+        return write_weighted_document(self)
 
     @classmethod
     def from_dict(cls, data: object) -> WeightedRules:
         """Make weighted rules from what `to_dict` gave."""
-        from clearmargin.rule_svm.weighted_document import read_weighted_rules
+        from clearmargin.rule_svm.weighted_document import read_weighted_document
 
-        return read_weighted_rules(data)
+        return read_weighted_document(data)
 
 
 def _points_text(points: float, digits: int | None) -> str:
