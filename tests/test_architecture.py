@@ -43,6 +43,7 @@ PACKAGES = [
 PUBLIC = [
     "Box",
     "CategorySets",
+    "CertifiedScorecard",
     "ChunkSummary",
     "ChunkedRuleSVC",
     "Domain",

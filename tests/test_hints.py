@@ -109,6 +109,20 @@ HINTS: dict[str, Hint] = {
         ],
         lambda: OneVsRestClassifier(ScoreRules(max_rules=2, n_generated=50)).fit(X, THREE),
     ),
+    "certify=True needs a linear machine": hint(
+        lambda: ScoreRules(RBF, certify=True).fit(X, Y),
+        lambda: ScoreRules(LPSVC(), certify=True, n_generated=50).fit(X, Y),
+        lambda: ScoreRules(RBF, certify=False, max_rules=2, n_generated=50).fit(X, Y),
+        lambda: SupportVectorRules(RBF, certify=True).fit(X, Y),
+    ),
+    "is for cards with proof: ScoreRules(certify=True": hint(
+        lambda: ScoreRules(max_features=1).fit(X, Y),
+        lambda: ScoreRules(LPSVC(), certify=True, max_features=1, n_generated=50).fit(X, Y),
+    ),
+    "bounds are for cards with proof, which speak of the cases within": hint(
+        lambda: ScoreRules(bounds={"age": (0, 120)}).fit(X, Y),
+        lambda: ScoreRules(LPSVC(), certify=True, bounds={"age": (0, 120)}).fit(X, Y),
+    ),
     "Train a model for each class, with labels y == c": hint(
         lambda: AdviceSVC("age > 60 => old").fit(X, THREE),
         lambda: AdviceSVC("age > 60 => true").fit(X, THREE == "old"),

@@ -112,6 +112,9 @@ from .rules import (
     RuleStats as RuleStats,
 )
 from .scorecards import (
+    CertifiedScorecard as CertifiedScorecard,
+)
+from .scorecards import (
     Scorecard as Scorecard,
 )
 from .scorecards import (
@@ -131,6 +134,7 @@ __all__ = [
     "AdviceSVCCV",
     "Box",
     "CategorySets",
+    "CertifiedScorecard",
     "ChunkSummary",
     "ChunkedRuleSVC",
     "Domain",

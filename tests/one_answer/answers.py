@@ -154,6 +154,9 @@ CLOSE: dict[str, Callable[[np.ndarray, np.ndarray], Answer]] = {
             .scorecard_
         )
     },
+    "ScoreRules with proof": lambda X, y: {
+        "rules": str(ScoreRules(LPSVC(), max_rules=6, certify=True).fit(named(X), y).scorecard_)
+    },
     "SVMTreeClassifier": lambda X, y: rules(SVMTreeClassifier(random_state=0).fit(named(X), y)),
     **{
         maker.__name__: lambda X, y, maker=maker, options=options: rules(

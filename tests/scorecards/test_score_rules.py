@@ -23,6 +23,7 @@ from clearmargin.scorecards.score_rules import ScoreRules
     [
         ScoreRules(n_generated=200, random_state=0),
         ScoreRules(LinearSVC(), n_generated=200, integer_points=None, random_state=0),
+        ScoreRules(LinearSVC(), n_generated=50, certify=True),
     ]
 )
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):

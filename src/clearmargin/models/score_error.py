@@ -14,7 +14,9 @@ speaks for the whole box, also where it has no end.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -79,6 +81,77 @@ class ScoreError(Value):
             np.concatenate([point[active], self.centre[active]]),
             self.constant,
         )
+
+    def exact_term(self, k: int, x: float) -> tuple[Fraction, Fraction]:
+        """Give what a column adds to the score, coef * (x - centre), and its part of the bound, both exactly.
+
+        Parameters
+        ----------
+        k : int
+            The column.
+        x : float
+            Its value.
+
+        Returns
+        -------
+        term, bound : Fraction
+            The first is linear in x and the second convex, so that over an interval both are largest at an end.
+
+        Examples
+        --------
+        >>> term, bound = direct_error(Hyperplane([2.0], -1.0)).exact_term(0, 1.5)
+        >>> term, bound < Fraction(1, 10**14)
+        (Fraction(3, 1), True)
+        """
+        moved = Fraction(x) - Fraction(float(self.centre[k]))
+        bound = Fraction(_SAFETY) * Fraction(float(self.slope[k])) * abs(moved)
+        return Fraction(float(self.coef[k])) * moved, bound
+
+    def exact_constant(self) -> tuple[Fraction, Fraction]:
+        """Give the score at the centre and the bound there, both exactly."""
+        return Fraction(self.constant), Fraction(_SAFETY) * Fraction(self.base)
+
+    def adds_exactly(self, values: Sequence[Sequence[float]]) -> bool:
+        """Check whether the score comes out exactly at all points with certain values, however it is added up.
+
+        It does when all terms are multiples of one power of two and their sum has no more than 53 binary digits above
+        it. Rounding never turns the order of two sums round, so that no point between such points, computed in the
+        same order, can come out on the wrong side of them either.
+
+        Parameters
+        ----------
+        values : sequence of sequences of float
+            For each column with a weight the values that it may have, in the order of the columns.
+
+        Returns
+        -------
+        bool
+            Always False where the model computes something else than the sum as it stands.
+
+        Examples
+        --------
+        >>> direct_error(Hyperplane([0.5, 2.0], -1.0)).adds_exactly([[1.0, 3.0], [7.0]])
+        True
+        >>> direct_error(Hyperplane([0.1, 2.0], -1.0)).adds_exactly([[3.0], [7.0]])
+        False
+        """
+        if not self.is_direct:
+            return False
+        weights = self.coef[np.flatnonzero(self.coef)].tolist()
+        size, terms = abs(self.constant), [self.constant]
+        for weight, column in zip(weights, values, strict=True):
+            products = [weight * x for x in column]
+            if not all(map(math.isfinite, products)):
+                return False
+            pairs = zip(column, products, strict=True)
+            if any(exact_score(np.array([weight]), np.array([x]), -p) != 0 for x, p in pairs):
+                return False
+            size += max(map(abs, products), default=0.0)
+            terms += products
+        if not math.isfinite(size):
+            return False
+        lowest = min((_lowest_digit(term) for term in terms if term), default=0)
+        return size <= math.ldexp(1.0, min(lowest + 53, 1023))
 
     def negative(self) -> ScoreError:
         """Return the same of the score with the other sign."""
@@ -240,7 +313,7 @@ class Guard:
         if not np.isfinite(corner[active]).all():
             return None
         score = sign * error.score(corner)
-        if error.is_direct and _needs_no_rounding(error, corner):
+        if error.is_direct and error.adds_exactly(corner[active, None].tolist()):
             return score
         # A bound that grows faster than the score is largest at the far end instead.
         steep = error.slope * 2.0 > np.abs(error.coef)
@@ -277,26 +350,6 @@ class Guard:
         for k in np.flatnonzero(np.abs(scores) <= band):
             inside[k] = self.proves(Box(points[k], points[k]))
         return inside
-
-
-def _needs_no_rounding(error: ScoreError, point: FloatArray) -> bool:
-    """Check whether the score at a point comes out exactly in whatever order it is added up.
-
-    It does when all terms are multiples of one power of two and their sum has no more than 53 binary digits above it.
-    Rounding never turns the order of two sums round, so that no other point of the box, computed in the same order,
-    can come out on the wrong side either.
-    """
-    active = np.flatnonzero(error.coef)
-    with np.errstate(over="ignore"):
-        terms = error.coef[active] * point[active]
-        size = float(np.abs(terms).sum()) + abs(error.constant)
-    if not math.isfinite(size):
-        return False
-    products = zip(error.coef[active].tolist(), point[active].tolist(), strict=True)
-    if any(exact_score(np.array([w]), np.array([x]), -w * x) != 0 for w, x in products):
-        return False
-    lowest = min((_lowest_digit(t) for t in (*terms.tolist(), error.constant) if t), default=0)
-    return size <= math.ldexp(1.0, min(lowest + 53, 1023))
 
 
 def _lowest_digit(x: float) -> int:

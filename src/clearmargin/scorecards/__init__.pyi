@@ -1,3 +1,12 @@
+from .certified_card import (
+    CertifiedExplanation as CertifiedExplanation,
+)
+from .certified_card import (
+    CertifiedFeature as CertifiedFeature,
+)
+from .certified_card import (
+    CertifiedScorecard as CertifiedScorecard,
+)
 from .score_rules import (
     ScoreRules as ScoreRules,
 )
@@ -11,4 +20,12 @@ from .scorecard import (
     ScoreExplanation as ScoreExplanation,
 )
 
-__all__ = ["ScoreExplanation", "ScoreRules", "Scorecard", "ScoredFeature"]
+__all__ = [
+    "CertifiedExplanation",
+    "CertifiedFeature",
+    "CertifiedScorecard",
+    "ScoreExplanation",
+    "ScoreRules",
+    "Scorecard",
+    "ScoredFeature",
+]

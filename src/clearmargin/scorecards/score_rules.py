@@ -11,17 +11,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
+from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.cuts import candidate_cuts
+from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.options import WholeNumber, check_options
 from clearmargin.rule_base.training import class_codes, read_labels, train
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray, IntArray, is_point
+from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
+from clearmargin.scorecards.certified_card import CertifiedExplanation, CertifiedScorecard
 from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
 from clearmargin.scorecards.stump_selection import (
     Stumps,
@@ -29,8 +34,8 @@ from clearmargin.scorecards.stump_selection import (
     select_stumps,
 )
 from clearmargin.tables.encoding import Encoding, column_encoding
-from clearmargin.tables.table import Table, as_header, name_row, read_frame
-from clearmargin.tables.validation import TwoClasses
+from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
+from clearmargin.tables.validation import TwoClasses, naming_columns
 
 __all__ = ["ScoreRules"]
 
@@ -41,14 +46,22 @@ _ONE_CARD_A_CLASS = (
 
 _OPTIONS = {
     "max_rules": WholeNumber(1),
+    "max_features": WholeNumber(1, optional=True),
     "integer_points": WholeNumber(1, optional=True),
     "n_generated": WholeNumber(1),
 }
 
-# Around a training row points are drawn with this share of each column's standard deviation.
-_SPREAD = 0.5
 # Cuts that a column offers; twice as many brought nothing on held-out rows (see `candidate_cuts`).
 _MOST_CUTS = 20
+
+
+def _has_scores(rules: ScoreRules) -> bool:
+    if rules.certify and rules.max_features is not None:
+        raise AttributeError(
+            "with max_features, the card is that of a distilled plane and need not agree with the scores of the model; "
+            "ask estimator_ for these"
+        )
+    return True
 
 
 class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -60,17 +73,34 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     cut at up to 20 places, at its quantiles. The model is asked about the training rows and about rows drawn around
     them. Where features act together, as in a curved model they may, a sum of single features says so only in part.
 
+    With `certify=True`, for linear machines, the card has points *at least* and points *at most* instead: what the
+    machine gives in an interval is never less and never more. Where the sums leave no doubt, the class of the machine
+    is proved, rounding included; between, the machine is asked, so that `predict` always gives its class. Cuts are
+    chosen such that most rows are decided; see `clearmargin.scorecards.certification`.
+
     Parameters
     ----------
     estimator : classifier, optional
         Any classifier of two classes. A fitted one is used as it is, another one is cloned and fitted. By default an
-        `SVC` behind a `StandardScaler`.
+        `SVC` behind a `StandardScaler`. With `certify=True` a linear classifier, bare or at the end of a pipeline of
+        affine steps; by default the sparse support vector machine of `RuleExtractor`.
     max_rules : int, default 15
         Most cuts and categories with points.
+    certify : bool, default False
+        Whether to make a card with proof, a `CertifiedScorecard`.
+    max_features : int, optional
+        With `certify=True`: make the card of a plane *distilled* to at most so many features, as `RuleExtractor` does.
+        The card then proves what that plane says; `distillation_` and the first line of the card tell how often it
+        agrees with the machine.
+    bounds : "data", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain
+        With `certify=True`: where features live, and so what the card speaks of; by default the ranges seen in the
+        data. A `Domain` may also declare relations between features. Nothing is proved of a row outside.
     integer_points : int or None, default 10
-        Largest height of a cut where points are to be whole numbers; None for points as they come out.
+        Largest height of a cut where points are to be whole numbers; None for points as they come out. A card with
+        proof has whole points in the coarsest unit that loses at most 1 % of the rows that exact numbers prove.
     n_generated : int, default 2000
-        How many rows are drawn. All of them together weigh as much as the training rows.
+        How many rows are drawn. All of them together weigh as much as the training rows; for a card with proof, 0.3
+        times as much.
     random_state : int, RandomState or None, default 0
         Where drawn rows come from; with None other ones in each run.
 
@@ -78,15 +108,24 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     ----------
     estimator_ : classifier
         The model.
-    scorecard_ : Scorecard
+    scorecard_ : Scorecard or CertifiedScorecard
         The card.
     fidelity_ : float
-        Share of the training rows for which the card predicts what the model predicts. On other rows it will be less.
+        Share of the training rows for which the card predicts what the model predicts. On other rows it will be less,
+        unless the card has the proof of this very model: then it is 1 everywhere.
+    proved_ : float
+        With `certify=True`: the share of the training rows whose class the card proves.
+    distillation_ : Distillation or None
+        With `certify=True`: the plane that stands in for the model, and how often the two agree; None where the card
+        is that of the model itself.
+    surface_ : Surface
+        With `certify=True`: the plane that the card is proved of, and the encoding of the table.
     rounding_loss_ : float
         By how much whole points lowered the weighted agreement on training rows and drawn rows; 0.0 without them. It
-        may be negative, since their threshold is the one with the best agreement.
+        may be negative, since their threshold is the one with the best agreement. With `certify=True`: the share of
+        the rows that whole points do not prove, and exact numbers would.
     space_ : FeatureSpace
-        The features.
+        The features; with `certify=True`, with the ranges that the card speaks of.
     classes_ : ndarray
         The classes.
     n_features_in_, feature_names_in_
@@ -99,21 +138,33 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     >>> card = ScoreRules(max_rules=5, random_state=0).fit(X, y)
     >>> card.scorecard_.n_rules <= 5, card.fidelity_ > 0.95
     (True, True)
+    >>> linear = ScoreRules(certify=True, max_rules=10).fit(X, y)
+    >>> proved = linear.scorecard_.prove(X)
+    >>> sorted({label for label in proved.tolist() if label is not None}), linear.proved_ > 0.5
+    (['benign', 'malignant'], True)
     """
 
     _reads_tables = True  # see `Table.taken_by`
+
+    scorecard_: Any  # a Scorecard, with certify=True a CertifiedScorecard
 
     def __init__(
         self,
         estimator: Any = None,
         *,
         max_rules: int = 15,
+        certify: bool = False,
+        max_features: int | None = None,
+        bounds: Any = "data",
         integer_points: int | None = 10,
         n_generated: int = 2000,
         random_state: Any = 0,
     ):
         self.estimator = estimator
         self.max_rules = max_rules
+        self.certify = certify
+        self.max_features = max_features
+        self.bounds = bounds
         self.integer_points = integer_points
         self.n_generated = n_generated
         self.random_state = random_state
@@ -136,10 +187,13 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             The fitted extractor.
         """
         check_options(self, _OPTIONS)
+        self._check_proof_options()
         X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
-        model = make_pipeline(StandardScaler(), SVC()) if self.estimator is None else self.estimator
+        model = self.estimator
+        if model is None and not self.certify:
+            model = make_pipeline(StandardScaler(), SVC())
         table = Table.read(X)
         y = y if np.asarray(y).ndim == 1 else labels
         self.estimator_ = train(model, table.taken_by(model), y, params)
@@ -150,9 +204,69 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
             )
         class_codes(labels, self.classes_)
-        self.space_ = table.space()
-        self._imitate(table)
+        if self.certify:
+            self._certify(table)
+        else:
+            self.space_ = table.space()
+            self._imitate(table)
         return self
+
+    def _check_proof_options(self) -> None:
+        """Raise if an option of cards with proof is used without them."""
+        if self.certify:
+            return
+        if self.max_features is not None:
+            raise InvalidValueError(
+                f"max_features={self.max_features!r} is for cards with proof: ScoreRules(certify=True, "
+                f"max_features={self.max_features!r}); other cards use as many features as cuts, max_rules"
+            )
+        if not (isinstance(self.bounds, str) and self.bounds == "data"):
+            raise InvalidValueError(
+                "bounds are for cards with proof, which speak of the cases within them: ScoreRules(certify=True, "
+                "bounds=...)"
+            )
+
+    def _certify(self, X: Table) -> None:
+        """Read the plane, distil it if need be, and make the card with proof."""
+        try:
+            self.surface_ = read_surface(self.estimator_, X.given)
+        except NotLinearError as error:
+            reason = str(error).split(";")[0]
+            raise NotLinearError(
+                f"{reason}; certify=True needs a linear machine. ScoreRules(certify=False) imitates any classifier, "
+                "and SupportVectorRules(certify=True) gives proved rules of a kernel machine"
+            ) from error
+        domain = CardDomain.read(self.surface_, X, self.bounds)
+        table = self.surface_.read(X)
+        self.distillation_: Distillation | None = None
+        if self.max_features is not None and self.surface_.count_features() > self.max_features:
+            points = self.surface_.spread(table)
+            self.distillation_ = distil(self.surface_, points[is_point(points)], self.max_features)
+            self.surface_ = self.distillation_.surface
+        self.space_ = domain.space
+        card, self.rounding_loss_ = certify_card(
+            self.surface_,
+            domain,
+            table,
+            max_cuts=self.max_rules,
+            n_generated=self.n_generated,
+            random=check_random_state(self.random_state),
+            about=""
+            if self.distillation_ is None
+            else f"The card is that of {self.distillation_}.",
+        )
+        self.scorecard_ = card
+        codes = card.prove_codes(X)
+        self.proved_ = float((codes >= 0).mean())
+        asked = class_codes(self._ask(X), self.classes_)
+        self.fidelity_ = float((np.where(codes >= 0, codes, asked) == asked).mean())
+
+    def _ask(self, X: Table) -> NDArray[Any]:
+        """Ask the model for the classes of rows."""
+        with naming_columns(X, self.estimator_), warnings.catch_warnings():
+            # Names that only the table or only the model has change nothing here.
+            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            return np.asarray(self.estimator_.predict(X.taken_by(self.estimator_)))
 
     def _imitate(self, X: Table) -> None:
         """Choose cuts and points, and make the card."""
@@ -203,23 +317,17 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _draw(self, X: Table, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
         """Draw rows around training rows, as numbers and as the model takes them; categories stay as they are."""
         random = check_random_state(self.random_state)
-        start = random.randint(len(table), size=self.n_generated)
-        is_number = np.array(
-            [categories is None for categories in self.space_.categories], dtype=np.bool_
-        )
-        moves = random.normal(size=(self.n_generated, table.shape[1])) * table.std(axis=0) * _SPREAD
-        rows = np.clip(table[start] + moves, table.min(axis=0), table.max(axis=0))
-        rows = np.where(self.space_.integer, np.rint(rows), rows)
-        rows = np.where(is_number, rows, table[start])
+        rows, start = draw_rows(table, self.space_, self.n_generated, random)
         # Categories are written as in the row that each one started from.
         columns = [
-            rows[:, j] if is_number[j] else column.values[known[start]]
+            rows[:, j] if self.space_.categories[j] is None else column.values[known[start]]
             for j, column in enumerate(X.all_columns())
         ]
         return rows, X.make_like(columns)
 
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
-        """Give by how many points each row exceeds the threshold.
+        """Give by how many points each row exceeds the threshold; with `certify=True`, the score of the model.
 
         Parameters
         ----------
@@ -235,16 +343,18 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
+        if isinstance(self.scorecard_, CertifiedScorecard):
+            return self._decision(X)
         table = self.space_.read(X)
         wrong = ~np.isfinite(table).all(axis=1)
         if wrong.any():
             raise DataError(
                 f"{name_row(int(np.argmax(wrong)), X)} holds NaN or infinity; a scorecard needs rows without gaps"
             )
-        return self.scorecard_.decision_function(X)
+        return np.asarray(self.scorecard_.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class of each row by its points.
+        """Give the class of each row by its points; with `certify=True` the proved one, and between the model's.
 
         Parameters
         ----------
@@ -257,17 +367,35 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             Classes.
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
+        if not isinstance(self.scorecard_, CertifiedScorecard):
+            return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
+        X = read_frame(X)
+        check_table(X)
+        validate_data(self, as_header(X), skip_check_array=True, reset=False)
+        codes = self.scorecard_.prove_codes(X)
+        between = np.flatnonzero(codes < 0)
+        if len(between):
+            codes[between] = class_codes(self._ask(Table.read(X).take(between)), self.classes_)
+        return np.asarray(self.classes_[codes])
 
-    def explain(self, row: Any) -> ScoreExplanation:
-        """Say which points a case has, and from where; see `Scorecard.explain`."""
+    def explain(self, row: Any) -> ScoreExplanation | CertifiedExplanation:
+        """Say which points a case has, and from where; see `Scorecard.explain` and `CertifiedScorecard.explain`."""
         check_is_fitted(self)
-        return self.scorecard_.explain(row)
+        card: Scorecard | CertifiedScorecard = self.scorecard_
+        if isinstance(card, Scorecard):
+            return card.explain(row)
+        case = case_table(row, card.space.names)
+        told = card.explain(case)
+        return (
+            told if told.is_proved else card.explain(case, as_label(self.predict(case).tolist()[0]))
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.classifier_tags.multi_class = False
+        if self.certify and self.estimator is not None:
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 
 

@@ -6,7 +6,7 @@ The value itself comes first, then its forms: text, Markdown, HTML, data frame a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ __all__ = [
     "card_html",
     "card_markdown",
     "card_text",
+    "category_groups",
     "read_card",
     "show_number",
     "write_card",
@@ -315,18 +316,16 @@ class Scorecard(Value):
         points = part.points.tolist()
         if part.cuts is not None:
             return [(self._interval_or_category(part, k), value) for k, value in enumerate(points)]
-        groups = [
-            ([k for k, other in enumerate(points) if other == value], value)
-            for value in dict.fromkeys(points)
+        values = list(dict.fromkeys(points))
+        named = [
+            [
+                self._interval_or_category(part, k)
+                for k, other in enumerate(points)
+                if other == value
+            ]
+            for value in values
         ]
-        most = max(groups, key=lambda group: len(group[0]))
-        has_others = len(groups) > 1 and len(most[0]) > _MOST_NAMED
-        lines = [
-            (", ".join(self._interval_or_category(part, place) for place in places), value)
-            for places, value in groups
-            if not (has_others and places is most[0])
-        ]
-        return [*lines, ("other categories", most[1])] if has_others else lines
+        return [(text, values[k]) for text, k in category_groups(named)]
 
     def summary(self) -> str:
         """Say in a sentence how the points decide."""
@@ -389,6 +388,33 @@ def _check_part(part: object, space: FeatureSpace, seen: set[int]) -> None:
         raise InvalidValueError(
             f"feature {name!r} has {len(categories)} categories, but there are points for {len(part.points)}"
         )
+
+
+def category_groups(groups: Sequence[Sequence[str]]) -> list[tuple[str, int]]:
+    """Write groups of categories as the lines of a card, each with the position of its group.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of str
+        The categories, each in one group.
+
+    Returns
+    -------
+    list of (text, position) pairs
+        The names of a group; a group of more than three, the largest one, is "other categories", the last line.
+
+    Examples
+    --------
+    >>> category_groups([["a", "b", "c", "d"], ["e", "f"]])
+    [('e, f', 1), ('other categories', 0)]
+    """
+    sizes = [len(names) for names in groups]
+    most = sizes.index(max(sizes))
+    has_others = len(groups) > 1 and sizes[most] > _MOST_NAMED
+    lines = [
+        (", ".join(names), k) for k, names in enumerate(groups) if not (has_others and k == most)
+    ]
+    return [*lines, ("other categories", most)] if has_others else lines
 
 
 def show_number(x: float) -> str:
