@@ -27,7 +27,10 @@ REQUIREMENTS = Path(__file__).resolve().parent / "requirements"
 FOLDER = Path(__file__).resolve().parents[2] / ".venv-peers"
 LIMIT = 300.0  # seconds for one environment
 # Longest installation first, so that two at a time end together.
-PEERS = ("imodels", "orange", "pysubgroup", "mlxtend", "wittgenstein", "alibi")
+PEERS = (
+    *("rulekit", "imodels", "orange", "fasterrisk", "pysubgroup", "mlxtend", "ruleopt"),
+    *("interpret", "wittgenstein", "alibi"),
+)
 
 _failed: dict[tuple[Path, str], Absent] = {}
 _failed_lock = threading.Lock()

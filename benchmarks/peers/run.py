@@ -33,6 +33,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     ),
     "wittgenstein": ("RIPPER",),
     "orange": ("CN2", "CN2 unordered"),
+    "ruleopt": ("RUG", "RUG, 15 rules", "RUG, 30 rules"),
+    "rulekit": ("RuleKit", "RuleKit, 7 rules a class", "RuleKit, 15 rules a class"),
+    "fasterrisk": ("FasterRisk, 15 cuts", "FasterRisk, 30 cuts"),
+    "interpret": ("EBM",),
 }
 
 

@@ -298,9 +298,10 @@ _QUESTION = (
     "For five minutes: what did best, ours or not, as the mean over {} ({} and {} machines apart). Only methods that "
     "answered on all of them come into question, on the folds that all of these have; proofs count on the sets where "
     "there was time for them. Ours may ask the machine about rows that they draw; peers learn from what it says of the "
-    "training rows. Peers run as they come; trees, BoostedRules and FIGS in other sizes as well. Ours were developed "
-    "on other splits of these data sets, which the peers were not. *Difference* is that of the two in what is needed, "
-    "its mean over sets and the standard error of that: below twice the error, take whichever you like. The sections "
+    "training rows, and *Imitating a machine that all may ask* has those that may ask as well. Peers run as they come; "
+    "trees, BoostedRules and FIGS in other sizes as well. None of these sets had a part in tuning. *Difference* is "
+    "that of the two in what is needed, its mean over sets and the standard error of that: below twice the error, take "
+    "whichever you like. The sections "
     "of the page have each method on each set. The best of many is flattered a little by being chosen on the rows it "
     "is judged by. The default counts as a rule where a row needs it."
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.quality.budget import LEAVES
-from benchmarks.quality.data import SETS
+from benchmarks.quality.data import JUDGED
 from benchmarks.quality.folds import N_FOLDS
 
 __all__ = ["FULL", "QUICK", "Plan", "plan_for"]
@@ -20,7 +20,7 @@ class Plan:
     machine; a key "method on set" counts before the method alone.
     """
 
-    names: Sequence[str] = ("wbc", "pima", "ionosphere", "cleveland")
+    names: Sequence[str] = JUDGED[:4]
     repetitions: int = 1
     full: bool = False
     seconds: float = 20.0
@@ -50,18 +50,15 @@ QUICK = Plan(
     first_folds={
         "RuleFit": 3,
         "SkopeRules": 3,
-        "RIPPER on Ionosphere": 3,
         "CN2": 0,
         "CN2 unordered": 3,
-        "CN2 unordered on Ionosphere": 0,
-        "CN2 unordered on Cleveland": 0,
         SLOWEST: 3,
         "SupportVectorRules, certified": 2,
     },
 )
 FULL = Plan(
-    names=tuple(SETS),
-    repetitions=2,
+    names=JUDGED,
+    repetitions=1,
     full=True,
     seconds=60.0,
     n_explained=50,
@@ -72,14 +69,7 @@ FULL = Plan(
         "SkopeRules": N_FOLDS,
         "RIPPER": N_FOLDS,
         "CN2": N_FOLDS,
-        "CN2 on Ionosphere": 0,
-        "CN2 on Spambase": 0,
-        "CN2 on Adult": 0,
         "CN2 unordered": N_FOLDS,
-        "CN2 unordered on Ionosphere": 3,
-        "CN2 unordered on Australian": 3,
-        "CN2 unordered on Spambase": 3,
-        "CN2 unordered on Adult": 3,
         "RuleExtractor, coverage": N_FOLDS,
         "RuleExtractor, overlapping": N_FOLDS,
         SLOWEST: N_FOLDS,

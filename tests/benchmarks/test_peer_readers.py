@@ -213,3 +213,69 @@ def test_ripper_describes_the_rarer_class(reader, y_train, described, predicted,
     assert said["fires"].tolist() == [True, False]
     assert (said["n_rules"], said["n_conditions"]) == (1, 3)
     assert f"for class {described}," in said["note"]
+
+
+# Those that learn the classes of strangers
+
+
+class Voters:
+    """A model of ruleopt: rules in the order of their weights."""
+
+    def __init__(self, **size):
+        self.size = size
+
+    def fit(self, X, y):
+        self.decision_rules_ = {k: Held(lambda X: X[:, 0] > 0) for k in range(20)}
+
+    def predict(self, X, indices):
+        self.asked = indices
+        return np.zeros(len(X))
+
+    def predict_proba(self, X, indices):
+        return np.tile([0.75, 0.25], (len(X), 1))
+
+
+class Held:
+    def __init__(self, check_rule):
+        self.check_rule = check_rule
+
+    def __len__(self):
+        return 2
+
+
+def test_the_heaviest_rules_are_kept(reader):
+    ruleopt = reader("ruleopt", RUGClassifier=Voters)
+    method = ruleopt.METHODS["RUG, 15 rules"]
+    problem = asked()
+    trained = method.train(problem)
+    said = method.read(trained, problem)
+    assert trained[0].size == {"max_depth": 2, "random_state": 0}
+    assert trained[0].asked == list(range(15))
+    assert (said["n_rules"], said["n_conditions"]) == (15, 30)
+    assert not said["fires"].any()
+    assert said["score"].tolist() == [0.25, 0.25]
+
+
+class Curves:
+    term_names_, term_features_ = ("a", "b", "a & b"), ((0,), (1,), (0, 1))
+
+    def __init__(self, **options):
+        self.options = options
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+    def predict_proba(self, X):
+        return np.tile([0.0, 1.0], (len(X), 1))
+
+
+def test_curves_and_surfaces_count_as_rules(reader, monkeypatch):
+    monkeypatch.setitem(
+        sys.modules, "interpret.glassbox", SimpleNamespace(ExplainableBoostingClassifier=Curves)
+    )
+    interpret = reader("interpret")
+    said = interpret.read(interpret.train(asked()), asked())
+    assert (said["n_rules"], said["n_conditions"], said["predicted"].tolist()) == (3, 4, [1, 1])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks.peers.run import METHODS
-from benchmarks.quality.others import peer_versions
+from benchmarks.quality.others import SURROGATES, peer_versions
 from benchmarks.quality.plan import FULL, QUICK
 from benchmarks.quality.tree_peer import TREES, leaves, rules_of, tree_answers
 from sklearn.tree import DecisionTreeClassifier
@@ -101,5 +101,6 @@ def test_small_and_large_sizes_of_peers_are_asked_on_all_folds(plan, method):
 
 def test_versions_of_all_peers_of_the_comparison_are_said():
     said = dict(each.split(" ") for each in peer_versions())
-    assert set(said) == {*METHODS, "alibi"}
+    assert set(said) == {*SURROGATES, "alibi"}
+    assert set(SURROGATES) <= set(METHODS)
     assert all(version[0].isdigit() for version in said.values())
