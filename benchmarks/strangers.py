@@ -157,7 +157,8 @@ def clean(frame: Frame, target: str, drop: Sequence[str], categories: Sequence[s
     frame = frame[frame[target].notna()].reset_index(drop=True)
     X = frame.drop(columns=[target, *drop])
     for name in X.columns:
-        if name in categories or not pd.api.types.is_numeric_dtype(X[name]):
+        # A truth value is a category, though pandas takes it for a number.
+        if name in categories or X[name].dtype.kind not in "iuf":
             known = X[name].notna()
             X[name] = X[name].astype(str).astype(object).where(known, np.nan)
     y = frame[target].astype(str).to_numpy(dtype=str)

@@ -125,6 +125,7 @@ def test_a_slow_peer_is_asked_on_its_first_folds_only(monkeypatch, tmp_path):
 
     monkeypatch.setattr(others, "run", told)
     monkeypatch.setattr(others, "METHODS", {"p": ("slow", "fast")})
+    monkeypatch.setattr(others, "SURROGATES", ("p",))
     paths = [tmp_path / f"{k}.npz" for k in range(4)]
     places = [("D", 0), ("D", 1), ("E", 0), ("E", 1)]
     plan = Plan(first_folds={"slow": 1, "slow on E": 0})

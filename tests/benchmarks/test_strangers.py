@@ -30,11 +30,13 @@ def test_columns_that_give_the_class_away_are_dropped_and_large_tables_are_sampl
     rng = np.random.default_rng(0)
     rows = 2 * MOST_ROWS
     frame = pd.DataFrame({"a": rng.normal(size=rows), "code": rng.integers(0, 3, size=rows)})
+    frame["flag"] = rng.random(rows) < 0.5
     frame["time"], frame["class"] = 1.0, np.where(np.arange(rows) < rows // 10, "rare", "usual")
     frame.loc[0, "code"] = np.nan
     X, y = clean(frame, "class", ["time"], ["code"])
-    assert X.columns.tolist() == ["a", "code"]
+    assert X.columns.tolist() == ["a", "code", "flag"]
     assert X["code"].dtype == object
+    assert set(X["flag"]) == {"True", "False"}
     assert (len(X), (y == "rare").sum()) == (MOST_ROWS, MOST_ROWS // 10)
 
 
