@@ -33,12 +33,15 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 __all__ = ["PricedRules", "Pricing", "rule_signs"]
 
 
+# Rules of a pair of features: with one alone twice as many rounds were needed.
+_PER_PAIR = 3
+
 Priced = tuple[float, tuple[int, ...]]  # a price and the conditions of the rule
 
 
 @dataclass(frozen=True, slots=True)
 class PricedRules:
-    """The best rule of each set of features, the highest price first.
+    """The best rules of each set of features, the highest price first.
 
     Parameters
     ----------
@@ -152,6 +155,13 @@ class Pricing:
         """Give the sign that the weight of a rule must have; 0 for any."""
         return int(np.sign(self.signs[rule[rule >= 0]].sum()))
 
+    def price(self, rule: IntArray, v: FloatArray) -> float:
+        """Give the price of one rule."""
+        total = float(v[self.conditions.rule_mask(rule.tolist(), self.cells)].sum())
+        sign = self.sign(rule)
+        size = max(0.0, sign * total) if sign else abs(total)
+        return size / float(self.cost(rule[None, :])[0])
+
     def equal_condition(self, mask: BoolArray, sign: int) -> int | None:
         """Find the first condition that holds for just the rows of a rule, or for just the others.
 
@@ -179,7 +189,7 @@ class Pricing:
         return None
 
     def best(self, v: FloatArray) -> PricedRules:
-        """Find the rule with the highest price of each feature and each set of features.
+        """Find the rules with the highest prices of each feature and each set of features.
 
         Parameters
         ----------
@@ -237,7 +247,7 @@ class Pricing:
             yield float(inside[a, b]) / float(self.costs[1]), (start + a, start + cuts + b)
 
     def _pairs(self, cells: IntArray, v: FloatArray) -> Iterator[Priced]:
-        """Give the best rule of each pair of features."""
+        """Give the best rules of each pair of features, with different conditions on the first one."""
         conditions, features = self.conditions, self._features
         for k, f in enumerate(features):
             signs = self.signs[self._starts[f] : self._starts[f + 1]]
@@ -248,10 +258,11 @@ class Pricing:
                 table = conditions.gather(g, conditions.gather(f, sums).T).T
                 others = self.signs[self._starts[g] : self._starts[g + 1]]
                 values = _directed(table, signs[:, None], others)
-                best = int(np.argmax(values))
-                a, b = divmod(best, values.shape[1])
-                rule = int(self._starts[f]) + a, int(self._starts[g]) + b
-                yield float(values[a, b]) / float(self.costs[1]), rule
+                best = values.max(axis=1)
+                for a in np.argsort(-best, kind="stable")[:_PER_PAIR].tolist():
+                    b = int(np.argmax(values[a]))
+                    rule = int(self._starts[f]) + a, int(self._starts[g]) + b
+                    yield float(values[a, b]) / float(self.costs[1]), rule
 
 
 def _directed(sums: FloatArray, *signs: IntArray) -> FloatArray:
