@@ -66,6 +66,7 @@ PUBLIC = [
     "Rule",
     "RuleExtractor",
     "RuleFeatures",
+    "RuleSVC",
     "RuleScores",
     "RuleSet",
     "RuleStats",

@@ -75,6 +75,9 @@ from .rule_base import (
 from .rule_base import (
     RuleFeatures as RuleFeatures,
 )
+from .rule_svm import (
+    RuleSVC as RuleSVC,
+)
 from .rules import (
     Box as Box,
 )
@@ -149,6 +152,7 @@ __all__ = [
     "Rule",
     "RuleExtractor",
     "RuleFeatures",
+    "RuleSVC",
     "RuleScores",
     "RuleSet",
     "RuleStats",

@@ -1,3 +1,9 @@
+from .outcome import (
+    ExpertRule as ExpertRule,
+)
+from .outcome import (
+    RulesOutcome as RulesOutcome,
+)
 from .points_explanation import (
     Addend as Addend,
 )
@@ -6,6 +12,9 @@ from .points_explanation import (
 )
 from .points_explanation import (
     PointsExplanation as PointsExplanation,
+)
+from .rule_svc import (
+    RuleSVC as RuleSVC,
 )
 from .weighted_document import (
     weighted_rules_schema as weighted_rules_schema,
@@ -22,9 +31,12 @@ from .weighted_rules import (
 
 __all__ = [
     "Addend",
+    "ExpertRule",
     "Flip",
     "LinearTerm",
     "PointsExplanation",
+    "RuleSVC",
+    "RulesOutcome",
     "WeightLine",
     "WeightedRules",
     "weighted_rules_schema",

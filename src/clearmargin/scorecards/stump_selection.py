@@ -18,9 +18,7 @@ After each, b and a are fitted to the true loss, and the best set by that loss i
 
 Weighted sums of steps, where to cut, and points that are small whole numbers.
 
-Rounding: with a = weights, top = 1, ..., `largest` and r = top / max |a|, the points rint(r a) are tried with every
-threshold between two sums that occur; the choice with the least weight of rows on the wrong side wins, of equal ones
-that with the smallest points.
+How points become whole numbers: `clearmargin.rule_base.point_rounding`.
 """
 
 from __future__ import annotations
@@ -31,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from clearmargin.rule_base.point_rounding import whole_points
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["Stumps", "fit_weights", "round_points", "select_stumps"]
@@ -111,29 +110,11 @@ def round_points(
     if height == 0.0:
         none = np.empty(0, dtype=np.intp)
         return Stumps(none, np.empty(0), np.empty(0), 0.5 if stumps.intercept > 0 else -0.5)
-    h = stumps.indicators(rows)
-    signed = np.where(positive, weights, -weights)
-    best: tuple[float, FloatArray, float] | None = None
-    for top in range(1, largest + 1):
-        points = np.rint(stumps.weights * (top / height))
-        agreement, threshold = _best_threshold(h @ points, signed)
-        # Sums of weights in another order differ by rounding, which must not bring larger points.
-        if best is None or agreement > best[0] + 1e-9 * weights.sum():
-            best = agreement, points, threshold
-    assert best is not None
-    _, points, threshold = best
+    points, threshold = whole_points(
+        stumps.indicators(rows), stumps.weights, positive, weights, largest
+    )
     kept = points != 0.0
     return Stumps(stumps.column[kept], stumps.cut[kept], points[kept], -threshold)
-
-
-def _best_threshold(scores: FloatArray, signed: FloatArray) -> tuple[float, float]:
-    """Return the weight above a threshold, what should not be there subtracted, and the best threshold by that."""
-    levels, place = np.unique(scores, return_inverse=True)
-    above = np.bincount(place, weights=signed)[::-1].cumsum()[::-1]
-    # Above all levels there is nothing.
-    gains = np.append(above, 0.0)
-    best = int(np.argmax(gains))
-    return float(gains[best]), float(levels[best] - 0.5 if best < len(levels) else levels[-1] + 0.5)
 
 
 # The Gram matrix has the square of this many entries at most; beyond, the columns that matter most by themselves stay.

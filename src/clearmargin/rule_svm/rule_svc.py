@@ -1,0 +1,542 @@
+"""The support vector classifier over rules."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clearmargin.exceptions import (
+    ClearmarginWarning,
+    DataError,
+    InvalidValueError,
+    UncertifiedWarning,
+)
+from clearmargin.language.rule_source import RuleSource
+from clearmargin.progress import Progress, all_or_nothing
+from clearmargin.rule_base.base import check_table
+from clearmargin.rule_base.options import Choice, Option, PositiveNumber, WholeNumber, check_options
+from clearmargin.rule_base.training import read_labels
+from clearmargin.rule_svm.all_rules import USUAL_MULTIPLE, choose_cost, cost_grid
+from clearmargin.rule_svm.calibration import calibrate, probabilities
+from clearmargin.rule_svm.choice import Choice as Chosen
+from clearmargin.rule_svm.choice import Setting, choose_setting, settings_up_to
+from clearmargin.rule_svm.conditions import Conditions
+from clearmargin.rule_svm.extra_terms import LinearColumns
+from clearmargin.rule_svm.fitted_terms import (
+    FittedTerms,
+    as_points,
+    rule_covers,
+    shortened,
+    weighted_rules,
+)
+from clearmargin.rule_svm.outcome import RulesOutcome
+from clearmargin.rule_svm.rule_lp import RuleLPSolution
+from clearmargin.rule_svm.rule_task import RuleTask, read_experts, read_monotone
+from clearmargin.rule_svm.selection import Column
+from clearmargin.rule_svm.training_rows import TrainingRows, read_rows
+from clearmargin.rules import RuleSet
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.splitting import Splitting
+from clearmargin.tables.table import Table, as_header, read_frame
+
+__all__ = ["RuleSVC"]
+
+# Losses that the weights of few rules are refitted with; the first one is preferred.
+_LOSSES = ("logistic", "squared_hinge")
+# Where there are too few rows for folds.
+_USUAL = ("logistic", 0.25)
+
+
+class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Support vector classifier over all rules of a few conditions: rules with points, and nothing else.
+
+    Each rule is a conjunction of at most `max_conditions` conditions (x <= t, x > t, category = v, value missing) with
+    a weight; the weights of the rules that hold for a row are summed, and the sum decides its class. Every row gets a
+    class, and there is no other model behind the rules.
+
+    Over *all* rules the 1-norm support vector machine is a linear program, solved by exact column generation: with
+    ``max_rules=None`` that is the machine, and `gap_` certifies it. With a number of rules, they are chosen one at a
+    time among all rules, all weights fitted anew each time (corrective greedy), and cross-validation decides how many
+    there are and how their weights are fitted; see `clearmargin.rule_svm.selection`.
+
+    Parameters
+    ----------
+    max_rules : int or None, default 15
+        Most rules; None for the optimum of the linear program.
+    max_conditions : {1, 2, 3}, default 2
+        Most conditions of a rule. An interval on one feature is two conditions. With 3, a `penalty` of 0.1 helps.
+    C : float, optional
+        Cost of a unit of loss of one row. By default chosen by cross-validation.
+    penalty : float, default 0.0
+        What each condition after the first adds to the price 1 of a rule.
+    max_bins : int, default 32
+        Most bins of a column: thresholds lie between neighbouring values, at quantiles where there are more places.
+    linear : {False, True, "free"}, default False
+        Linear terms beside the rules, of standardised columns: True for terms that are chosen and counted like rules,
+        "free" for a whole plane that is not counted.
+    rules : RuleSet, str or path, optional
+        An expert's rules; their text in the rule language; or a .rules or .json file. They need not be right: each may
+        only speak for its class, the data decide how much, and `outcome_` says it. Two classes only.
+    rule_price : float, default 0.1
+        Price of a unit of weight of an expert's rule, from 0.01 to 1; other rules cost 1.
+    class_weight : mapping from class to weight, "balanced" or None, default None
+        Factors of C for each class. Settings are chosen by the accuracy with these weights, which is the balanced
+        accuracy for "balanced".
+    monotone : mapping from feature to {-1, 1}, optional
+        Features whose rise must not lower (1), or raise (-1), the score of ``classes_[1]``. Two classes only.
+    points : bool, default False
+        Whether weights are whole numbers of at most 10.
+    cv : int, splitter or iterable of (train, test), default 5
+        Folds of the cross-validation, stratified for a number.
+    certify : bool, default True
+        Whether the linear program over all rules is solved where `max_rules` is a number, for `gap_` and `cap_cost_`.
+    tol : float, default 1e-6
+        Relative gap of the linear program to reach.
+    time_limit : float, optional
+        Seconds that a linear program may take; `gap_` says what was reached.
+    random_state : int, RandomState or None, default None
+        Shuffles rows before they are put into folds. With None folds depend on what rows hold, not on their order.
+    progress : bool or "auto", default "auto"
+        Whether to show a progress bar on stderr; "auto" does so on a terminal when the work is slow.
+
+    Attributes
+    ----------
+    weighted_rules_ : WeightedRules
+        Rules with their weights, as a value; print it.
+    rules_ : RuleSet
+        The rules, most important first.
+    weights_ : ndarray of shape (r,) or (n_classes, r)
+        Their weights: towards ``classes_[1]`` with two classes, else towards each class.
+    intercept_ : float or ndarray of shape (n_classes,)
+        What is added everywhere.
+    C_ : float
+        The cost at which the linear program was solved: `C`; or chosen with ``max_rules=None``; or else ten times the
+        smallest cost at which a rule enters.
+    objective_ : float
+        Value of the linear program: prices times magnitudes of weights, plus C times hinge losses; added up over the
+        scores of several classes. The price of a rule is ``1 + penalty * (conditions - 1)``.
+    gap_ : float
+        Certified relative gap of the linear program over all rules at `C_`: no weights of any rules have an objective
+        below ``(1 - gap_) * objective_``. The largest one of several classes.
+    cap_cost_ : float
+        What `max_rules` costs: by which share the best objective over `rules_` exceeds the certified bound over all
+        rules, at `C_`; 0.0 with ``max_rules=None``.
+    loss_ : {"hinge", "logistic", "squared_hinge"}
+        The loss by which the weights were fitted; "hinge" is the linear program.
+    refit_C_ : float
+        The cost of a unit of that loss of an average row.
+    cv_results_ : dict of ndarrays
+        What cross-validation tried and scored, in the form of scikit-learn; empty where a class has a single row.
+    cv_score_ : float
+        The mean score of what was chosen. The highest of several, it is a little too high; NaN without folds.
+    calibration_ : ndarray of shape (1 or n_classes, 2)
+        Slope and offset of the sigmoid from score to probability, fitted to scores of rows not seen.
+    outcome_ : RulesOutcome
+        What became of each of an expert's `rules`; print it. Empty without them.
+    n_iter_ : int
+        How many linear programs were solved for the certificate.
+    space_ : FeatureSpace
+        The features.
+    classes_ : ndarray
+        The classes; a positive score is for ``classes_[1]``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where X had any.
+
+    See Also
+    --------
+    ScoreRules : A scorecard of single features that imitates any classifier.
+    LPSVC : The same program over features instead of rules.
+    AdviceSVC : For rules that must hold, and for rules without data.
+
+    Notes
+    -----
+    A condition on a missing value, or on a category that no training row had, is false. The folds choose their rules
+    from their own training rows, thresholds apart, so that `cv_score_` is at chance on noise.
+
+    Examples
+    --------
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> svm = RuleSVC(max_rules=3, points=True).fit(X, y)
+    >>> len(svm.rules_) <= 3, svm.score(X, y) > 0.94, svm.gap_ <= 1e-6
+    (True, True, True)
+    """
+
+    _reads_tables: ClassVar[bool] = True  # see `Table.taken_by`
+    _options: ClassVar[Mapping[str, Option]] = {
+        "max_rules": WholeNumber(1, optional=True),
+        "max_conditions": Choice(1, 2, 3),
+        "C": PositiveNumber(optional=True),
+        "max_bins": WholeNumber(2),
+        "tol": PositiveNumber(),
+        "time_limit": PositiveNumber(optional=True),
+    }
+
+    def __init__(
+        self,
+        max_rules: int | None = 15,
+        *,
+        max_conditions: int = 2,
+        C: float | None = None,
+        penalty: float = 0.0,
+        max_bins: int = 32,
+        linear: bool | str = False,
+        rules: RuleSource | None = None,
+        rule_price: float = 0.1,
+        class_weight: Any = None,
+        monotone: Mapping[str, int] | None = None,
+        points: bool = False,
+        cv: Any = 5,
+        certify: bool = True,
+        tol: float = 1e-6,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: Progress = "auto",
+    ):
+        self.max_rules = max_rules
+        self.max_conditions = max_conditions
+        self.C = C
+        self.penalty = penalty
+        self.max_bins = max_bins
+        self.linear = linear
+        self.rules = rules
+        self.rule_price = rule_price
+        self.class_weight = class_weight
+        self.monotone = monotone
+        self.points = points
+        self.cv = cv
+        self.certify = certify
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
+    ) -> Self:
+        """Find rules and their weights.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The table. It may hold categories and missing values.
+        y : array-like of shape (m,)
+            The classes.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the rows, as factors of C: 2 counts like two equal rows, 0 like none.
+        groups : array-like of shape (m,), optional
+            Rows with the same value are never in both parts of a fold.
+        times : array-like of shape (m,), optional
+            Numbers, dates or ISO texts; folds are tested on rows later than those they were trained on.
+
+        Returns
+        -------
+        RuleSVC
+            The fitted classifier.
+        """
+        self._check_options()
+        X = read_frame(X)
+        labels = read_labels(X, y)
+        table = Table.read(X)
+        if not table.shape[1]:
+            raise DataError(
+                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: no column to learn "
+                "from"
+            )
+        validate_data(self, table.given, skip_check_array=True)
+        splitting = Splitting(self.cv, groups, times, self._seed())
+        rows = read_rows(table, labels, sample_weight, self.class_weight, splitting)
+        task = self._task(rows)
+        self.classes_ = rows.classes
+        self.space_ = task.conditions.space
+        terms, scores = self._fit_all(task) if self.max_rules is None else self._fit_few(task)
+        self._keep(task, terms, scores)
+        return self
+
+    def _check_options(self) -> None:
+        check_options(self, self._options)
+        if isinstance(self.penalty, bool) or not 0.0 <= float(self.penalty) < math.inf:
+            raise InvalidValueError(f"penalty must be a number from 0, not {self.penalty!r}")
+        if not 0.01 <= float(self.rule_price) <= 1.0:
+            raise InvalidValueError(
+                f"rule_price must be a number from 0.01 to 1, not {self.rule_price!r}"
+            )
+        if self.linear not in (False, True, "free"):
+            raise InvalidValueError(f"linear must be False, True or 'free', not {self.linear!r}")
+        if self.points and self.linear:
+            raise InvalidValueError(
+                "points=True makes whole points of rules, and linear terms are none; use linear=False"
+            )
+        if self.points and self.max_rules is None:
+            raise InvalidValueError(
+                "points=True is for a card of few rules; give max_rules a number instead of None"
+            )
+
+    def _seed(self) -> int | None:
+        if self.random_state is None or isinstance(self.random_state, int | np.integer):
+            return None if self.random_state is None else int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _task(self, rows: TrainingRows) -> RuleTask:
+        space, experts = read_experts(self.rules, rows, float(self.rule_price))
+        linear = None
+        if self.linear:
+            is_free = self.linear == "free"
+            linear = LinearColumns.of_table(space, rows.values, rows.weight, is_free=is_free)
+        return RuleTask(
+            rows,
+            Conditions.of_table(space, rows.values, int(self.max_bins)),
+            linear,
+            experts,
+            read_monotone(self.monotone, space, len(rows.classes)),
+            int(self.max_conditions),
+            float(self.penalty),
+            self.max_rules,
+        )
+
+    # A few rules.
+
+    def _fit_few(self, task: RuleTask) -> tuple[FittedTerms, FloatArray | None]:
+        """Choose rules; give the weights, and the scores of rows not seen."""
+        setting, scores, with_experts = self._choose(task)
+        problem = task.problem(with_experts=with_experts)
+        chosen = problem.select(setting.n_columns)
+        weights = problem.fit(problem.columns(chosen), setting.loss, setting.C)
+        self.loss_, self.refit_C_ = setting.loss, setting.C
+        if not chosen and not task.linear and not weights[:, 1:].any():
+            warnings.warn(
+                "no rule tells the classes apart: all conditions hold for the same rows, or for fewer than three; the "
+                "most frequent class is predicted everywhere",
+                ClearmarginWarning,
+                stacklevel=4,
+            )
+        self._certify(task, chosen)
+        return shortened(task.few_terms(chosen, weights, with_experts=with_experts)), scores
+
+    def _choose(self, task: RuleTask) -> tuple[Setting, FloatArray | None, bool]:
+        """Choose the number of rules, loss and cost, and whether an expert's rules take part."""
+        assert self.max_rules is not None
+        C = None if self.C is None else float(self.C) * task.mean_weight
+        self.cv_results_: dict[str, Any] = {}
+        self.cv_score_ = math.nan
+        has_experts = task.experts is not None
+        if not task.rows.folds:
+            most = self.max_rules - (
+                len(task.experts.rules) if task.has_vote and task.experts else 0
+            )
+            return Setting(most, _USUAL[0], C or _USUAL[1]), None, has_experts
+        best: tuple[Chosen, bool] | None = None
+        for with_experts in (True, False) if has_experts else (False,):
+            has_vote = with_experts and task.has_vote and task.experts is not None
+            most = self.max_rules - (len(task.experts.rules) if has_vote and task.experts else 0)
+            least = 0 if has_vote or self.linear == "free" else 1
+            settings = settings_up_to(most, _LOSSES, C, least=least)
+            found = choose_setting(
+                task.problem(with_experts=with_experts), settings, task.rows.folds, self.progress
+            )
+            score = float(found.results["mean_test_score"].max())
+            if best is None or score > self.cv_score_ + 1e-12:
+                best, self.cv_score_ = (found, with_experts), score
+        assert best is not None
+        self.cv_results_ = best[0].results
+        return best[0].setting, best[0].scores, best[1]
+
+    def _certify(self, task: RuleTask, chosen: list[Column]) -> None:
+        """Solve the linear program over all rules, and compare the best machine over chosen rules with it."""
+        self.C_ = self.objective_ = self.gap_ = self.cap_cost_ = math.nan
+        self.n_iter_ = 0
+        if not self.certify:
+            return
+        programs = task.programs(float(self.tol), self.time_limit)
+        if self.C is None:
+            smallest = programs.smallest_cost()
+            self.C_ = (
+                USUAL_MULTIPLE * smallest if math.isfinite(smallest) else 1.0 / task.mean_weight
+            )
+        else:
+            self.C_ = float(self.C)
+        solutions = programs.solve(self.C_)
+        self._note(solutions)
+        bounds = np.array([solution.bound for solution in solutions])
+        self.cap_cost_ = programs.cap_cost(chosen, self.C_, bounds)
+
+    def _note(self, solutions: list[RuleLPSolution]) -> None:
+        self.objective_ = float(sum(solution.objective for solution in solutions))
+        self.gap_ = float(max(solution.gap for solution in solutions))
+        self.n_iter_ = sum(solution.rounds for solution in solutions)
+        # Of few rules the certificate is beside the point: nothing that is predicted depends on it.
+        if self.gap_ > self.tol and self.max_rules is None:
+            warnings.warn(
+                f"the certified gap of the linear program over all rules is {self.gap_:.1e}, more than "
+                f"tol={self.tol:g}; raise time_limit, or lower C",
+                UncertifiedWarning,
+                stacklevel=5,
+            )
+
+    # All rules.
+
+    def _fit_all(self, task: RuleTask) -> tuple[FittedTerms, FloatArray | None]:
+        """Solve the linear program; give the weights, and the scores of rows not seen."""
+        programs = task.programs(float(self.tol), self.time_limit)
+        costs = cost_grid(programs) if self.C is None else [float(self.C)]
+        self.cv_results_, self.cv_score_ = {}, math.nan
+        scores = None
+        self.C_ = costs[-1] if costs else 1.0 / task.mean_weight
+        if task.rows.folds and costs:
+            found = choose_cost(programs, costs, task.rows.folds, self.progress)
+            self.C_, scores, self.cv_results_ = found.C, found.scores, found.results
+            self.cv_score_ = float(found.results["mean_test_score"].max())
+        solutions = programs.solve(self.C_)
+        self.loss_, self.refit_C_, self.cap_cost_ = "hinge", self.C_ * task.mean_weight, 0.0
+        self._note(solutions)
+        return task.all_terms(solutions), scores
+
+    # What is kept.
+
+    def _keep(self, task: RuleTask, terms: FittedTerms, scores: FloatArray | None) -> None:
+        rows = task.rows
+        held = rule_covers(terms.items, task.conditions, rows.values, task.experts)
+        factor, before = 1.0, terms.intercept
+        if self.points:
+            terms, factor = as_points(terms, held, rows)
+        self.weighted_rules_ = weighted_rules(
+            terms, task.conditions, held, rows, task.experts, task.linear
+        )
+        K = len(terms.intercept)
+        if scores is None:
+            self.calibration_ = np.tile([1.0, 0.0], (K, 1))
+        else:
+            self.calibration_ = calibrate(scores, rows.signs, rows.sample_weight)
+        # Points are weights times a factor, and another intercept: f = (points - shift) / factor.
+        shift = terms.intercept - factor * before
+        slope = self.calibration_[:, 0] / factor
+        self.calibration_ = np.column_stack([slope, self.calibration_[:, 1] - slope * shift])
+        experts = () if task.experts is None else task.experts.rules
+        believed = np.abs(terms.experts[0]) if len(experts) else np.empty(0)
+        self.outcome_ = RulesOutcome.of(experts, believed.tolist(), task.conditions.space)
+
+    @property
+    def rules_(self) -> RuleSet:
+        """The rules, most important first."""
+        return self.weighted_rules_.rules
+
+    @property
+    def weights_(self) -> FloatArray:
+        """The weights of the rules."""
+        return self.weighted_rules_.weights
+
+    @property
+    def intercept_(self) -> float | FloatArray:
+        """What is added everywhere."""
+        intercept = self.weighted_rules_.intercept
+        return float(intercept) if intercept.ndim == 0 else intercept
+
+    # What is asked of a fitted classifier.
+
+    def _read(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = read_frame(X)
+        check_table(X)
+        validate_data(self, as_header(X), skip_check_array=True, reset=False)
+        return self.space_.read(X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Give the score of each row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            Positive for ``classes_[1]``; with more than two classes the highest score decides.
+        """
+        table = self._read(X)
+        return self.weighted_rules_.decision_function(table)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the class of each row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Classes.
+        """
+        scores = self.decision_function(X)
+        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return np.asarray(self.classes_[codes])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Give the probability of each class: a sigmoid of the score, fitted to the scores of rows not seen.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            A column for each of `classes_`. With class weights or for a rare class, the class of the highest
+            probability may be another one than `predict` gives, which goes by the score.
+        """
+        scores = self.decision_function(X)
+        return probabilities(scores if scores.ndim == 2 else scores[:, None], self.calibration_)
+
+    def covers(self, X: Any) -> BoolArray:
+        """Tell for each row and each rule of `rules_` whether the rule covers the row.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, r)
+            One column a rule.
+        """
+        table = self._read(X)
+        return self.rules_.covers(table)
+
+    def which(self, X: Any) -> IntArray:
+        """Give for each row the index in `rules_` of the most important rule that covers it, -1 where none does.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of int of shape (m,)
+            Indices of rules. One rule does not decide a row: the sum of all that cover it does.
+        """
+        table = self._read(X)
+        return self.rules_.which(table)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
