@@ -45,6 +45,28 @@ def test_worst_cases_have_one_purpose_whole_years_and_lie_inside_of_the_rule(
         assert rule["standing_text"] in rule["text"]
 
 
+def test_cross_validation_chooses_how_much_rules_count_unless_a_cost_is_set(
+    credits_table, clearmargin, folder
+):
+    said = clearmargin("advise", *credits_table, "--save-model", "chosen.json")
+    facts = json.loads((folder / "chosen.json").read_text(encoding="utf-8"))["facts"]
+    assert facts["trained_by"] == "AdviceSVCCV"
+    assert f"cross-validation chose how much counts: --lam {facts['lam']:g} for a row" in said.err
+    for words in (("--mu", "1"), ("--lam", "2"), ("--refine", "translate")):
+        said = clearmargin("advise", *credits_table, *words, "--save-model", f"{words[1]}.json")
+        facts = json.loads((folder / f"{words[1]}.json").read_text(encoding="utf-8"))["facts"]
+        assert facts["trained_by"] == "AdviceSVC"
+        assert "cross-validation chose" not in said.err
+
+
+def test_swapped_rules_do_no_harm_by_default(credits_table, clearmargin, folder):
+    (folder / "swapped.rules").write_text("young: age < 25 => good\nold: age > 60 => bad\n")
+    right = json.loads(clearmargin("advise", *credits_table, "--json").out)
+    swapped = clearmargin("advise", *credits_table[:4], "swapped.rules", "--json")
+    harm = right["model"]["accuracy"] - json.loads(swapped.out)["model"]["accuracy"]
+    assert harm < 0.03
+
+
 def test_rules_are_refined_as_published_on_request(credits_table, clearmargin, run):
     ours = clearmargin("advise", *credits_table, "--refine", "slp", "--json")
     theirs = clearmargin("advise", *credits_table, "--refine", "slp", "--published", "--json")

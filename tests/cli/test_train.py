@@ -19,7 +19,8 @@ TABLE = ("patients.csv", "--target", "outcome")
     [
         (["--nu", "1"], "LPSVC"),
         (["--machine", "proximal"], "ProximalSVC"),
-        (["--machine", "advice", "--advice", "advice.rules"], "AdviceSVC"),
+        (["--machine", "advice", "--advice", "advice.rules"], "AdviceSVCCV"),
+        (["--machine", "advice", "--advice", "advice.rules", "--mu", "inf"], "AdviceSVC"),
         (["--machine", "advice-blend", "--advice", "advice.rules"], "AdviceBlendSVC"),
     ],
 )

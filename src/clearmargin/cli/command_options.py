@@ -87,6 +87,17 @@ def positive_number(text: str) -> float:
     return number
 
 
+def cost(text: str) -> float:
+    """Read a number above zero, or inf for what must not happen, from the command line.
+
+    Examples
+    --------
+    >>> cost("0.5"), cost("inf")
+    (0.5, inf)
+    """
+    return math.inf if text.strip().lower() == "inf" else positive_number(text)
+
+
 def share(text: str) -> float:
     """Read a number between 0 and 1 from the command line.
 
@@ -350,8 +361,18 @@ OPTIONS: Mapping[str, Option] = {
         "all cases of their class",
         _ADVICE,
     ),
-    "lam": _number("--lam", "cost of a row on the wrong side (default: 1)", _ADVICE),
-    "mu": _number("--mu", "cost of an error of a rule (default: 1)", _ADVICE),
+    "lam": _number(
+        "--lam",
+        "cost of a row on the wrong side (default: chosen by cross-validation; 1 where another cost is set)",
+        _ADVICE,
+    ),
+    "mu": Option(
+        "--mu",
+        "cost of an error of a rule, inf for rules that must hold (default: chosen by cross-validation; 1 where "
+        "another cost is set)",
+        _ADVICE,
+        {"type": cost, "metavar": "X"},
+    ),
     "change_cost": _list(
         "--change-cost",
         "cost of changing a rule, relative to mu: X for all rules, or NAME=X for one, which inf forbids to change "
@@ -359,7 +380,12 @@ OPTIONS: Mapping[str, Option] = {
         "X",
         _ADVICE,
     ),
-    "tune": _flag("--tune", "choose these costs by cross-validation", _ADVICE),
+    "tune": _flag(
+        "--tune",
+        "choose these costs by cross-validation with --refine, too, where it takes long; without --refine this is the "
+        "default unless a cost is set",
+        _ADVICE,
+    ),
     # An explanation.
     "weights": _list(
         "--weights",

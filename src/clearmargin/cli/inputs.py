@@ -174,9 +174,14 @@ def advice_options(arguments: argparse.Namespace) -> AdviceOptions:
     """Return how the user wants a machine to be trained with rules."""
     from clearmargin.recipes.advised import AdviceOptions
 
-    names = ("refine", "published", "lam", "mu", "tune")
-    given = {name: getattr(arguments, name) for name in names}
-    return AdviceOptions(**given, change_cost=read_change_cost(arguments.change_cost))
+    return AdviceOptions(
+        refine=arguments.refine,
+        published=arguments.published,
+        lam=arguments.lam,
+        mu=arguments.mu,
+        change_cost=read_change_cost(arguments.change_cost),
+        tune=arguments.tune or None,  # without the flag the choice is the recipe's
+    )
 
 
 def read_change_cost(given: list[str]) -> float | dict[str | None, float] | None:

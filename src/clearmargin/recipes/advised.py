@@ -34,7 +34,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AdviceOptions:
-    """How a machine is trained with rules; what is None is as in `AdviceSVC`.
+    """How a machine is trained with rules.
+
+    Where nothing is said of costs, cross-validation chooses how much rows and rules count, so that rules which do not
+    help hardly count: see `benchmarks/ADVICE_FORMS.md`. Costs that are set leave the others as in `AdviceSVC`.
 
     Parameters
     ----------
@@ -46,8 +49,9 @@ class AdviceOptions:
         Cost of a row on the wrong side, and of an error of a rule.
     change_cost : float or mapping from rule name to float, optional
         Cost of changing a rule (`nu` of `AdviceSVC`).
-    tune : bool, default False
-        Whether these costs are chosen by cross-validation.
+    tune : bool, optional
+        Whether these costs are chosen by cross-validation. By default they are where none of them is set, rules are not
+        refined (which takes a hundred times as long), and each class has two rows at least.
 
     Examples
     --------
@@ -61,7 +65,13 @@ class AdviceOptions:
     lam: float | None = None
     mu: float | None = None
     change_cost: float | Mapping[str | None, float] | None = None
-    tune: bool = False
+    tune: bool | None = None
+
+    def chooses(self, folds: int) -> bool:
+        """Decide whether the costs are chosen by cross-validation in so many folds."""
+        if self.tune is None:
+            return not self.costs() and self.refine is None and folds >= 2
+        return self.tune
 
     def costs(self) -> dict[str, Any]:
         """Give costs that are set, by their names here."""
@@ -154,7 +164,11 @@ def advise(
     start = process_time()
     model, fitted = _train(task, advice, chosen, progress)
     trained = trained_on(
-        task, model, lambda part: _train(part, advice, chosen, False)[0], (), start
+        task,
+        model,
+        lambda part: _train(part, advice, chosen, False)[0],
+        _cost_notes(model),
+        start,
     )
     return Advised(trained, fitted.outcome_, fitted.refined_)
 
@@ -229,10 +243,25 @@ def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
             "trained_by": type(fitted).__name__,
             "target": task.target,
             "rows": len(task.X),
+            **_chosen_costs(fitted),
             **_change_cost(fitted.outcome_),
         },
     )
     return model, fitted
+
+
+def _chosen_costs(fitted: Any) -> dict[str, float]:
+    """Return what a row and a rule cost, where cross-validation chose it."""
+    return {"lam": fitted.lam_, "mu": fitted.mu_} if hasattr(fitted, "mu_") else {}
+
+
+def _cost_notes(model: PlaneModel) -> tuple[str, ...]:
+    facts = model.facts or {}
+    if "mu" not in facts:
+        return ()
+    return (
+        f"cross-validation chose how much counts: lam={facts['lam']:g} for a row, mu={facts['mu']:g} for a rule",
+    )
 
 
 def _change_cost(outcome: Any) -> dict[str, float | str]:
@@ -267,14 +296,14 @@ def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress
     if options.published and options.refine is None:
         raise DataError("published says how rules are refined; name a way, too: refine='sqp'")
     given = options.costs()
-    if not options.tune:
+    folds = min(5, *task.counts.values())
+    if not options.chooses(folds):
         costs: dict[str, Any] = {
             "nu" if name == "change_cost" else name: cost for name, cost in given.items()
         }
         return AdviceSVC(advice, refine=options.refine, published=options.published, **costs)
     if given:
         raise DataError(f"tune chooses the costs; leave out {next(iter(given))}")
-    folds = min(5, *task.counts.values())
     if folds < 2:
         raise DataError("tune needs two rows of each class at least; leave it out")
     return AdviceSVCCV(
