@@ -188,7 +188,8 @@ def apply_function(name, parts):
         (value,) = parts
         return (value is None) == (name == "isMissing")
     if name == "if":
-        test, then, otherwise = parts
+        test, then, *rest = parts
+        otherwise = rest[0] if rest else None
         return None if test is None else then if test else otherwise
     if None in parts:
         return None

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.export.card_cases import make_card, rows_around
 
 from clearmargin.export import to_pmml
 
@@ -67,6 +68,13 @@ def test_another_engine_scores_as_rules_predict(
         weighted = request.getfixturevalue(name)
         cases.append((to_pmml(weighted), rows))
         expected.append(weighted.predict(frame).tolist())
+    for relations, default in ((True, "well"), (False, "ill")):
+        card = make_card(relations)
+        frame, rows = rows_around(card, 1, m=200)
+        said = card.prove(frame).tolist()
+        assert set(said) == {"well", "ill", None}
+        cases.append((to_pmml(card, default=default), rows))
+        expected.append([default if label is None else label for label in said])
     answers = by_jpmml(cases)
     for met, said in zip(answers, expected, strict=True):
         assert [str(answer) for answer in met] == said

@@ -27,16 +27,17 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 __all__ = ["FILE_FORMATS", "FORMATS", "export", "format_options", "to_json", "write_export"]
 
 
-def to_json(rules: RuleSet | WeightedRules, *, indent: int | None = 1) -> str:
+def to_json(rules: RuleSet | WeightedRules | CertifiedScorecard, *, indent: int | None = 1) -> str:
     """Write rules as the versioned JSON document that `RuleSet.load` or `WeightedRules.from_dict` reads.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules.
     indent : int, optional
         How far nested lines are indented; None for a single line.
@@ -57,10 +58,10 @@ def to_json(rules: RuleSet | WeightedRules, *, indent: int | None = 1) -> str:
     return json_text(rules_to_write(rules).to_dict(), indent)
 
 
-def _to_language(rules: RuleSet | WeightedRules) -> str:
+def _to_language(rules: RuleSet | WeightedRules | CertifiedScorecard) -> str:
     """Write rules in the rule language, which has no sums."""
     given = rules_to_write(rules)
-    if isinstance(given, WeightedRules):
+    if isinstance(given, WeightedRules | CertifiedScorecard):
         raise InvalidValueError(
             "the rule language has no sums: the first rule that covers a row decides there, but here the weights do; "
             "export to 'text' or 'json', or write the rules without their sum by .rules.to_text()"
@@ -82,12 +83,14 @@ FORMATS: dict[str, Callable[..., str]] = {
 FILE_FORMATS: dict[str, Callable[..., Path]] = {"xlsx": to_xlsx}
 
 
-def export(rules: RuleSet | WeightedRules, to: str = "sql", **options: Any) -> str:
+def export(
+    rules: RuleSet | WeightedRules | CertifiedScorecard, to: str = "sql", **options: Any
+) -> str:
     """Write rules in another format.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules; of a `RuleSVC` what it decides by, rules with weights.
     to : {"sql", "python", "pmml", "json", "rules", "text", "markdown", "latex"}, default "sql"
         The format; "rules" is the rule language, "text" an outline.
@@ -115,7 +118,7 @@ def export(rules: RuleSet | WeightedRules, to: str = "sql", **options: Any) -> s
 
 
 def write_export(
-    rules: RuleSet | WeightedRules,
+    rules: RuleSet | WeightedRules | CertifiedScorecard,
     to: str,
     path: Path | None = None,
     *,
@@ -126,7 +129,7 @@ def write_export(
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules.
     to : str
         One of `FORMATS` or `FILE_FORMATS`.

@@ -1,18 +1,22 @@
 """Rules as PMML 4.4, the XML form in which scoring engines exchange models.
 
-Both kinds of rules are a RuleSetModel, whose first rule that fires gives the class. Rules with weights are derived
+All kinds of rules are a RuleSetModel, whose first rule that fires gives the class. Rules with weights are derived
 fields before it, 1 where the rule holds and else 0; their weighted sum is the derived field that the two rules of the
-model compare with the threshold. With more than two classes a derived field holds the number of the largest sum.
+model compare with the threshold. With more than two classes a derived field holds the number of the largest sum. The
+points of a card with proof are derived fields, missing outside of its cells, and so are their sums.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from copy import deepcopy
 from xml.etree import ElementTree as ET
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.card_cells import Cell, card_cells, class_between
 from clearmargin.export.conditions import (
+    Between,
     Condition,
     Kind,
     Member,
@@ -35,6 +39,7 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, Rule
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 __all__ = ["to_pmml"]
 
@@ -53,7 +58,7 @@ _ARRAY_VALUE = re.compile(r"[^\s\"\\](?:[^\"\\\t\r\n]*[^\s\"\\])?")
 
 
 def to_pmml(
-    rules: RuleSet | WeightedRules,
+    rules: RuleSet | WeightedRules | CertifiedScorecard,
     *,
     target: str = "prediction",
     model_name: str = "rules",
@@ -63,15 +68,15 @@ def to_pmml(
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
-        The rules.
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+        The rules; of a card with proof the model gives what `prove` gives.
     target : str, default "prediction"
         The field that holds the class.
     model_name : str, default "rules"
         What the model is called.
     default : label, optional
-        The class of rows that no rule covers; by default such a row gets no answer. Weighted rules predict a class for
-        every row.
+        The class of rows that no rule covers, or of which a card proves nothing; by default such a row gets no answer.
+        Weighted rules predict a class for every row.
 
     Returns
     -------
@@ -94,7 +99,8 @@ def to_pmml(
             <SimplePredicate field="bmi" operator="greaterOrEqual" value="30.0" />
     """
     given = rules_to_write(rules)
-    space = given.space
+    is_card = isinstance(given, CertifiedScorecard)
+    space = given.space.with_fill(None) if is_card else given.space
     if target in space.names or not target:
         raise InvalidValueError(
             f"target={target!r} must be the name of a field that is no feature, for the class"
@@ -113,6 +119,8 @@ def to_pmml(
     if isinstance(given, WeightedRules):
         refuse_default(default)
         _write_weighted(model, given, fields, list(spelled.values()))
+    elif isinstance(given, CertifiedScorecard):
+        _write_card(model, given, fields, spelled, class_between(given, default))
     else:
         check_has_rules(given)
         _write_first_hit(model, given, fields, spelled, as_class(given, default))
@@ -132,20 +140,44 @@ def _write_first_hit(
     space = rules.space
     premises = [conditions(rule.region, space.categories) for rule in rules]
     sums = fields.sums(part for premise in premises for part in premise)
-    rule_set = _rule_set(model)
-    if default is not None:
-        # JPMML asks for a confidence beside a default score; nothing is known about these rows.
-        rule_set.attrib.update(defaultScore=spelled[default], defaultConfidence="0.0")
+    rule_set = _rule_set(model, spelled, default)
     for k, (rule, premise) in enumerate(zip(rules, premises, strict=True), start=1):
         attributes = _rule_attributes(k, rule, spelled[rule.label])
         written = ET.SubElement(rule_set, "SimpleRule", attributes)
         _all_of(written, [p for part in premise for p in _predicates(part, space.names, sums)])
 
 
-def _rule_set(model: ET.Element) -> ET.Element:
+def _rule_set(
+    model: ET.Element, spelled: dict[Label, str] | None = None, default: Label | None = None
+) -> ET.Element:
     rule_set = ET.SubElement(model, "RuleSet")
+    if spelled is not None and default is not None:
+        # JPMML asks for a confidence beside a default score; nothing is known about these rows.
+        rule_set.attrib.update(defaultScore=spelled[default], defaultConfidence="0.0")
     ET.SubElement(rule_set, "RuleSelectionMethod", {"criterion": "firstHit"})
     return rule_set
+
+
+def _write_card(
+    model: ET.Element,
+    card: CertifiedScorecard,
+    fields: _DerivedFields,
+    spelled: dict[Label, str],
+    default: Label | None,
+) -> None:
+    """Write a card with proof: two rules on the sums of its points."""
+    cells = card_cells(card)
+    sums = fields.sums(cells.relations)
+    tied = [p for part in cells.relations for p in _predicates(part, card.space.names, sums)]
+    least, most = (fields.points(column, cells.features) for column in ("at least", "at most"))
+    rule_set = _rule_set(model, spelled, default)
+    (few, many), (first, second) = card.thresholds, card.classes
+    for k, (field, operator, threshold, label) in enumerate(
+        ((least, "greaterOrEqual", many, second), (most, "lessOrEqual", few, first)), start=1
+    ):
+        attributes = {"id": str(k), "score": spelled[label]}
+        written = ET.SubElement(rule_set, "SimpleRule", attributes)
+        _all_of(written, [_simple(field, operator, repr(float(threshold))), *deepcopy(tied)])
 
 
 def _write_weighted(
@@ -257,6 +289,14 @@ class _DerivedFields:
                 terms.append(_product(term.points, _field(self._holds(term.premise))))
         return self._define(name, _sum(terms))
 
+    def points(self, column: str, features: Iterable[Iterable[Cell]]) -> str:
+        """Define the sum of the points of a card, "at least" or "at most"; return the field that holds it."""
+        terms = [_constant(0.0)]
+        for k, cells in enumerate(features, start=1):
+            value = _cell_points(list(cells), column, self._space.names)
+            terms.append(_field(self._define(f"{column} {k}", value)))
+        return self._define(column, _sum(terms))
+
     def _holds(self, premise: tuple[Condition, ...]) -> str:
         """Define 1 where all conditions hold and 0 elsewhere; return the field."""
         if premise not in self._holding:
@@ -277,6 +317,29 @@ class _DerivedFields:
             ]
             value = _if(_nested("and", tests), _constant(float(k)), value)
         return self._define("largest", value)
+
+
+def _cell_points(cells: list[Cell], column: str, names: tuple[str, ...]) -> ET.Element:
+    """Return the points of the cell that holds; a missing value where none does."""
+    value: list[ET.Element] = []
+    gone: list[ET.Element] = []
+    name = ""
+    for cell in reversed(cells):
+        part, points = cell.condition, _constant(float(cell.points(column)))
+        assert isinstance(part, Between | Member | Missing)
+        name = names[part.feature]
+        if isinstance(part, Missing):
+            gone = [points]
+            continue
+        if isinstance(part, Member):
+            tests = [_compare(name, "equal", category) for category in part.categories]
+        else:
+            bounds = (bound for bound in (part.low, part.high) if bound is not None)
+            tests = [_compare(name, _OPERATORS[sign], bound) for sign, bound in bounds]
+        is_inside = _nested("or" if isinstance(part, Member) else "and", tests)
+        value = [_apply("if", is_inside, points, *value)]
+    # JPMML compares no missing values.
+    return _apply("if", _apply("isNotMissing", _field(name)), *value, *gone)
 
 
 def _field(name: str) -> ET.Element:

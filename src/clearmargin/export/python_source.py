@@ -7,6 +7,7 @@ import keyword
 from collections.abc import Iterable
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.card_cells import card_cells, class_between
 from clearmargin.export.conditions import (
     Between,
     Condition,
@@ -27,6 +28,7 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 __all__ = ["to_python"]
 
@@ -63,19 +65,23 @@ def _kind(row, name, fill=None):
 
 
 def to_python(
-    rules: RuleSet | WeightedRules, *, name: str = "predict_row", default: Label | None = None
+    rules: RuleSet | WeightedRules | CertifiedScorecard,
+    *,
+    name: str = "predict_row",
+    default: Label | None = None,
 ) -> str:
     """Write rules as the source of a Python module that gives each row what `predict` of the rules gives it.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
-        The rules.
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+        The rules; of a card with proof the function gives what `prove` gives.
     name : str, default "predict_row"
         The function. It takes a mapping from the name of a feature to its value; ``<name>_many`` takes many of them.
         Of weighted rules ``<name>_score`` gives the score, with more than two classes a list of them.
     default : label, optional
-        The class of rows that no rule covers; None by default. Weighted rules predict a class for every row.
+        The class of rows that no rule covers, or of which a card proves nothing; None by default. Weighted rules
+        predict a class for every row.
 
     Returns
     -------
@@ -100,11 +106,14 @@ def to_python(
     """
     given = rules_to_write(rules)
     _check_name(name)
-    taken = {name, f"{name}_many", f"{name}_score", "total", "totals"}
-    code = _Code(given.space, taken)
+    taken = {name, f"{name}_many", f"{name}_score", "total", "totals", "at_least", "at_most"}
+    is_card = isinstance(given, CertifiedScorecard)
+    code = _Code(given.space.with_fill(None) if is_card else given.space, taken)
     if isinstance(given, WeightedRules):
         refuse_default(default)
         parts = _weighted_functions(given, name, code)
+    elif isinstance(given, CertifiedScorecard):
+        parts = [_card_function(given, name, code, class_between(given, default))]
     else:
         check_has_rules(given)
         parts = [_first_rule_function(given, name, code, as_class(given, default))]
@@ -166,6 +175,24 @@ def _first_rule_function(rules: RuleSet, name: str, code: _Code, default: Label 
         body += [f"    if {tests}:", f"        return {spelled[rule.label]}"]
     head = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *code.reading()]
     return "\n".join([*head, *body, f"    return {_literal(default)}\n"])
+
+
+def _card_function(card: CertifiedScorecard, name: str, code: _Code, default: Label | None) -> str:
+    first, second, otherwise = (_literal(label) for label in (*card.classes, default))
+    cells = card_cells(card)
+    body = ["    at_least = at_most = 0"]
+    for feature in cells.features:
+        for k, cell in enumerate(feature):
+            body.append(f"    {'elif' if k else 'if'} {code.premise([cell.condition])}:")
+            body.append(f"        at_least += {cell.at_least}")
+            body.append(f"        at_most += {cell.at_most}")
+        body += ["    else:", f"        return {otherwise}"]
+    if cells.relations:
+        body += [f"    if not ({code.premise(cells.relations)}):", f"        return {otherwise}"]
+    body += [f"    if at_least >= {card.thresholds[1]}:", f"        return {second}"]
+    body.append(f"    return {first} if at_most <= {card.thresholds[0]} else {otherwise}\n")
+    head = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *code.reading()]
+    return "\n".join([*head, *body])
 
 
 def _weighted_functions(weighted: WeightedRules, name: str, code: _Code) -> list[str]:

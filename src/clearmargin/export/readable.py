@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from clearmargin.export.card_cells import class_between
 from clearmargin.export.conditions import as_class
 from clearmargin.export.score_sums import refuse_default, rules_to_write
 from clearmargin.language.lexer import quote
@@ -14,11 +15,14 @@ from clearmargin.language.prose import RuleRow, filled_features, percent, rule_r
 from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
+from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
 
 __all__ = ["to_latex", "to_markdown", "to_text"]
 
 
-def to_text(rules: RuleSet | WeightedRules, *, default: Label | None = None) -> str:
+def to_text(
+    rules: RuleSet | WeightedRules | CertifiedScorecard, *, default: Label | None = None
+) -> str:
     """Write rules as an outline in which conditions that neighbours share stand once.
 
     Read it from the top: the first class whose conditions all hold is the answer. Numbers are exact. Weighted rules
@@ -48,6 +52,10 @@ def to_text(rules: RuleSet | WeightedRules, *, default: Label | None = None) -> 
     |   |   |--- class: well
     """
     given = rules_to_write(rules)
+    if isinstance(given, CertifiedScorecard):
+        between = class_between(given, default)
+        last = [] if between is None else [f"Where nothing is proved: {format_label(between)}"]
+        return "".join(f"{line}\n" for line in [given.to_text(), *last])
     if isinstance(given, WeightedRules):
         refuse_default(default)
         _, *points = given.to_text(digits=None).splitlines()
@@ -88,12 +96,12 @@ def _line(depth: int, text: str) -> str:
     return f"{'|   ' * depth}|--- {text}"
 
 
-def to_markdown(rules: RuleSet | WeightedRules) -> str:
+def to_markdown(rules: RuleSet | WeightedRules | CertifiedScorecard) -> str:
     r"""Write rules as a Markdown table, one row a rule; names cannot become markup.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules. Weighted ones have their points in a column, and above the table how these decide.
 
     Returns
@@ -112,8 +120,7 @@ def to_markdown(rules: RuleSet | WeightedRules) -> str:
     """
     above, columns, plain = _readable_table(rules, _markdown)
     count = len(columns[0][1])
-    # Numbers to the right, where they can be compared.
-    marks = ("---:|" if title == "points" else "---|" for title, _ in columns)
+    marks = ("---:|" if title in _NUMBERS else "---|" for title, _ in columns)
     lines = [line for part in above for line in (part, "")]
     lines += [_markdown_line(title for title, _ in columns), "|" + "".join(marks)]
     lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(count)]
@@ -122,12 +129,14 @@ def to_markdown(rules: RuleSet | WeightedRules) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def to_latex(rules: RuleSet | WeightedRules, *, width: str = "0.6\\linewidth") -> str:
+def to_latex(
+    rules: RuleSet | WeightedRules | CertifiedScorecard, *, width: str = "0.6\\linewidth"
+) -> str:
     r"""Write rules as a LaTeX table, one row a rule; names cannot become commands.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules. Weighted ones have their points in a column, and above the table how these decide.
     width : str, default "0.6\\linewidth"
         The width of the column with the premises, in which lines are broken.
@@ -166,10 +175,12 @@ def to_latex(rules: RuleSet | WeightedRules, *, width: str = "0.6\\linewidth") -
     return "".join(f"{line}\n" for line in lines)
 
 
+# Columns of numbers, which are compared best on the right.
+_NUMBERS = ("points", *CERTIFIED_COLUMNS[2:])
 _LAYOUT = {
+    **dict.fromkeys(_NUMBERS, "r"),
     "#": "r",
     "premise": "p{W}",
-    "points": "r",
     "where": "p{W}",
     "weight": "r",
     "covers": "r",
@@ -181,10 +192,14 @@ Columns = list[tuple[str, list[str]]]
 
 
 def _readable_table(
-    given: RuleSet | WeightedRules, escape: Callable[[str], str]
+    given: RuleSet | WeightedRules | CertifiedScorecard, escape: Callable[[str], str]
 ) -> tuple[list[str], Columns, RuleSet]:
     """Return what stands above a table, its columns with their titles, and the rules themselves."""
     read = rules_to_write(given)
+    if isinstance(read, CertifiedScorecard):
+        said = [read.about, *read.summary().splitlines(), read.conditions()]
+        empty = RuleSet((), read.space.with_fill(None), read.classes)
+        return [escape(text) for text in said if text], _card_columns(read, escape), empty
     if isinstance(read, WeightedRules):
         return (
             [escape(part) for part in _sums_decide(read)],
@@ -208,6 +223,14 @@ def _sums_decide(weighted: WeightedRules) -> list[str]:
     return [
         f"The points of what holds are added up for each class, which starts at: {pairs}. The largest sum decides, of "
         "equal ones the first."
+    ]
+
+
+def _card_columns(card: CertifiedScorecard, escape: Callable[[str], str]) -> Columns:
+    lines = card.lines()
+    return [
+        (title, [escape(str(line[k])) for line in lines])
+        for k, title in enumerate(CERTIFIED_COLUMNS)
     ]
 
 

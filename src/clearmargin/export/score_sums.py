@@ -18,6 +18,7 @@ from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 __all__ = [
     "Multiple",
@@ -59,18 +60,19 @@ class ScoreSum:
     terms: tuple[Term, ...]
 
 
-def rules_to_write(given: Any) -> RuleSet | WeightedRules:
-    """Take what can be written in other languages: rules, rules with weights, or a fitted model that has either.
+def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
+    """Take what can be written in other languages: rules, rules with weights, a card with proof, or a model with one.
 
     Parameters
     ----------
-    given : RuleSet, WeightedRules or fitted estimator
-        A model with `weighted_rules_` or with `rules_`.
+    given : RuleSet, WeightedRules, CertifiedScorecard or fitted estimator
+        A model with `weighted_rules_`, with `rules_` or, as `ScoreRules(certify=True)` has it, with a card.
 
     Returns
     -------
-    RuleSet or WeightedRules
-        Weighted rules where the weights decide, else rules of which the first that covers a row decides.
+    RuleSet, WeightedRules or CertifiedScorecard
+        Weighted rules where the weights decide, a card where its points do, else rules of which the first that covers
+        a row decides.
 
     Examples
     --------
@@ -78,11 +80,11 @@ def rules_to_write(given: Any) -> RuleSet | WeightedRules:
     >>> len(rules_to_write(parse_rules("x > 3 => a")))
     1
     """
-    if isinstance(given, RuleSet | WeightedRules):
+    if isinstance(given, RuleSet | WeightedRules | CertifiedScorecard):
         return given
-    for name in ("weighted_rules_", "rules_"):
+    for name in ("weighted_rules_", "rules_", "scorecard_"):
         found = getattr(given, name, None)
-        if isinstance(found, RuleSet | WeightedRules):
+        if isinstance(found, RuleSet | WeightedRules | CertifiedScorecard):
             return found
     check_rules(given)
     raise AssertionError  # check_rules refuses whatever is no RuleSet

@@ -1,4 +1,4 @@
-"""Rules as a spreadsheet: one sheet a class; of weighted rules one with their points, one with what else counts."""
+"""Rules as a spreadsheet: one sheet a class; of weighted rules and cards one with points, one with what else counts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, MissingDependencyError
+from clearmargin.export.card_cells import card_cells
 from clearmargin.export.conditions import Between, Member, Missing, Weighted, conditions, label_text
 from clearmargin.export.score_sums import rules_to_write
 from clearmargin.language.lexer import quote
@@ -22,6 +23,7 @@ from clearmargin.rules.file_writing import write_bytes_atomically
 from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Rule
 from clearmargin.rules.ruleset import RuleSet
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -40,16 +42,20 @@ _LONGEST_TEXT, _MOST_COLUMNS, _MOST_ROWS, _LONGEST_SHEET_NAME = 32_767, 16_384, 
 
 
 def to_xlsx(
-    rules: RuleSet | WeightedRules, path: str | os.PathLike[str], *, overwrite: bool = False
+    rules: RuleSet | WeightedRules | CertifiedScorecard,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
 ) -> Path:
     """Write rules to a spreadsheet with a sheet for each class and a row for each rule.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
-        The rules. Weighted ones are in one sheet, *rules*, with what they add in the column *points* (with more than
-        two classes one such column for each); the sheet *score* has what else is added: the intercept and the linear
-        terms, and the threshold.
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+        The rules. A card with proof is in the sheet *card*, a row for each cell with its ends or categories and its
+        points; *decision* says what they prove. Weighted ones are in one sheet, *rules*, with what they add in the
+        column *points* (with more than two classes one such column for each); the sheet *score* has what else is added:
+        the intercept and the linear terms, and the threshold.
     path : path
         The file; its name ends in .xlsx.
     overwrite : bool, default False
@@ -89,12 +95,54 @@ def to_xlsx(
             "a spreadsheet needs XlsxWriter: pip install clearmargin[xlsx]"
         ) from error
     content = io.BytesIO()
-    sheets = _weighted_sheets(given) if isinstance(given, WeightedRules) else _class_sheets(given)
+    sheets = _sheets(given)
     with Workbook(content, {"in_memory": True}) as book:
         writer = _Writer(book)
         for name, table in zip(sheet_names([name for name, _ in sheets]), sheets, strict=True):
             writer.write_sheet(book.add_worksheet(name), table[1])
     return write_bytes_atomically(target, content.getvalue(), overwrite=overwrite)
+
+
+def _sheets(given: RuleSet | WeightedRules | CertifiedScorecard) -> list[tuple[str, Table]]:
+    """Return all sheets, with their names."""
+    if isinstance(given, CertifiedScorecard):
+        return [("card", _card_table(given)), ("decision", _decision_table(given))]
+    return _weighted_sheets(given) if isinstance(given, WeightedRules) else _class_sheets(given)
+
+
+def _card_table(card: CertifiedScorecard) -> Table:
+    """Return the cells of a card with proof: ends or categories, points at least and at most."""
+    titles = ["feature", "low", "high", "in", "missing", "at least", "at most"]
+    rows: Table = [[("title", title) for title in titles]]
+    for feature in card_cells(card).features:
+        for part, least, most in feature:
+            low: Cell | None = None
+            high: Cell | None = None
+            named: Cell | None = None
+            missing: Cell | None = None
+            if isinstance(part, Between):
+                low, high = part.low, part.high
+            elif isinstance(part, Member):
+                named = ("text", ", ".join(quote(category) for category in part.categories))
+            else:
+                missing = ("text", "yes")
+            assert not isinstance(part, Weighted)
+            name = ("text", card.space.names[part.feature])
+            rows.append([name, low, high, named, missing, ("number", least), ("number", most)])
+    return rows
+
+
+def _decision_table(card: CertifiedScorecard) -> Table:
+    """Return what the sums of points prove."""
+    (few, many), (first, second) = card.thresholds, card.classes
+    rows: Table = [
+        [("title", "class"), ("title", "is proved where the points"), ("title", "sum to")],
+        [("text", label_text(second)), ("text", "at least"), (">=", many)],
+        [("text", label_text(first)), ("text", "at most"), ("<=", few)],
+    ]
+    said = [card.about, "A case that is in no row of a feature is not proved.", card.conditions()]
+    rows += [[("text", text), None, None] for text in said if text]
+    return rows
 
 
 def _class_sheets(rules: RuleSet) -> list[tuple[str, Table]]:

@@ -1,7 +1,8 @@
 """Rules as SQL: a CASE expression, or a view that adds its answer to a table.
 
 Rules of which the first decides become a branch each. Rules with weights become a sum, compared with the threshold;
-with more than two classes a subquery holds the sums, so that each is written once.
+with more than two classes a subquery holds the sums, so that each is written once. The points of a card with proof
+become two sums of one CASE a feature, which is NULL outside of its cells, and so is the sum.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.export.card_cells import Cell, card_cells, class_between
 from clearmargin.export.conditions import (
     Between,
     Condition,
@@ -35,6 +37,7 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace, nearest_name
+from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 __all__ = ["to_sql"]
 
@@ -45,7 +48,7 @@ _FORMS = ("case", "view", "score")
 
 
 def to_sql(
-    rules: RuleSet | WeightedRules,
+    rules: RuleSet | WeightedRules | CertifiedScorecard,
     *,
     dialect: str = "ansi",
     form: str = "case",
@@ -54,11 +57,11 @@ def to_sql(
     column: str = "prediction",
     default: Label | None = None,
 ) -> str:
-    """Write rules as SQL that gives each row what `predict` of the rules gives it.
+    """Write rules as SQL that gives each row what `predict` of the rules gives it, or `prove` of a card.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules; a column of the table is expected for each feature of their space, under its name.
     dialect : {"ansi", "postgresql", "sqlite", "duckdb", "mysql"}, default "ansi"
         The database.
@@ -72,7 +75,8 @@ def to_sql(
     column : str, default "prediction"
         The column of the view that holds the class.
     default : label, optional
-        The class of rows that no rule covers; NULL by default. Weighted rules predict a class for every row.
+        The class of rows that no rule covers, or of which a card proves nothing; NULL by default. Weighted rules
+        predict a class for every row.
 
     Returns
     -------
@@ -117,7 +121,10 @@ def to_sql(
 
 
 def _answer_lines(
-    given: RuleSet | WeightedRules, dialect: Dialect, form: str, default: Label | None
+    given: RuleSet | WeightedRules | CertifiedScorecard,
+    dialect: Dialect,
+    form: str,
+    default: Label | None,
 ) -> list[str]:
     """Return the expression of the class, or of the score, line by line."""
     if isinstance(given, WeightedRules):
@@ -125,7 +132,28 @@ def _answer_lines(
         return _weighted_lines(given, dialect, is_score=form == "score")
     if form == "score":
         raise InvalidValueError("form='score' is for weighted rules; other rules have no score")
+    if isinstance(given, CertifiedScorecard):
+        return _card_lines(given, dialect, class_between(given, default))
     return _case(given, dialect, as_class(given, default))
+
+
+def _card_lines(card: CertifiedScorecard, dialect: Dialect, default: Label | None) -> list[str]:
+    """Return the expression of the class that a card proves."""
+    cells = card_cells(card)
+    table = _Columns(cells.space, dialect)
+    kind = common_kind(card.classes)
+    first, second = (_answer(label, kind, dialect) for label in card.classes)
+    otherwise = "NULL" if default is None else _answer(default, kind, dialect)
+    tied = [test for part in cells.relations for test in table.tests(part)]
+    lines = ["CASE"]
+    for column, sign, threshold, answer in (
+        ("at least", ">=", card.thresholds[1], second),
+        ("at most", "<=", card.thresholds[0], first),
+    ):
+        terms = (f"    + {table.points(feature, column)}" for feature in cells.features)
+        lines += ["  WHEN 0", *terms]
+        lines.append(f"    {' AND '.join([f'{sign} {threshold}', *tied])} THEN {answer}")
+    return [*lines, f"  ELSE {otherwise}", "END"]
 
 
 def _weighted_lines(weighted: WeightedRules, dialect: Dialect, *, is_score: bool) -> list[str]:
@@ -213,6 +241,13 @@ class _Columns:
         if isinstance(part, Between):
             return self._between(part)
         return [self._member(part)]
+
+    def points(self, cells: Iterable[Cell], column: str) -> str:
+        """Return the points of the cell that holds, "at least" or "at most"; NULL where none does."""
+        branches = (
+            f"WHEN {_all(self.tests(cell.condition))} THEN {cell.points(column)}" for cell in cells
+        )
+        return f"CASE {' '.join(branches)} END"
 
     def total(self, score: ScoreSum) -> list[str]:
         """Return a sum that is added from left to right, a line for each term."""

@@ -265,7 +265,7 @@ class CertifiedScorecard(Value):
     classes : pair of labels
         The class of few points, and the class of many.
     relations : Polyhedron, optional
-        What every case satisfies that the proof is about.
+        What every case satisfies that the proof is about; one that lacks a value there does not.
     unit : float, default 1.0
         What a point is worth in the score of the machine.
     about : str, default ""
@@ -383,7 +383,7 @@ class CertifiedScorecard(Value):
     def _holds_relations(self, table: FloatArray) -> BoolArray:
         if self.relations is None:
             return np.ones(len(table), dtype=np.bool_)
-        return np.asarray(self.relations.contains(self.space.filled(table)))
+        return np.asarray(self.relations.contains(table))
 
     def prove(self, X: Any) -> NDArray[Any]:
         """Give the class that is proved for each row.
