@@ -14,6 +14,7 @@ import numpy as np
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import Condition, Member, conditions
 from clearmargin.language.printer import check_rules
+from clearmargin.rule_svm.reading import read_weighted_rules
 from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
@@ -66,7 +67,8 @@ def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
     Parameters
     ----------
     given : RuleSet, WeightedRules, CertifiedScorecard or fitted estimator
-        A model with `weighted_rules_`, with `rules_` or, as `ScoreRules(certify=True)` has it, with a card.
+        A `RuleSVC`, also behind an operating threshold; a model with `rules_`; or `ScoreRules(certify=True)` with its
+        card.
 
     Returns
     -------
@@ -82,7 +84,10 @@ def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
     """
     if isinstance(given, RuleSet | WeightedRules | CertifiedScorecard):
         return given
-    for name in ("weighted_rules_", "rules_", "scorecard_"):
+    weighted = read_weighted_rules(given)
+    if weighted is not None:
+        return weighted
+    for name in ("rules_", "scorecard_"):
         found = getattr(given, name, None)
         if isinstance(found, RuleSet | WeightedRules | CertifiedScorecard):
             return found

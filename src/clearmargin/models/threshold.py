@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
     "find_threshold",
     "only_calibrated",
     "operating_scores",
+    "register_link",
     "score_threshold",
 ]
 
@@ -293,9 +295,38 @@ def only_calibrated(estimator: CalibratedClassifierCV) -> Any:
     return parts[0]
 
 
+Link = Callable[[Any, FloatArray], FloatArray]
+_LINKS: dict[type[Any], Link] = {}
+
+
+def register_link(kind: type[Any]) -> Callable[[Link], Link]:
+    """Say of a class of classifiers what probabilities of both classes the scores of two classes stand for.
+
+    Parameters
+    ----------
+    kind : type
+        The class; its subclasses are read alike.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of a fitted classifier and scores of shape (m,), which returns probabilities of shape
+        (m, 2).
+    """
+
+    def register(link: Link) -> Link:
+        _LINKS[kind] = link
+        return link
+
+    return register
+
+
 def _link(estimator: Any) -> Callable[[FloatArray], FloatArray]:
     """Give the probabilities of both classes as a function of the score of the machine, by the model's own code."""
     inside = innermost(estimator)
+    for kind, link in _LINKS.items():
+        if isinstance(inside, kind):
+            return partial(link, inside)
     if isinstance(inside, CalibratedClassifierCV):
         calibrated = copy(only_calibrated(inside))
         calibrated.estimator = _Scores(calibrated.estimator.classes_)

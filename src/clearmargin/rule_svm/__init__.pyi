@@ -13,6 +13,9 @@ from .points_explanation import (
 from .points_explanation import (
     PointsExplanation as PointsExplanation,
 )
+from .reading import (
+    read_weighted_rules as read_weighted_rules,
+)
 from .rule_svc import (
     RuleSVC as RuleSVC,
 )
@@ -39,5 +42,6 @@ __all__ = [
     "RulesOutcome",
     "WeightLine",
     "WeightedRules",
+    "read_weighted_rules",
     "weighted_rules_schema",
 ]

@@ -1,0 +1,69 @@
+"""The weighted rules of a fitted model: of a `RuleSVC`, bare or behind an operating threshold of scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.models.fitted import wrapped_layers
+from clearmargin.models.threshold import find_threshold, register_link, score_threshold
+from clearmargin.rule_svm.calibration import probabilities
+from clearmargin.rule_svm.rule_svc import RuleSVC
+from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.rules.value import FloatArray
+
+__all__ = ["read_weighted_rules"]
+
+
+def read_weighted_rules(estimator: Any) -> WeightedRules | None:
+    """Read the weighted rules that a fitted model predicts by.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        A `RuleSVC`; or a search, a frozen estimator or an operating threshold (`FixedThresholdClassifier`,
+        `TunedThresholdClassifierCV`) around one.
+
+    Returns
+    -------
+    WeightedRules or None
+        The rules, with the score above which the second class is predicted; None where the model is none over rules, or
+        has steps before it that change the table.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import FixedThresholdClassifier
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> careful = FixedThresholdClassifier(RuleSVC(max_rules=3, certify=False), threshold=0.2).fit(X, y)
+    >>> rules = read_weighted_rules(careful)
+    >>> bool((rules.predict(X) == careful.predict(X)).all()), rules.threshold < 0
+    (True, True)
+    """
+    layers = list(wrapped_layers(estimator))
+    weighted = getattr(layers[-1], "weighted_rules_", None)
+    changes = any(isinstance(layer, Pipeline) and len(layer.steps) > 1 for layer in layers)
+    if not isinstance(weighted, WeightedRules) or changes:
+        return None
+    if find_threshold(estimator) is None:
+        return weighted
+    limit = score_threshold(estimator)
+    if limit.sign != (1 if limit.positive == 1 else -1):
+        raise InvalidValueError(
+            f"the probabilities of {type(layers[-1]).__name__} fall where its score rises, so that its threshold is "
+            "none of the score; set one of the score: response_method='decision_function'"
+        )
+    if limit.positive == 1:
+        # A score at the threshold gets the second class; weighted rules give it above theirs.
+        return weighted.with_threshold(math.nextafter(limit.value, -math.inf))
+    return weighted.with_threshold(-limit.value)
+
+
+@register_link(RuleSVC)
+def _(estimator: Any, scores: FloatArray) -> FloatArray:
+    """Give the probabilities that scores stand for."""
+    return probabilities(np.asarray(scores)[:, None], estimator.calibration_)
