@@ -86,7 +86,7 @@ def test_a_model_is_drawn_by_its_rules(two_classes):
     ("make", "message"),
     [
         (lambda w: plot_points(w.rules), "takes a fitted RuleSVC, not RuleSet"),
-        (lambda w: PointsDisplay.from_rules(w.rules), "WeightedRules are needed, not RuleSet"),
+        (lambda w: PointsDisplay.from_rules(w.rules), "weighted rules are needed, not RuleSet"),
         (lambda w: plot_points(w, max_lines=0), "max_lines must be a whole number from 1"),
         (lambda w: plot_points(WeightedRules(w.rules, [0, 0, 0], 1.0)), "no points to draw"),
     ],
@@ -99,5 +99,5 @@ def test_what_cannot_be_drawn_is_refused(two_classes, make, message):
 def test_a_model_without_points_is_refused():
     model = Model()
     model.fitted_ = True
-    with pytest.raises(InvalidValueError, match="Model has no rules with points; fit a RuleSVC"):
+    with pytest.raises(InvalidValueError, match="Model has no rules with points to draw"):
         PointsDisplay.from_estimator(model)

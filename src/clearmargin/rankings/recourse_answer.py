@@ -18,7 +18,15 @@ from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
 from clearmargin.language.words import listed
 from clearmargin.models.score_error import ScoreError
 from clearmargin.rankings.recourse_milp import Moves, cheapest_change, smallest_shortfall
-from clearmargin.rankings.recourse_plan import Case, FeatureChange, Plan, make_plan, read_case
+from clearmargin.rankings.recourse_plan import (
+    Case,
+    FeatureChange,
+    Plan,
+    RuleCase,
+    make_plan,
+    read_case,
+)
+from clearmargin.rankings.recourse_rules import RuleProgram
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, number
@@ -54,9 +62,10 @@ def recourse(
     Parameters
     ----------
     model : fitted classifier
-        Linear, or a pipeline of affine steps (scalers, encoders of categories, ...) that ends in a linear classifier.
+        Linear, or a pipeline of affine steps (scalers, encoders of categories, ...) that ends in a linear classifier;
+        or a `RuleSVC`, or its `WeightedRules`.
     x : data frame of one row, mapping from name to value, or array-like of shape (n,)
-        The case, without missing values.
+        The case, without missing values; for a `RuleSVC` those that are not actionable may be missing.
     actionable : list of names, or mapping from name to what is allowed
         ``"any"``, ``"increase"``, ``"decrease"``, a tuple ``(low, high)``, or a list of the allowed values or
         categories. All other features stay as they are. To stay is always allowed, also outside of limits.
@@ -89,8 +98,9 @@ def recourse(
     -----
     All is measured from the case: an offset of a column, such as that of a time in seconds, costs no digits. Across
     means beyond the boundary by what rounding can do and 1e-8 of what the score has to gain, or more if the model,
-    asked about the changed case, does not confirm that; `verified` says whether it did in the end. The program is in
-    `clearmargin.rankings.recourse_milp`.
+    asked about the changed case, does not confirm that; `verified` says whether it did in the end. The programs are in
+    `clearmargin.rankings.recourse_milp` and, for rules with weights, in `clearmargin.rankings.recourse_rules`, where
+    nothing beyond the boundary is asked for.
 
     See Also
     --------
@@ -113,7 +123,10 @@ def recourse(
         raise InvalidValueError(f"n_alternatives must be at least 1, not {n_alternatives}")
     case = read_case(model, x, X)
     plan = make_plan(case, actionable, costs, bounds)
-    goal = _read_goal(case, target, X)
+    wanted = _read_target(target)
+    goal = (
+        _rule_goal(case, wanted, X) if isinstance(case, RuleCase) else _read_goal(case, wanted, X)
+    )
     start = goal.look({})
     if start.is_there:
         return _report(plan, goal, start, ())
@@ -169,18 +182,62 @@ class _Goal:
 
     def score(self, changed: Mapping[str, Any]) -> float:
         """Return the score of a model of two classes, else the lead of the class aimed at."""
-        if len(self.case.surface.classes) == 2:
+        if len(self.case.classes) == 2:
             return self.case.score(changed)
         shift = self.case.point(changed) - self.case.point()
         return float((self.coef @ shift - self.gap).min())
 
     def look(self, changed: Mapping[str, Any]) -> _Look:
         """Ask the model about the case with some values changed."""
-        score, label = self.score(changed), self.case.label(changed)
-        rank = None if self.others is None else 1 + int((self.others > score).sum())
-        if isinstance(self.target, Rank):
-            return _Look(score, label, rank, rank is not None and rank > self.target.n)
-        return _Look(score, label, rank, label == self.target)
+        return _looked(self, self.score(changed), self.case.label(changed))
+
+
+def _looked(goal: _Goal | _RuleGoal, score: float, label: Label) -> _Look:
+    """Say whether a case with a score and a class has arrived."""
+    rank = None if goal.others is None else 1 + int((goal.others > score).sum())
+    if isinstance(goal.target, Rank):
+        return _Look(score, label, rank, rank is not None and rank > goal.target.n)
+    return _Look(score, label, rank, label == goal.target)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RuleGoal:
+    """Where a case of weighted rules has to go: rows of weights of scores, each with the gap that it has to gain."""
+
+    case: RuleCase
+    target: Label | Rank
+    coef: FloatArray
+    gap: FloatArray
+    others: FloatArray | None = None
+
+    def score(self, changed: Mapping[str, Any]) -> float:
+        """Return the score of two classes beyond the threshold, else the lead of the class aimed at."""
+        scores = self.case.scores(self.case.point(changed)[None])[0]
+        return float(scores[0]) if len(scores) == 1 else float((self.coef @ scores).min())
+
+    def look(self, changed: Mapping[str, Any]) -> _Look:
+        """Ask the rules about the case with some values changed."""
+        return _looked(self, self.score(changed), self.case.label(changed))
+
+
+def _rule_goal(case: RuleCase, target: Any, X: Any) -> _RuleGoal:
+    scores = case.scores(case.point()[None])[0]
+    if isinstance(target, Rank):
+        others, limit = _rank_limit(case, target, X)
+        return _RuleGoal(case, target, np.array([[-1.0]]), np.array([scores[0] - limit]), others)
+    label = _read_label(case, target)
+    k = case.classes.index(label)
+    if len(scores) == 1:
+        coef = np.array([[1.0 if k else -1.0]])
+    else:
+        others_at = [m for m in range(len(scores)) if m != k]
+        coef = np.eye(len(scores))[k] - np.eye(len(scores))[others_at]
+    return _RuleGoal(case, label, coef, -(coef @ scores))
+
+
+def _read_target(target: Any) -> Any:
+    is_rank = isinstance(target, tuple) and len(target) == 2 and target[0] == "rank"
+    return Rank(target[1]) if is_rank else target
 
 
 def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
@@ -190,8 +247,6 @@ def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
             f"the model decides between {len(surface.classes)} classes by a vote of pairs, which no set of planes "
             "describes exactly; use a model with one score for each class, such as OneVsRestClassifier"
         )
-    if isinstance(target, tuple) and len(target) == 2 and target[0] == "rank":
-        target = Rank(target[1])
     if isinstance(target, Rank):
         return _rank_goal(case, target, X)
     label = _read_label(case, target)
@@ -215,8 +270,8 @@ def _rounding(error: ScoreError, point: FloatArray) -> float:
     return 2.0 * error.bound(np.abs(point - error.centre)) + 2.0 * moved
 
 
-def _read_label(case: Case, target: Any) -> Label:
-    classes = case.surface.classes
+def _read_label(case: Case | RuleCase, target: Any) -> Label:
+    classes = case.classes
     if isinstance(target, str) and target == "boundary":
         if len(classes) > 2:
             raise InvalidValueError(
@@ -236,12 +291,13 @@ def _read_label(case: Case, target: Any) -> Label:
     return classes[classes.index(label)]
 
 
-def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
+def _rank_limit(case: Case | RuleCase, target: Rank, X: Any) -> tuple[FloatArray, float]:
+    """Return the scores of the others, and the one that the case has to be below."""
     if X is None:
         raise InvalidValueError("a rank needs the list that is ranked: pass it as X")
-    if len(case.surface.classes) != 2:
+    if len(case.classes) != 2:
         raise InvalidValueError(
-            f"a model of {len(case.surface.classes)} classes has no one score to rank by; a rank needs two classes"
+            f"a model of {len(case.classes)} classes has no one score to rank by; a rank needs two classes"
         )
     others = case.others(X, target.listed)
     if target.n > len(others):
@@ -249,7 +305,11 @@ def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
             f"there are {len(others)} others, so that a case is always in the top {target.n}; choose a rank up to "
             f"{len(others)}"
         )
-    limit = float(np.sort(others)[len(others) - target.n])
+    return others, float(np.sort(others)[len(others) - target.n])
+
+
+def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
+    others, limit = _rank_limit(case, target, X)
     point = case.point()
     (guard,) = case.surface.guards()[1]
     # The list was scored by the model itself, and so is the case.
@@ -259,7 +319,9 @@ def _rank_goal(case: Case, target: Rank, X: Any) -> _Goal:
     return _Goal(case, target, coef[None], np.array([gap]), np.array([rounding]), others)
 
 
-def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange, ...]) -> Recourse:
+def _report(
+    plan: Plan, goal: _Goal | _RuleGoal, start: _Look, changes: tuple[FeatureChange, ...]
+) -> Recourse:
     """Change the case, and have the model look at it."""
     end = goal.look({change.feature: change.after for change in changes}) if changes else start
     return Recourse(
@@ -279,9 +341,11 @@ def _report(plan: Plan, goal: _Goal, start: _Look, changes: tuple[FeatureChange,
 
 
 def _solve(
-    plan: Plan, goal: _Goal, start: _Look, barred: list[list[str]], time_limit: float
+    plan: Plan, goal: _Goal | _RuleGoal, start: _Look, barred: list[list[str]], time_limit: float
 ) -> Recourse | None:
     """Return the cheapest way that the model confirms; None if there is none."""
+    if isinstance(goal, _RuleGoal):
+        return _solve_rules(plan, goal, start, barred, time_limit)
     moves = _moves(plan, goal)
     if moves is None:
         return None
@@ -302,6 +366,21 @@ def _solve(
         if answer is not None and answer.verified:
             break
     return answer
+
+
+def _solve_rules(
+    plan: Plan, goal: _RuleGoal, start: _Look, barred: list[list[str]], time_limit: float
+) -> Recourse | None:
+    """Return the cheapest way for a case of weighted rules; None if there is none."""
+
+    def is_enough(changes: tuple[FeatureChange, ...]) -> bool:
+        changed = {change.feature: change.after for change in changes}
+        return goal.look(changed).is_there and plan.satisfies_relations(changes)
+
+    sets = [sorted({plan.place(name) for name in names}) for names in barred]
+    need = np.concatenate([goal.gap, -plan.slacks])
+    found = RuleProgram(plan, goal.coef).cheapest(need, is_enough, sets, time_limit=time_limit)
+    return None if found is None else _report(plan, goal, start, found)
 
 
 def _attempts(plan: Plan) -> Iterator[tuple[float, FloatArray]]:
@@ -344,8 +423,37 @@ def _moves(plan: Plan, goal: _Goal) -> Moves | None:
     return moves
 
 
-def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Recourse:
+def _rule_certificate(plan: Plan, goal: _RuleGoal, start: _Look, time_limit: float) -> Recourse:
+    """Return the proof that nothing is enough for weighted rules: the best score, and what it lacks."""
+    need = np.concatenate([goal.gap, -plan.slacks])
+    changes = RuleProgram(plan, goal.coef).closest(need, time_limit=time_limit)
+    best = _report(plan, goal, start, changes)
+    scores = goal.case.scores(goal.case.point({c.feature: c.after for c in changes})[None])[0]
+    now = goal.case.scores(goal.case.point()[None])[0]
+    missing = float((goal.gap - goal.coef @ (scores - now)).max())
+    return _refused(best, max(0.0, missing), verified=not best.verified)
+
+
+def _refused(best: Recourse, missing: float, *, verified: bool) -> Recourse:
+    """Return that nothing is enough, from what comes closest."""
+    return replace(
+        best,
+        changes=(),
+        cost=None,
+        score_after=None,
+        label_after=None,
+        rank_after=None,
+        feasible=False,
+        verified=verified,
+        best_score=best.score_after,
+        shortfall=missing,
+    )
+
+
+def _certificate(plan: Plan, goal: _Goal | _RuleGoal, start: _Look, time_limit: float) -> Recourse:
     """Return the proof that nothing is enough: the best score, and what it lacks."""
+    if isinstance(goal, _RuleGoal):
+        return _rule_certificate(plan, goal, start, time_limit)
     moves = _moves(plan, goal)
     missing, changes = float(goal.gap.max()), plan.changes(np.zeros(len(plan.steps)))
     size = np.abs(goal.gap)
@@ -365,18 +473,7 @@ def _certificate(plan: Plan, goal: _Goal, start: _Look, time_limit: float) -> Re
     expected = float(goal.gap.max()) - missing
     allowed = _MARGINS[-1] * float(size.max()) + 4.0 * float(goal.rounding.max())
     agrees = abs(gained - expected) <= allowed
-    return replace(
-        best,
-        changes=(),
-        cost=None,
-        score_after=None,
-        label_after=None,
-        rank_after=None,
-        feasible=False,
-        verified=agrees and not best.verified,
-        best_score=best.score_after,
-        shortfall=missing,
-    )
+    return _refused(best, missing, verified=agrees and not best.verified)
 
 
 _CAUTION = (

@@ -19,15 +19,26 @@ from clearmargin.models.surface import Source, Surface, read_surface
 from clearmargin.models.threshold import find_threshold
 from clearmargin.rankings.recourse_milp import Moves
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
+from clearmargin.rule_svm.reading import read_weighted_rules
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import Domain, FeatureSpace, Polyhedron
 from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import category_name, nearest_name
-from clearmargin.rules.value import FloatArray, number
-from clearmargin.tables.table import ModelTable, Table, is_frame
+from clearmargin.rules.value import FloatArray, IntArray, number
+from clearmargin.tables.table import ModelTable, Table, is_frame, is_missing_value
 
-__all__ = ["Case", "FeatureChange", "Plan", "Step", "make_plan", "read_case"]
+__all__ = [
+    "Case",
+    "FeatureChange",
+    "Plan",
+    "RuleCase",
+    "Step",
+    "make_plan",
+    "read_case",
+    "read_rule_case",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +76,11 @@ class Case:
     categories: Mapping[str, Mapping[str, Any]]
     frame: Table | None
 
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes of the model."""
+        return self.surface.classes
+
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
         """Return the case as a table of one row that the model takes, with some values changed."""
         row = {**self.values, **(changed or {})}
@@ -97,26 +113,147 @@ class Case:
         """Return the scores of the rows of a list, without one row that is the case itself."""
         table = ModelTable.read(self.model, X).table
         scores = self.scores(table.taken_by(self.model))
-        if listed is False:
-            return scores
         values = self.surface.read(self.table())
         same = np.flatnonzero((self.surface.read(table) == values).all(axis=1))
-        if len(same):
-            return np.delete(scores, same[0])
-        if listed:
-            raise DataError(
-                "no row of X is equal to the case; add it to the list, or say Rank(n, listed=False)"
-            )
+        return _without_case(scores, same, listed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleCase:
+    """A case with the weighted rules that judge it.
+
+    Parameters
+    ----------
+    weighted : WeightedRules
+        The rules with their weights.
+    space : FeatureSpace
+        The features, with what the list X, or the rules alone, tell about them.
+    values : mapping from name to value
+        The case.
+    categories : mapping from name to mapping
+        For each categorical feature, the user's value of each category.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> from clearmargin.rule_svm import WeightedRules
+    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
+    >>> case = read_case(WeightedRules(rules, [2.0], -1.0), [33.0], None)
+    >>> case.label(), case.label({"bmi": 29})
+    ('ill', 'well')
+    """
+
+    weighted: WeightedRules
+    space: FeatureSpace
+    values: Mapping[str, Any]
+    categories: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes of the rules."""
+        return self.weighted.classes
+
+    def code(self, name: str, value: Any) -> float:
+        """Return a value as rules read it: NaN where it is missing, -1 for a category that they do not know."""
+        if is_missing_value(value):
+            return math.nan
+        known = self.weighted.space.categories[self.weighted.space.index(name)]
+        if known is None:
+            return number(value, f"the value of {name!r}")
+        category = category_name(value)
+        return float(known.index(category)) if category in known else -1.0
+
+    def point(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
+        """Return the case as numbers, with some values changed."""
+        row = {**self.values, **(changed or {})}
+        codes = [self.code(name, row[name]) for name in self.weighted.space.names]
+        return np.asarray(self.weighted.space.filled(np.array([codes]))[0])
+
+    def label(self, changed: Mapping[str, Any] | None = None) -> Label:
+        """Return the class that the rules predict."""
+        return as_label(self.weighted.predict(self.point(changed)[None])[0])
+
+    def scores(self, given: Any) -> FloatArray:
+        """Return scores of rows, beyond the threshold where there are two classes: of shape (m, n_scores)."""
+        values = np.asarray(self.weighted.decision_function(given))
+        return values.reshape(len(values), -1) - self.weighted.threshold
+
+    def others(self, X: Any, listed: bool | None) -> FloatArray:
+        """Return the scores of the rows of a list, without one row that is the case itself."""
+        table = self.weighted.space.read(X)
+        scores = self.scores(table)[:, 0]
+        return _without_case(scores, _equal_rows(table, self.point()), listed)
+
+
+def _equal_rows(table: FloatArray, point: FloatArray) -> IntArray:
+    return np.flatnonzero(((table == point) | (np.isnan(table) & np.isnan(point))).all(axis=1))
+
+
+def _without_case(scores: FloatArray, same: IntArray, listed: bool | None) -> FloatArray:
+    """Leave the first row that is equal to the case out, unless it is said that none is the case itself."""
+    if listed is False:
         return scores
+    if len(same):
+        return np.delete(scores, same[0])
+    if listed:
+        raise DataError(
+            "no row of X is equal to the case; add it to the list, or say Rank(n, listed=False)"
+        )
+    return scores
 
 
-def read_case(model: Any, x: Any, X: Any) -> Case:
+def read_rule_case(weighted: WeightedRules, x: Any, X: Any) -> RuleCase:
+    """Read a case of weighted rules.
+
+    Parameters
+    ----------
+    weighted : WeightedRules
+        The rules with their weights.
+    x : data frame of one row, mapping from name to value, or array-like of shape (n,)
+        The case; values that may not change may be missing.
+    X : data frame or array-like of shape (m, n), or None
+        Rows that tell the ranges of the features; by default those of the rules.
+
+    Returns
+    -------
+    RuleCase
+        The case.
+    """
+    known = weighted.space
+    names = Table.read(X).names if X is not None and is_frame(X) else known.names
+    given = _read_row(x, names)
+    values = {name: _value(given, name) for name in known.names}
+    space = known if X is None else _ranges_of(known, X)
+    case = RuleCase(weighted, space, values, {})
+    return RuleCase(weighted, space, values, _written_categories(case, X))
+
+
+def _ranges_of(known: FeatureSpace, X: Any) -> FeatureSpace:
+    """Return the features of rules with the ranges of a list; whole numbers are those of the list."""
+    table = Table.read(X if is_frame(X) else np.asarray(X))
+    seen = FeatureSpace.from_data(X)
+    places = [
+        seen.index(name) if name in seen.names else None if is_frame(X) else j
+        for j, name in enumerate(known.names)
+    ]
+    if len(table.names) < len(known.names) or None in places:
+        missing = [n for n, place in zip(known.names, places, strict=True) if place is None]
+        raise DataError(f"X lacks the columns {', '.join(map(repr, missing or known.names))}")
+    lower, upper, integer = known.lower.copy(), known.upper.copy(), known.integer.copy()
+    for j, place in enumerate(places):
+        if known.categories[j] is None and place is not None and seen.categories[place] is None:
+            lower[j], upper[j] = seen.lower[place], seen.upper[place]
+            integer[j] = seen.integer[place]
+    return FeatureSpace(known.names, lower, upper, integer, known.categories)
+
+
+def read_case(model: Any, x: Any, X: Any) -> Case | RuleCase:
     """Read a case and the surface of its model.
 
     Parameters
     ----------
-    model : fitted classifier
-        Linear, possibly after affine steps.
+    model : fitted classifier, or WeightedRules
+        Linear, possibly after affine steps; or rules with weights, such as those of a `RuleSVC`.
     x : data frame of one row, mapping from name to value, or array-like of shape (n,)
         The case.
     X : data frame or array-like of shape (m, n), or None
@@ -124,9 +261,12 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
 
     Returns
     -------
-    Case
-        Without missing values.
+    Case or RuleCase
+        The first without missing values.
     """
+    weighted = read_weighted_rules(model)
+    if weighted is not None:
+        return read_rule_case(weighted, x, X)
     check_fitted(model)
     names = _table_names(model, X)
     values = _read_row(x, names)
@@ -249,9 +389,9 @@ def _space_of(case: Case) -> FeatureSpace:
     return FeatureSpace(known.names, integer=integer, categories=known.categories)
 
 
-def _written_categories(case: Case, X: Any) -> dict[str, dict[str, Any]]:
+def _written_categories(case: Case | RuleCase, X: Any) -> dict[str, dict[str, Any]]:
     """Return for each categorical feature how the user writes each category."""
-    space = case.surface.space
+    space = case.surface.space if isinstance(case, Case) else case.space
     columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
     found: dict[str, dict[str, Any]] = {}
     for name, categories in zip(space.names, space.categories, strict=True):
@@ -259,7 +399,8 @@ def _written_categories(case: Case, X: Any) -> dict[str, dict[str, Any]]:
             continue
         value = case.values[name]
         written = columns[name].written if name in columns else {}
-        written = {**written, category_name(value): value}
+        if not is_missing_value(value):
+            written = {**written, category_name(value): value}
         found[name] = {c: written.get(c, _alike(c, value)) for c in categories}
     return found
 
@@ -399,7 +540,7 @@ class Plan:
     [(1, 0.5), (-1, 4.5)]
     """
 
-    case: Case
+    case: Case | RuleCase
     steps: tuple[Step, ...]
     allowed: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...] = ()
@@ -435,6 +576,7 @@ class Plan:
 
         What they take away from the slacks of relations stands in further rows, with the other sign.
         """
+        assert isinstance(self.case, Case)
         place = {source: k for k, source in enumerate(self.case.surface.sources)}
         # A feature that the model drops, and a category that it does not know, have no column.
         weights = np.column_stack([coef, np.zeros(len(coef))])
@@ -483,7 +625,7 @@ class Plan:
         return tuple(made)
 
 
-def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
+def make_plan(case: Case | RuleCase, actionable: Any, costs: Any, bounds: Any) -> Plan:
     """Read what may change, within which bounds and at what cost.
 
     Parameters
@@ -516,6 +658,11 @@ def make_plan(case: Case, actionable: Any, costs: Any, bounds: Any) -> Plan:
         if space.categories[j] is not None:
             steps += _category_steps(case, name, wish, prices.get(name, 1.0))
             continue
+        if is_missing_value(case.values[name]):
+            raise DataError(
+                f"the value of {name!r} is missing, so that nothing says what a change of it is; fill it in, or leave "
+                "it out of actionable"
+            )
         before = float(case.values[name])
         whole = bool(space.integer[j]) and before.is_integer()
         if isinstance(wish, list | set | frozenset | np.ndarray):
@@ -552,7 +699,7 @@ def _violated(relations: Polyhedron, values: FloatArray) -> int | None:
     return None
 
 
-def _check_relations(relations: Polyhedron, case: Case) -> None:
+def _check_relations(relations: Polyhedron, case: Case | RuleCase) -> None:
     values = _numbers(case.values, case.space)
     k = _violated(relations, values)
     if k is None:
@@ -644,7 +791,7 @@ def _read_domain(domain: Domain, known: FeatureSpace) -> tuple[FeatureSpace, tup
     return FeatureSpace(known.names, lower, upper, integer, known.categories), (low, high)
 
 
-def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], ...]:
+def _read_columns_of_groups(bounds: Any, case: Case | RuleCase) -> tuple[tuple[str, ...], ...]:
     """Return the names of the 0/1 columns of each categorical feature of a domain, and check those of the case."""
     if not isinstance(bounds, Domain):
         return ()
@@ -663,7 +810,10 @@ def _read_columns_of_groups(bounds: Any, case: Case) -> tuple[tuple[str, ...], .
 
 
 def _group_steps(
-    case: Case, columns: tuple[str, ...], wishes: Mapping[str, Any], prices: Mapping[str, float]
+    case: Case | RuleCase,
+    columns: tuple[str, ...],
+    wishes: Mapping[str, Any],
+    prices: Mapping[str, float],
 ) -> list[Step]:
     """List the ways to take another category: its column becomes 1, and the one that was 1 becomes 0."""
     listed = [name for name in columns if name in wishes]
@@ -771,7 +921,9 @@ def _allowed_number(value: Any, name: str, whole: bool) -> float:
     return x
 
 
-def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -> list[Step]:
+def _value_steps(
+    case: Case | RuleCase, name: str, values: Iterable[float], price: float
+) -> list[Step]:
     before = case.values[name]
     is_whole = isinstance(before, int)
     return [
@@ -789,7 +941,7 @@ def _value_steps(case: Case, name: str, values: Iterable[float], price: float) -
     ]
 
 
-def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step]:
+def _category_steps(case: Case | RuleCase, name: str, wish: Any, price: float) -> list[Step]:
     categories = case.categories[name]
     if isinstance(wish, str):
         if wish != "any":
@@ -808,7 +960,8 @@ def _category_steps(case: Case, name: str, wish: Any, price: float) -> list[Step
             raise InvalidValueError(
                 f"{category!r} is no category of {name!r} that the model knows{nearest_name(category, categories)}"
             )
-    current = category_name(case.values[name])
+    value = case.values[name]
+    current = None if is_missing_value(value) else category_name(value)
     return [
         Step(name, price, 1.0, 1.0, True, 0, categories[category])
         for category in dict.fromkeys(requested)

@@ -95,17 +95,17 @@ class PointsDisplay:
         """
         from sklearn.utils.validation import check_is_fitted
 
+        from clearmargin.rule_svm.reading import read_weighted_rules
+
         if not hasattr(estimator, "fit"):
             raise InvalidValueError(
                 f"from_estimator takes a fitted RuleSVC, not {type(estimator).__name__}; "
                 "for WeightedRules there is from_rules"
             )
         check_is_fitted(estimator)
-        weighted = getattr(estimator, "weighted_rules_", None)
-        if not isinstance(weighted, WeightedRules):
-            raise InvalidValueError(
-                f"{type(estimator).__name__} has no rules with points; fit a RuleSVC"
-            )
+        weighted = read_weighted_rules(estimator)
+        if weighted is None:
+            raise InvalidValueError(f"{type(estimator).__name__} has no rules with points to draw")
         return cls.from_rules(weighted, max_lines=max_lines, ax=ax)
 
     @classmethod
@@ -129,7 +129,7 @@ class PointsDisplay:
             With what was drawn.
         """
         if not isinstance(weighted, WeightedRules):
-            raise InvalidValueError(f"WeightedRules are needed, not {type(weighted).__name__}")
+            raise InvalidValueError(f"weighted rules are needed, not {type(weighted).__name__}")
         if not isinstance(max_lines, int) or max_lines < 1:
             raise InvalidValueError(f"max_lines must be a whole number from 1, not {max_lines!r}")
         if not weighted.lines():

@@ -24,7 +24,7 @@ def read_weighted_rules(estimator: Any) -> WeightedRules | None:
 
     Parameters
     ----------
-    estimator : fitted classifier
+    estimator : fitted classifier or WeightedRules
         A `RuleSVC`; or a search, a frozen estimator or an operating threshold (`FixedThresholdClassifier`,
         `TunedThresholdClassifierCV`) around one.
 
@@ -44,6 +44,8 @@ def read_weighted_rules(estimator: Any) -> WeightedRules | None:
     >>> bool((rules.predict(X) == careful.predict(X)).all()), rules.threshold < 0
     (True, True)
     """
+    if isinstance(estimator, WeightedRules):
+        return estimator
     layers = list(wrapped_layers(estimator))
     weighted = getattr(layers[-1], "weighted_rules_", None)
     changes = any(isinstance(layer, Pipeline) and len(layer.steps) > 1 for layer in layers)
