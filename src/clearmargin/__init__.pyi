@@ -24,6 +24,12 @@ from .chunks import (
 from .compare import (
     compare_extractors as compare_extractors,
 )
+from .explanations import (
+    explain as explain,
+)
+from .explanations import (
+    explain_many as explain_many,
+)
 from .kernel_rules import (
     SupportVectorRules as SupportVectorRules,
 )
@@ -167,6 +173,8 @@ __all__ = [
     "compare_extractors",
     "datasets",
     "exceptions",
+    "explain",
+    "explain_many",
     "export",
     "format_rules",
     "grow_box",

@@ -1,11 +1,13 @@
 """Grow boxes around points as long as a kernel machine is proved to predict one class in all of them.
 
-`grow_box` gives such a box around one case: an explanation with a proof. `prove_boxes` shrinks the boxes of rules to
+`grow_box` gives such a box around one case, as large as can be; `sufficient_box` one with as few conditions as can be,
+which is how `clearmargin.explain` explains a kernel machine. `prove_boxes` shrinks the boxes of rules to
 parts that are proved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,11 @@ from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.boxes import Boxes
-from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
 
-__all__ = ["BoxGrowth", "grow_box", "prove_boxes"]
+__all__ = ["BoxGrowth", "grow_box", "prove_boxes", "sufficient_box"]
 
 
 # A box in proportion to the ranges is found to one part in 64 of them, a side to one part in 8 of what is left.
@@ -138,6 +140,56 @@ class BoxGrowth:
                     refused = share
                 share = (proved + refused) / 2.0
 
+    def free_features(
+        self, features: Sequence[IntArray], lower: FloatArray, upper: FloatArray, most: int
+    ) -> list[int]:
+        """Free features, those first that cost the decision function least, as long as the rest is proved.
+
+        Parameters
+        ----------
+        features : sequence of ndarray of int
+            The encoded columns of each feature.
+        lower, upper : ndarray of shape (n_encoded,)
+            The range of each column; a freed feature has all of it.
+        most : int
+            Maximum number of features that may be kept; the search ends where there are more.
+
+        Returns
+        -------
+        list of int
+            The features that are kept: without any one of them the proof fails, as far as the budget tells.
+        """
+        cost = [self._worst(columns, lower, upper) for columns in features]
+        order = np.argsort(-np.array(cost), kind="stable").tolist()
+        # Most features of a case far from the surface go at once: as many as bisection proves, the others one by one.
+        free, refused = 0, len(order) + 1
+        while refused - free > 1:
+            middle = (free + refused) // 2
+            if self._try_free([features[j] for j in order[:middle]], lower, upper):
+                free = middle
+            else:
+                refused = middle
+        kept: list[int] = []
+        for j in order[free:]:
+            if len(kept) > most or not self._try_free([features[j]], lower, upper):
+                kept.append(j)
+        return sorted(kept)
+
+    def _try_free(
+        self, features: Sequence[IntArray], lower: FloatArray, upper: FloatArray
+    ) -> bool:
+        low, high = self.lower.copy(), self.upper.copy()
+        for columns in features:
+            low[columns], high[columns] = lower[columns], upper[columns]
+        return self._try(low, high)
+
+    def _worst(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> float:
+        """Return the smallest value of the decision function when one feature goes to the ends of its range."""
+        ends = np.tile(self.point, (2 * len(columns), 1))
+        for row, j in enumerate(columns.tolist()):
+            ends[2 * row, j], ends[2 * row + 1, j] = lower[j], upper[j]
+        return float(self.function.values(self.machine.to_machine(ends)).min())
+
     def _by_slope(self, lower: FloatArray, upper: FloatArray) -> list[tuple[int, int]]:
         """Sort sides by what walking along them to the limit costs the decision function."""
         sides = [(side, j) for j in np.unique(self.machine.source).tolist() for side in (-1, 1)]
@@ -203,6 +255,90 @@ def grow_box(
         )
     region = _readable(machine, growth, point, lower, upper)
     return region if space is None else _to_values(region, space, machine.encoding.read(rows)[0])
+
+
+def sufficient_box(
+    machine: KernelMachine,
+    point: FloatArray,
+    columns: FeatureSpace,
+    *,
+    most: int | None = None,
+    budget: int = 200,
+) -> Box | None:
+    """Find few conditions around a case under which a kernel machine is proved to predict one class.
+
+    Features are freed within their ranges as long as the proof goes through, those first that cost the decision
+    function least; the others get intervals as wide as can be proved. A categorical feature is free or has the category
+    of the case.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+        The machine.
+    point : ndarray of shape (n_encoded,)
+        The encoded case.
+    columns : FeatureSpace
+        The encoded columns with their ranges, which are widened to the case where it is outside.
+    most : int, optional
+        Maximum number of features with a condition.
+    budget : int, default 200
+        Maximum number of boxes that the proof of a step may look at.
+
+    Returns
+    -------
+    Box or None
+        Over the user's features; None where the case is too near the surface for a proof, or where more features would
+        have to be kept.
+    """
+    k = _class_of(machine, point)
+    lower, upper = np.minimum(columns.lower, point), np.maximum(columns.upper, point)
+    members: dict[int, list[int]] = {}
+    for column, source in enumerate(machine.encoding.sources):
+        members.setdefault(source.feature, []).append(column)
+    # A feature without a column that the machine looks at is free without a proof.
+    used = set(machine.source.tolist())
+    features = [np.array(at) for at in members.values() if used & set(at)]
+    growth = BoxGrowth(machine, machine.region(k), point, budget)
+    limit = len(features) if most is None else most
+    kept = growth.free_features(features, lower, upper, limit)
+    if len(kept) > limit or not growth.is_proved():
+        return None
+    growth.grow_sides(*_limits_of_kept(machine, growth, [features[j] for j in kept], lower, upper))
+    low, high = growth.lower.copy(), growth.upper.copy()
+    ends = _readable(machine, growth, point, lower, upper)
+    region = _without_ends(ends, machine, low <= lower, high >= upper)
+    space = machine.encoding.space
+    value = np.full(len(space), np.nan)
+    for column, source in enumerate(machine.encoding.sources):
+        if source.code is None:
+            value[source.feature] = point[column]
+    return _to_values(region, space, value)
+
+
+def _limits_of_kept(
+    machine: KernelMachine,
+    growth: BoxGrowth,
+    kept: Sequence[IntArray],
+    lower: FloatArray,
+    upper: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return how far the sides of the features that are kept may grow; all others stay, and so do categories."""
+    low, high = growth.lower.copy(), growth.upper.copy()
+    for columns in kept:
+        for j in columns.tolist():
+            if machine.encoding.sources[j].code is None:
+                low[j], high[j] = lower[j], upper[j]
+    return low, high
+
+
+def _without_ends(box: Box, machine: KernelMachine, at_low: BoolArray, at_high: BoolArray) -> Box:
+    """Leave out the ends of a box of the user's features that are those of the ranges."""
+    lower, upper = box.lower.copy(), box.upper.copy()
+    for column, source in enumerate(machine.encoding.sources):
+        if source.code is None:
+            lower[source.feature] = -np.inf if at_low[column] else lower[source.feature]
+            upper[source.feature] = np.inf if at_high[column] else upper[source.feature]
+    return Box(lower, upper, sets=box.sets, known=box.known)
 
 
 def _to_values(region: Box, space: FeatureSpace, case: FloatArray) -> Box:

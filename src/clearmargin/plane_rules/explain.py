@@ -33,6 +33,7 @@ from clearmargin.language.prose import plain
 from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, retreat
 from clearmargin.plane_rules.side import Region, Side
+from clearmargin.plane_rules.sufficient_reasons import fill_by_levels
 from clearmargin.plane_rules.volume_corner import deepest_corner, volume_corner
 from clearmargin.rule_base.distillation import Distillation
 from clearmargin.rule_base.explanation import (
@@ -440,7 +441,7 @@ def largest_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     # A case beyond the ends of the domain moves them out.
     start, end = np.minimum(domain.near, Z), np.maximum(domain.far, Z)
     low, high = side.a * (Z - start), side.a * (end - start)
-    spent = _fill(low, high, np.maximum(side.g - linear_scores(start, side.a), 0.0) * _SHY)
+    spent = fill_by_levels(low, high, np.maximum(side.g - linear_scores(start, side.a), 0.0) * _SHY)
     far = np.maximum(np.minimum(start + spent / side.a, end), Z)
     return start, far
 
@@ -449,7 +450,7 @@ def central_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     """Find near and far faces of a box that has each case well inside."""
     high = np.maximum(side.a * (domain.far - Z), 0.0)
     slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
-    far = Z + _fill(np.zeros_like(Z), high, slack) / side.a
+    far = Z + fill_by_levels(np.zeros_like(Z), high, slack) / side.a
     return np.minimum(domain.near, Z), far
 
 
@@ -458,20 +459,6 @@ def normal_boxes(side: Side, domain: Region, Z: FloatArray) -> Batch:
     slack = np.maximum(side.g - linear_scores(Z, side.a), 0.0) * _SHY
     reach = slack[:, None] * side.a / np.square(side.a).sum()
     return Z - reach, Z + reach
-
-
-def _fill(low: FloatArray, high: FloatArray, budget: FloatArray | float) -> FloatArray:
-    """Fill by levels, row by row: clip(t, low, high) with t such that the row spends its budget."""
-    kinks = np.sort(np.concatenate([low, high], axis=1), axis=1)
-    totals = np.clip(kinks[:, :, None], low[:, None, :], high[:, None, :]).sum(axis=2)
-    budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), (len(low),))
-    k = np.maximum((totals <= budgets[:, None]).sum(axis=1) - 1, 0)
-    rows = np.arange(len(low))
-    level, spent = kinks[rows, k], totals[rows, k]
-    free = (low <= level[:, None]) & (high > level[:, None])
-    t = level + np.maximum(budgets - spent, 0.0) / np.maximum(free.sum(axis=1), 1)
-    shares: FloatArray = np.clip(t[:, None], low, high)
-    return shares
 
 
 def on_demand_box(side: Side, domain: Region, z: FloatArray, boxes: list[Region]) -> Batch:

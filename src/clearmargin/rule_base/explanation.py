@@ -1,17 +1,19 @@
-"""Explanations: why one case got its class, by a rule, and how the rule does on training data."""
+"""Explanations: why one case got its class, by a rule, and what is known of the rule: proved, or measured on rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import describe_premise, plain
 from clearmargin.rules import FeatureSpace, Rule
-from clearmargin.rules.rule import Label
+from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
@@ -22,6 +24,7 @@ __all__ = [
     "case_values",
     "check_weights",
     "imputed_values",
+    "lowest_share",
     "weighted_confidence",
 ]
 
@@ -37,7 +40,14 @@ _WORDS = {
     "grown": "A box grown around it is",
     "nearest": "No rule covers it, and the nearest one is",
     "leaf": "The rule of its leaf, which holds where none of an earlier layer does, is",
+    "sufficient": "What is enough for that is",
+    "measured": "What goes with that is",
 }
+_ALL_DIGITS = 17
+# Rows not used to find an explanation, below which its precision is said to be unknown.
+_FEW_ROWS = 20
+# The level of the bound that a precision on such rows is given with.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +56,21 @@ class Explanation:
 
     Parameters
     ----------
-    kind : {"rule", "on_demand", "largest", "central", "grown", "nearest", "leaf"}
-        How the rule came about.
+    kind : {"rule", "on_demand", "largest", "central", "grown", "nearest", "leaf", "sufficient", "measured"}
+        How the rule came about. "sufficient" (proved) and "measured" are those of `clearmargin.explain`.
     rule : Rule
         It covers the case, unless it is only the nearest one; its proof says whether the model predicts this class
-        wherever the rule holds.
+        wherever the rule holds (for "sufficient": within the ranges of `space`). For "measured" its `stats` are counted
+        on rows that were not used to find it.
     label : str, int, float or bool
         The predicted class.
     margin : float
         The model's score for the case, or its lead over the next class where there are more than two; NaN where the
         model has no scores.
     confidence : float
-        Mean of the parts, from 0 to 1; each counts by its weight.
+        Mean of the parts, from 0 to 1; each counts by its weight. NaN where there are none.
     parts : mapping
+        What speaks for a box; "sufficient" and "measured" have none, since they say what is known of them.
         `coverage`: share of the class's training points (those the model gets right) in the box; `purity`: share of
         the training points in the box that are of the class, with one success and one failure added; `volume`: volume
         of the box as a share of the largest one with the case in it; `distance`: how far the case is from the plane,
@@ -74,6 +86,8 @@ class Explanation:
     stands_in : str
         Of a plane that was distilled from the model: how often the two agree; empty where the model itself is
         explained.
+    notes : tuple of str
+        What else is to be known, as sentences.
 
     Examples
     --------
@@ -97,17 +111,48 @@ class Explanation:
     case: tuple[float, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     stands_in: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def guarantee(self) -> str:
+        """What is known of the rule: "proved", "measured" on rows not used to find it, or else the proof of the rule."""
+        return "measured" if self.kind == "measured" else self.rule.proof or "observed"
+
+    @property
+    def n_conditions(self) -> int:
+        """The number of features that the rule has a condition on."""
+        return len(self.rule.region.bounded)
+
+    @property
+    def coverage(self) -> float:
+        """Share of the rows that the rule was counted on that it covers; NaN where it was not counted."""
+        stats = self.rule.stats
+        return np.nan if stats is None else stats.coverage
+
+    @property
+    def precision(self) -> float:
+        """Share of the covered rows, of those not used to find the rule, with its class; NaN where none is covered."""
+        stats = self.rule.stats
+        return stats.fidelity if self.kind == "measured" and stats is not None else np.nan
+
+    @property
+    def precision_bound(self) -> float:
+        """A number that the precision is not below, at 95 % confidence (exact binomial); NaN where none is covered."""
+        stats = self.rule.stats
+        if self.kind != "measured" or stats is None or not stats.covered:
+            return np.nan
+        return lowest_share(stats.agreed or 0, stats.covered)
 
     @property
     def sentence(self) -> str:
         """The rule as a sentence."""
-        condition = describe_premise(self.rule, self.space, case=self.case)
+        condition = self._condition()
         return f"{f'If {condition}, then' if condition else 'Always'} {plain(self.label)}."
 
     @property
     def text(self) -> str:
         """The explanation as sentences."""
-        condition = describe_premise(self.rule, self.space, case=self.case)
+        condition = self._condition()
         what = f"if {condition}" if condition else "always"
         label = plain(self.label)
         sure = self._proof_text()
@@ -118,14 +163,22 @@ class Explanation:
             )
             sure = f"{sure}. Missing values were taken as: {taken}"
         score = "" if np.isnan(self.margin) else f" (score {self.margin:+.3g})"
+        notes = "".join(f" {note}" for note in self.notes)
+        if not self.parts:
+            return f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. {sure}.{notes}"
         shares = ", ".join(
             f"{name} {100 * value:.0f} %{self._weight_text(name)}"
             for name, value in self.parts.items()
         )
         return (
             f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. "
-            f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares})."
+            f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares}).{notes}"
         )
+
+    def _condition(self) -> str:
+        # What was measured of a rule, and ends that are short already, are not rounded.
+        digits = _ALL_DIGITS if self.kind in ("sufficient", "measured") else 3
+        return describe_premise(self.rule, self.space, digits, self.case)
 
     def _weight_text(self, part: str) -> str:
         weight = self.weights.get(part, 1.0)
@@ -133,6 +186,10 @@ class Explanation:
 
     def _proof_text(self) -> str:
         stats = self.rule.stats
+        if self.kind == "measured" and stats is not None:
+            return self._count_text(stats)
+        if self.kind == "sufficient":
+            return "Proved for every case within the ranges"
         if self.rule.proof == "proved":
             return "On all of it the model says the same"
         if self.stands_in:
@@ -141,6 +198,49 @@ class Explanation:
         if stats is not None and stats.agreed is not None and stats.agreed < stats.covered:
             return f"The model says the same of {stats.agreed} of the {stats.covered} training rows in it"
         return "The model was seen to say the same on it"
+
+    def _count_text(self, stats: RuleStats) -> str:
+        """Say how often a rule was right on rows that were not used to find it."""
+        if stats.covered < _FEW_ROWS:
+            where = f"{stats.agreed} of {stats.covered}" if stats.covered else "none"
+            return (
+                f"Only {stats.covered} of the {stats.rows} rows not used to find it are covered by it, and it is true "
+                f"of {where}: too few to tell how often it is"
+            )
+        bound = np.floor(1000 * self.precision_bound) / 10
+        return (
+            f"True of {stats.agreed} of {stats.covered} rows not used to find it (at least {bound:.1f} %); it covers "
+            f"{100 * stats.coverage:.0f} % of such rows"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data for JSON; a number that is not known is None.
+
+        Returns
+        -------
+        dict
+            The rule is a text in the rule language.
+        """
+        stats = self.rule.stats
+        premise = Phrases(self.space).premise(self.rule)
+        return {
+            "class": self.label,
+            "score": _known(self.margin),
+            "kind": self.kind,
+            "rule": f"{premise} => {format_label(self.label)}",
+            "guarantee": self.guarantee,
+            "proof": self.rule.proof,
+            "n_conditions": self.n_conditions,
+            "rows": None if stats is None else stats.rows,
+            "covered": None if stats is None else stats.covered,
+            "agreed": None if stats is None else stats.agreed,
+            "precision": _known(self.precision),
+            "precision_bound": _known(self.precision_bound),
+            "confidence": _known(self.confidence),
+            "parts": dict(self.parts),
+            "weights": {part: self.weights.get(part, 1.0) for part in self.parts},
+            "text": self.text,
+        }
 
     def __str__(self) -> str:
         return self.text
@@ -152,8 +252,40 @@ class Explanation:
             (f"{name}{self._weight_text(name)}", f"{100 * value:.0f} %")
             for name, value in self.parts.items()
         ]
-        rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
+        if rows:
+            rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
+        else:
+            rows.append(("coverage", f"{100 * self.coverage:.0f} %"))
         return html_table(("what speaks for it", "share"), rows, lines=[self.text], numbers=(1,))
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def lowest_share(hits: int, rows: int, level: float = _LEVEL) -> float:
+    """Give the exact (Clopper-Pearson) lower confidence bound of a share.
+
+    Parameters
+    ----------
+    hits, rows : int
+        What was counted.
+    level : float, default 0.95
+        How sure the bound is.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> f"{lowest_share(214, 217):.4f} {lowest_share(59, 59):.4f} {lowest_share(0, 5):.1f}"
+    '0.9647 0.9505 0.0'
+    """
+    from scipy.special import betaincinv
+
+    return float(betaincinv(hits, rows - hits + 1, 1.0 - level)) if hits else 0.0
 
 
 def weighted_confidence(

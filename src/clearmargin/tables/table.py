@@ -798,6 +798,37 @@ class Table:
             return type(self.given).from_pydict(columns)
         return type(self.given)(columns)
 
+    def mixed(self, rows: IntArray) -> Table:
+        """Make rows that have the value of each column from a row of their own.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (k, n)
+            For each new row and each column, the row whose value it gets.
+
+        Returns
+        -------
+        Table
+            Of the same type as the table given.
+
+        Examples
+        --------
+        >>> Table.read([[1, 10], [2, 20]]).mixed(np.array([[0, 1]])).given
+        array([[ 1, 20]])
+        """
+        if self.array is not None:
+            return Table.read(self.array[rows, np.arange(rows.shape[1])])
+        if self._is_of_columns:
+            arrays = {name: self.values(name)[rows[:, j]] for j, name in enumerate(self.keys)}
+            return Table.of_columns(arrays)
+        columns = {
+            key: _take_rows(self._source(name), rows[:, j])
+            for j, (name, key) in enumerate(self.keys.items())
+        }
+        if hasattr(self.given, "iloc"):
+            columns = {key: part.reset_index(drop=True) for key, part in columns.items()}
+        return Table.read(self.make_named(columns))
+
     def taken_by(self, estimator: Any) -> Any:
         """Give an estimator the table in the form it takes: this one if it is ours, else as the user gave it."""
         # A pipeline hands the table to its first step.

@@ -1,0 +1,9 @@
+"""One verb for every model: why did this case get its class?
+
+Read `case_explanations.py` first. What is proved comes from `plane_rules/sufficient_reasons.py` and `kernel_rules/growth.py`; what
+is measured from `measured.py` and `condition_search.py`.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,455 @@
+"""Explain why a model gives a case its class, by a few conditions that are proved or measured.
+
+*Proved*: under the conditions the model predicts the class for every case within the ranges of X. For linear machines
+these are the fewest features that force the class (`plane_rules/sufficient_reasons.py`), for kernel machines as few as a
+fixed amount of work proves (`kernel_rules/growth.py`).
+
+*Measured*: under the conditions the model predicts the class for at least the wanted share of the rows that were
+searched, with the fewest conditions; then counted on rows that had no part in the search (`measured.py`).
+
+``guarantee="auto"`` gives the proof where it has at most `max_conditions` conditions, or 3 where that is None, and
+measures otherwise: nobody reads a proof of twenty conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
+from clearmargin.explanations.condition_search import Wanted
+from clearmargin.explanations.measured import MeasuredRows
+from clearmargin.models.kernel_machine import KernelMachine, read_machine
+from clearmargin.models.surface import Surface, read_surface
+from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
+from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
+from clearmargin.rule_base.explanation import Explanation, imputed_values
+from clearmargin.rule_base.training import taken_by
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleStats
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.table import ModelTable, Table, case_table, name_row
+from clearmargin.tables.validation import check_whole
+
+__all__ = ["CaseExplanations", "explain", "explain_many"]
+
+GUARANTEES = ("auto", "proved", "measured")
+# A proof that is read; beyond, conditions are measured where the user leaves the choice.
+_FEW_CONDITIONS = 3
+
+
+class CaseExplanations(Sequence[Explanation]):
+    """Explanations of many cases, each made when it is first looked at.
+
+    Parameters
+    ----------
+    n : int
+        Their number.
+    make : callable
+        Gives the explanation of a case.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from clearmargin import explain_many
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> many = explain_many(model, X.iloc[:5], X, guarantee="proved")
+    >>> len(many), [each.n_conditions for each in many]
+    (5, [6, 4, 6, 4, 6])
+    """
+
+    def __init__(self, n: int, make: Callable[[int], Explanation]):
+        self._make = make
+        self._made: list[Explanation | None] = [None] * n
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Explanation]: ...
+    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        k = range(len(self))[index]
+        made = self._made[k]
+        if made is None:
+            made = self._made[k] = self._make(k)
+        return made
+
+
+def explain(
+    model: Any,
+    case: Any,
+    X: Any,
+    *,
+    precision: float = 0.95,
+    max_conditions: int | None = None,
+    guarantee: str = "auto",
+) -> Explanation:
+    """Explain why a model gives a case its class, by a few conditions that are proved or measured.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any with `predict`. Proofs need a linear or a kernel support vector machine, bare or at the end of a pipeline,
+        or another linear classifier.
+    case : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+        The case, for example ``X.iloc[0]``; by name in any order.
+    X : data frame or array-like of shape (m, n)
+        Rows as the model takes them, such as those that it was trained on: proofs are about cases within their ranges,
+        measured explanations are found on two thirds of them and counted on the others.
+    precision : float, default 0.95
+        For measured explanations: the share of the rows of the search under the conditions that have to get the class.
+    max_conditions : int, optional
+        The most features with a condition.
+    guarantee : {"auto", "proved", "measured"}, default "auto"
+        "auto": proved where the proof has at most `max_conditions` conditions (3 where that is None), else measured.
+
+    Returns
+    -------
+    Explanation
+        It reads as sentences that say which of the two it is. `rule`, `guarantee`, `precision`, `precision_bound` and
+        `coverage` are its parts.
+
+    See Also
+    --------
+    explain_many : Explains many cases at once, in a fraction of the time for each.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from clearmargin import explain
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X, y)
+    >>> why = explain(forest, X.iloc[0], X)
+    >>> why.label, why.guarantee, why.n_conditions
+    ('benign', 'measured', 2)
+    """
+    many = _explained(model, case, X, precision, max_conditions, guarantee, is_one=True)
+    return many[0]
+
+
+def explain_many(
+    model: Any,
+    cases: Any,
+    X: Any,
+    *,
+    precision: float = 0.95,
+    max_conditions: int | None = None,
+    guarantee: str = "auto",
+) -> CaseExplanations:
+    """Explain why a model gives each of many cases its class; what all have in common is computed once.
+
+    Parameters
+    ----------
+    model, X, precision, max_conditions, guarantee
+        As for `explain`.
+    cases : data frame or array-like of shape (k, n)
+        The cases.
+
+    Returns
+    -------
+    CaseExplanations
+        A sequence of `Explanation`, in the order of the cases; each is made when it is first looked at.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> from clearmargin import explain_many
+    >>> from clearmargin.datasets import load_pima
+    >>> X, y = load_pima(return_X_y=True)
+    >>> X = X.fillna(X.mean())
+    >>> model = LinearSVC(random_state=0).fit(X, y)
+    >>> [each.guarantee for each in explain_many(model, X.iloc[:3], X, max_conditions=2)]
+    ['measured', 'measured', 'measured']
+    """
+    return _explained(model, cases, X, precision, max_conditions, guarantee, is_one=False)
+
+
+def _explained(
+    model: Any,
+    cases: Any,
+    X: Any,
+    precision: float,
+    max_conditions: int | None,
+    guarantee: str,
+    *,
+    is_one: bool,
+) -> CaseExplanations:
+    _check_options(model, precision, max_conditions, guarantee)
+    model = _model_inside(model)
+    rows = Table.read(X)
+    if not len(rows):
+        raise DataError("X has no rows; pass the rows that the model was trained on, or others like them")
+    table = ModelTable.read(model, rows).table
+    if is_one:
+        cases = case_table(cases, table.names, many="explain_many")
+    asked = ModelTable.read(model, Table.read(cases)).table
+    options = _Options(precision, max_conditions, guarantee)
+    return _CaseExplainer(model, table, asked, options).explanations()
+
+
+def _check_options(
+    model: Any, precision: object, max_conditions: object, guarantee: object
+) -> None:
+    if not hasattr(model, "predict"):
+        raise InvalidValueError(
+            f"{type(model).__name__} has no predict; pass a fitted classifier to be explained"
+        )
+    is_number = isinstance(precision, Real) and not isinstance(precision, bool)
+    if not is_number or not 0.5 <= float(precision) < 1.0:  # type: ignore[arg-type]
+        raise InvalidValueError(
+            f"precision must be a number from 0.5 and below 1, such as 0.95, not {precision!r}; "
+            "guarantee='proved' is for what holds always"
+        )
+    if max_conditions is not None:
+        check_whole("max_conditions", max_conditions, 1)
+    if guarantee not in GUARANTEES:
+        hint = nearest_name(str(guarantee), GUARANTEES)
+        raise InvalidValueError(
+            f"guarantee must be one of {', '.join(map(repr, GUARANTEES))}, not {guarantee!r}{hint}"
+        )
+
+
+def _model_inside(model: Any) -> Any:
+    """Return the model that decides: that behind rules with the model as fallback, which agrees with all its rules."""
+    if isinstance(model, RuleBasedClassifier) and getattr(model, "fallback", None) == "estimator":
+        proved = all(rule.proof == "proved" for rule in model.rules_)
+        return model.estimator_ if proved else model
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    precision: float
+    max_conditions: int | None
+    guarantee: str
+
+    @property
+    def most_proved(self) -> int | None:
+        """The most conditions that a proof may have; None for any number."""
+        if self.guarantee == "auto" and self.max_conditions is None:
+            return _FEW_CONDITIONS
+        return self.max_conditions
+
+
+class _CaseExplainer:
+    """What is common to the explanations of many cases of one model, made when it is needed."""
+
+    def __init__(self, model: Any, table: Table, cases: Table, options: _Options):
+        self.model, self.table, self.cases, self.options = model, table, cases, options
+        self.predicted = [
+            as_label(label)
+            for label in np.asarray(model.predict(taken_by(model, cases))).tolist()
+        ]
+
+    def explanations(self) -> CaseExplanations:
+        if self.options.guarantee != "measured":
+            machine = self._machine()
+            if isinstance(machine, Surface):
+                return self._by_planes(machine)
+            if machine is not None:
+                return CaseExplanations(
+                    len(self.cases), lambda k: self._by_kernel(machine, k)
+                )
+        return CaseExplanations(len(self.cases), self._measured)
+
+    def _machine(self) -> Surface | KernelMachine | None:
+        """Read a machine that can be proved something about; None for another model where that is no error."""
+        try:
+            return read_surface(self.model, self.table)
+        except InvalidValueError as error:
+            not_linear = error
+        try:
+            return read_machine(self.model, self.table)
+        except InvalidValueError as error:
+            if self.options.guarantee == "auto":
+                return None
+            what = not_linear if isinstance(not_linear, NotLinearError) else error
+            raise InvalidValueError(
+                f"guarantee='proved' needs a linear or a kernel support vector machine: {what}; "
+                "guarantee='measured' explains any model"
+            ) from None
+
+    # What is measured.
+
+    @cached_property
+    def _rows(self) -> MeasuredRows:
+        return MeasuredRows.of(self.model, self.table)
+
+    @cached_property
+    def _points(self) -> FloatArray:
+        """The cases as numbers and codes of categories, as the rows of the search have them."""
+        return self.cases.points(self._rows.space)
+
+    @cached_property
+    def _margins(self) -> FloatArray:
+        return decision_margins(self.model, self.cases)
+
+    def _measured(self, k: int) -> Explanation:
+        rows, options = self._rows, self.options
+        wanted = Wanted.of(options.precision)
+        case = self._points[k]
+        rule, found = rows.explain(case, self.predicted[k], wanted, options.max_conditions)
+        notes = []
+        if not found.is_enough:
+            seen = found.agreed + found.others
+            notes.append(
+                f"The wanted precision of {100 * options.precision:g} % was not reached: the model predicts it for "
+                f"{found.agreed} of the {seen} rows of the search that it covers."
+            )
+        elif not found.is_exact:
+            notes.append("Fewer conditions, or a larger coverage, were not ruled out.")
+        return Explanation(
+            "measured",
+            rule,
+            self.predicted[k],
+            float(self._margins[k]),
+            np.nan,
+            {},
+            rows.space,
+            case=_numbers_of(rows.space, case),
+            notes=tuple(notes),
+        )
+
+    # What is proved.
+
+    def _by_planes(self, surface: Surface) -> CaseExplanations:
+        values = surface.read(self.cases)
+        points = surface.spread(values)
+        missing = surface.is_missing(self.cases)
+        usable = np.isfinite(points[:, surface.needed_columns()]).all(axis=1)
+        usable &= ~has_unknown_category(surface, values)
+        place = {label: code for code, label in enumerate(surface.classes)}
+        codes = np.array([place[label] for label in self.predicted], dtype=np.intp)
+        inside = np.clip(0.0, surface.columns.lower, surface.columns.upper)
+        filled = np.where(np.isnan(points), inside, points)
+        reasons = ReasonSearch(surface, surface.columns).find(filled, codes)
+        proved = reasons.is_proved & usable
+        most = self.options.most_proved
+        chosen = proved if most is None else proved & (reasons.n_conditions <= most)
+        self._refuse(usable, proved, chosen, reasons)
+        counted = surface.read(self.table)
+
+        def make(k: int) -> Explanation:
+            if not chosen[k]:
+                return self._measured_unless(k, reasons, proved)
+            return self._sufficient(k, reasons.box(k), surface, values[k], missing[k], counted)
+
+        return CaseExplanations(len(self.cases), make)
+
+    def _measured_unless(self, k: int, reasons: Reasons, proved: BoolArray) -> Explanation:
+        """Measure, and say what a proof would have taken."""
+        made = self._measured(k)
+        if not proved[k]:
+            return made
+        count = int(reasons.n_conditions[k])
+        note = f"A proof takes {count} conditions (guarantee='proved')."
+        return replace(made, notes=(*made.notes, note))
+
+    def _refuse(
+        self, usable: BoolArray, proved: BoolArray, chosen: BoolArray, reasons: Reasons
+    ) -> None:
+        """Raise if a proof is asked for and there is none."""
+        if self.options.guarantee != "proved" or chosen.all():
+            return
+        k = int(np.argmin(chosen))
+        who = name_row(k, self.cases) if len(chosen) > 1 else "the case"
+        if not usable[k]:
+            raise DataError(
+                f"{who} has a missing value that the model does not impute, or a category that it does not know, so "
+                "that nothing can be proved; correct it, or use guarantee='measured'"
+            )
+        if not proved[k]:
+            raise DataError(
+                f"{who} lies on the decision surface, or its class does not win all duels there: no proof is "
+                "possible; use guarantee='measured'"
+            )
+        raise DataError(
+            f"{who} needs {int(reasons.n_conditions[k])} conditions for a proof, and "
+            f"max_conditions={self.options.max_conditions}; raise it, or use guarantee='measured'"
+        )
+
+    def _by_kernel(self, machine: KernelMachine, k: int) -> Explanation:
+        from clearmargin.kernel_rules.growth import sufficient_box
+
+        rows = self.cases.take(np.array([k]))
+        values = machine.encoding.read(rows)[0]
+        point = machine.encoding.spread(values[None])[0]
+        most = self.options.most_proved
+        box, why = None, "has a missing value that the model does not impute"
+        if np.isfinite(point).all() and not has_unknown_category(machine.encoding, values[None])[0]:
+            try:
+                box = sufficient_box(machine, point, machine.encoding.columns, most=most)
+            except DataError as error:
+                why = str(error)
+            else:
+                why = "needs more conditions for a proof than are allowed, or more work than is done for one"
+        if box is None:
+            if self.options.guarantee == "proved":
+                raise DataError(
+                    f"{name_row(k, self.cases)}: no proof was found: {why}; raise max_conditions, or use "
+                    "guarantee='measured'"
+                )
+            return self._measured(k)
+        missing = machine.encoding.is_missing(rows)[0]
+        counted = machine.encoding.read(self.table)
+        return self._sufficient(k, box, machine.encoding, values, missing, counted)
+
+    def _sufficient(
+        self,
+        k: int,
+        box: Box,
+        encoding: Encoding,
+        values: FloatArray,
+        missing: BoolArray,
+        counted: FloatArray,
+    ) -> Explanation:
+        """Put a proved box into words, with how many rows of X it covers."""
+        label: Label = self.predicted[k]
+        covered = int(box.contains(counted).sum())
+        stats = RuleStats(len(counted), covered, agreed=covered)
+        rule = Rule(box, label, origin="extracted", proof="proved", stats=stats)
+        return Explanation(
+            "sufficient",
+            rule,
+            label,
+            float(self._margins[k]),
+            np.nan,
+            {},
+            encoding.space,
+            imputed_values(encoding.space, missing),
+            _numbers_of(encoding.space, values),
+        )
+
+
+def decision_margins(model: Any, cases: Table) -> FloatArray:
+    """Give the score of each case, its lead over the next class where there are more than two, NaN without scores."""
+    if not hasattr(model, "decision_function"):
+        return np.full(len(cases), np.nan)
+    scores: NDArray[Any] = np.asarray(
+        model.decision_function(taken_by(model, cases)), dtype=np.float64
+    )
+    if scores.ndim == 1:
+        return scores
+    ordered = np.sort(scores, axis=1)
+    return np.asarray(ordered[:, -1] - ordered[:, -2])
+
+
+def _numbers_of(space: FeatureSpace, case: FloatArray) -> tuple[float, ...]:
+    """Give the numbers of a case, NaN for categories: what the text may not round beyond."""
+    named = [categories is not None for categories in space.categories]
+    return tuple(np.where(named, np.nan, case).tolist())
