@@ -1,7 +1,7 @@
-"""One verb for every model: why did this case get its class?
+"""One verb for every model that says why a case got its class, by a few conditions.
 
-Read `case_explanations.py` first. What is proved comes from `plane_rules/sufficient_reasons.py` and `kernel_rules/growth.py`; what
-is measured from `measured.py` and `condition_search.py`.
+Read `case_explanations.py` first. What is proved comes from `plane_rules/sufficient_reasons.py` and
+`kernel_rules/growth.py`; what is measured from `measured.py` and `condition_search.py`.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
 """Explain why a model gives a case its class, by a few conditions that are proved or measured.
 
 *Proved*: under the conditions the model predicts the class for every case within the ranges of X. For linear machines
-these are the fewest features that force the class (`plane_rules/sufficient_reasons.py`), for kernel machines as few as a
-fixed amount of work proves (`kernel_rules/growth.py`).
+these are the fewest features that force the class (`plane_rules/sufficient_reasons.py`), for kernel machines as few as
+a fixed amount of work proves (`kernel_rules/growth.py`).
 
 *Measured*: under the conditions the model predicts the class for at least the wanted share of the rows that were
 searched, with the fewest conditions; then counted on rows that had no part in the search (`measured.py`).
@@ -20,9 +20,8 @@ from numbers import Real
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.explanations.condition_search import Wanted
 from clearmargin.explanations.measured import MeasuredRows
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
@@ -30,7 +29,7 @@ from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
 from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation, imputed_values
-from clearmargin.rule_base.training import taken_by
+from clearmargin.rule_base.training import decision_margins, taken_by
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleStats
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
@@ -193,7 +192,9 @@ def _explained(
     model = _model_inside(model)
     rows = Table.read(X)
     if not len(rows):
-        raise DataError("X has no rows; pass the rows that the model was trained on, or others like them")
+        raise DataError(
+            "X has no rows; pass the rows that the model was trained on, or others like them"
+        )
     table = ModelTable.read(model, rows).table
     if is_one:
         cases = case_table(cases, table.names, many="explain_many")
@@ -252,8 +253,7 @@ class _CaseExplainer:
     def __init__(self, model: Any, table: Table, cases: Table, options: _Options):
         self.model, self.table, self.cases, self.options = model, table, cases, options
         self.predicted = [
-            as_label(label)
-            for label in np.asarray(model.predict(taken_by(model, cases))).tolist()
+            as_label(label) for label in np.asarray(model.predict(taken_by(model, cases))).tolist()
         ]
 
     def explanations(self) -> CaseExplanations:
@@ -262,27 +262,24 @@ class _CaseExplainer:
             if isinstance(machine, Surface):
                 return self._by_planes(machine)
             if machine is not None:
-                return CaseExplanations(
-                    len(self.cases), lambda k: self._by_kernel(machine, k)
-                )
+                return CaseExplanations(len(self.cases), lambda k: self._by_kernel(machine, k))
         return CaseExplanations(len(self.cases), self._measured)
 
     def _machine(self) -> Surface | KernelMachine | None:
         """Read a machine that can be proved something about; None for another model where that is no error."""
-        try:
-            return read_surface(self.model, self.table)
-        except InvalidValueError as error:
-            not_linear = error
-        try:
-            return read_machine(self.model, self.table)
-        except InvalidValueError as error:
-            if self.options.guarantee == "auto":
-                return None
-            what = not_linear if isinstance(not_linear, NotLinearError) else error
-            raise InvalidValueError(
-                f"guarantee='proved' needs a linear or a kernel support vector machine: {what}; "
-                "guarantee='measured' explains any model"
-            ) from None
+        what: Exception = InvalidValueError(f"{type(self.model).__name__} is no estimator")
+        # What only has predict cannot be read.
+        for read in (read_surface, read_machine) if hasattr(self.model, "fit") else ():
+            try:
+                return read(self.model, self.table)
+            except InvalidValueError as error:
+                what = error
+        if self.options.guarantee == "auto":
+            return None
+        raise InvalidValueError(
+            f"guarantee='proved' needs a linear or a kernel support vector machine: {what}; guarantee='measured' "
+            "explains any model"
+        )
 
     # What is measured.
 
@@ -434,19 +431,6 @@ class _CaseExplainer:
             imputed_values(encoding.space, missing),
             _numbers_of(encoding.space, values),
         )
-
-
-def decision_margins(model: Any, cases: Table) -> FloatArray:
-    """Give the score of each case, its lead over the next class where there are more than two, NaN without scores."""
-    if not hasattr(model, "decision_function"):
-        return np.full(len(cases), np.nan)
-    scores: NDArray[Any] = np.asarray(
-        model.decision_function(taken_by(model, cases)), dtype=np.float64
-    )
-    if scores.ndim == 1:
-        return scores
-    ordered = np.sort(scores, axis=1)
-    return np.asarray(ordered[:, -1] - ordered[:, -2])
 
 
 def _numbers_of(space: FeatureSpace, case: FloatArray) -> tuple[float, ...]:

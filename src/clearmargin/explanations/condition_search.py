@@ -8,8 +8,9 @@ a precision p when::
     t / (t + b + 1)  >=  p
 
 which is a share of at least p of the rows and one row of another class more, so that few rows are not enough: without
-rows of another class 19 are needed for p = 0.95. Of all conjunctions that are enough, the search returns one with the fewest
-conditions, among these one with the most rows, t + b, then with the largest t. Everything is decided in whole numbers.
+rows of another class 19 are needed for p = 0.95. Of all conjunctions that are enough, the search returns one with the
+fewest conditions, among these one with the most rows, t + b, then with the largest t. Everything is decided in whole
+numbers.
 
 The search goes through conjunctions of 0, 1, 2, ... conditions and stops at the first number that is enough. It is a
 branch and bound:
@@ -44,7 +45,7 @@ __all__ = ["BinnedRows", "Condition", "Conjunction", "Wanted", "find_conditions"
 
 Counts = NDArray[np.int64]
 
-# Bins of a numeric feature. Chosen on the tables for tuning among 4 to 12: more bins, larger coverage and lower precision.
+# Bins of a numeric feature. Chosen on the tables for tuning among 4 to 12: more bins give a lower precision.
 _MAX_BINS = 6
 # Conjunctions that are counted for one case before the search gives up to be exact.
 _MOST_COUNTED = 200_000
@@ -82,7 +83,7 @@ class Wanted:
     def cap(self, t: Counts) -> Counts:
         """Give the most rows of other classes that so many rows of the class allow; -1 where not even none."""
         most = t * self.denominator // self.numerator - t - 1
-        return np.maximum(most, -1)
+        return np.asarray(np.maximum(most, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +165,7 @@ class BinnedRows:
         for j, categories in enumerate(space.categories):
             known = points[~np.isnan(points[:, j]), j]
             integer = bool(space.integer[j])
-            cuts.append(
-                None if categories else quantile_cuts(known, max_bins, integer=integer)
-            )
+            cuts.append(None if categories else quantile_cuts(known, max_bins, integer=integer))
         rows = cls(space, tuple(cuts), np.empty((0, len(space)), dtype=np.intp), codes)
         return cls(space, rows.cuts, rows.bins_of(points), codes)
 
@@ -204,18 +203,20 @@ class BinnedRows:
         """Give the region of conditions, which ends at whole numbers where feature and case have them."""
         intervals: dict[int, Interval] = {}
         sets: dict[int, list[int]] = {}
-        missing = []
+        missing, known = [], []
         for each in conjunction.conditions:
             j, cuts = each.feature, self.cuts[each.feature]
             if each.first == self.n_bins[j]:
                 missing.append(j)
+            elif each.last - each.first == self.n_bins[j] - 1:
+                known.append(j)  # all bins: only a missing value is left out
             elif cuts is None:
                 sets[j] = list(range(each.first, each.last + 1))
             else:
                 low = float(cuts[each.first - 1]) if each.first else -np.inf
                 high = float(cuts[each.last]) if each.last < len(cuts) else np.inf
                 intervals[j] = Interval.from_flags(low, high, True, False)
-        box = Box.from_intervals(intervals, len(self.space), sets, missing)
+        box = Box.from_intervals(intervals, len(self.space), sets, missing, known)
         with np.errstate(invalid="ignore"):
             whole = self.space.integer & (case == np.floor(case))
         return Domain(FeatureSpace(self.space.names, integer=whole)).round_to_values(box)
@@ -238,7 +239,8 @@ class _ClassBits:
     def of(cls, rows: BinnedRows, code: int) -> _ClassBits:
         is_top = rows.codes == code
         sides = np.flatnonzero(is_top), np.flatnonzero(~is_top)
-        below, above = [], []
+        below: list[Words] = []
+        above: list[Words] = []
         for j, count in enumerate(rows.n_bins.tolist()):
             edges, column = np.arange(count + 1)[:, None], rows.bins[:, j]
             # Missing values lie neither below nor above another bin.
@@ -409,16 +411,16 @@ class _Search:
             if now:
                 b = np.maximum(level.b[left] + level.b[right] - level.parent_b[left], 0)
                 good &= b <= self._wanted.cap(t)
-            left, right = left[good], right[good]
-            self._left -= len(left)
+            parent, last = left[good], level.items[right[good], -1]
+            self._left -= len(parent)
             if self._left <= 0:
                 self._is_exact = False
                 return
-            if len(left):
-                items = np.column_stack([level.items[left], level.items[right, -1]])
-                counts = self._counter.count(items, left)
+            if len(parent):
+                items = np.column_stack([level.items[parent], last])
+                counts = self._counter.count(items, parent)
                 self._keep(items, counts[0], counts[1])
-                found = _Level(items, counts[0], counts[1], level.b[left])
+                found = _Level(items, counts[0], counts[1], level.b[parent])
                 yield found.take(self._may(found.t))
 
     def _lead(self, level: _Level) -> Counts:

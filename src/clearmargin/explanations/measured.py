@@ -4,9 +4,9 @@ The rows of a table are split by what is in them, not by where they stand: each 
 the rows that the model gives one class, those with the smallest keys, a third, are kept for the count. Equal rows have
 equal keys, so that none is in both parts, and neither the order of the rows nor a row more changes the rest.
 
-The search sees the other rows. A model can be asked about any row, so that for each of them it is asked about some more,
-which have half of their values, drawn by chance, from another row (as anchors do, which draw all values apart from those
-of the conditions). That makes the search far less prone to take chance for a rule: on the tables for tuning, conditions
+The search sees the other rows. A model can be asked about any row, so that for each of them it is asked about three
+more, which have half of their values, drawn by chance, from another row. (Anchors draw all values but those that the
+conditions are about.) So the search is far less prone to take chance for a rule: on the tables for tuning, conditions
 found on rows of the table alone were true of 95 % of rows not seen, those found in this way of 98 %.
 
 What is found is counted once, on the rows that were kept; the count is reported and decides nothing.

@@ -15,7 +15,6 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.growth import grow_box
-from clearmargin.models.threshold import operating_scores
 from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
@@ -27,7 +26,7 @@ from clearmargin.rule_base.explanation import (
 )
 from clearmargin.rule_base.options import Choice, Option
 from clearmargin.rule_base.simplify import to_encoded_bounds
-from clearmargin.rule_base.training import taken_by
+from clearmargin.rule_base.training import decision_margins
 from clearmargin.rules import Box, Rule
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -227,7 +226,7 @@ class BoxExtractor(ModelRules):
         inside = np.array([((seen >= low) & (seen <= high)).all(axis=1) for low, high in bounds])
         coverage, purity = self._reference.measure(inside.reshape(len(rules), len(seen)), codes)
         confidence = weighted_confidence({"coverage": coverage, "purity": purity}, weights)
-        margins, missing = self._margins(X), self._encoding.is_missing(X)
+        margins, missing = decision_margins(self.estimator_, X), self._encoding.is_missing(X)
         return [
             Explanation(
                 kinds[k],
@@ -243,13 +242,3 @@ class BoxExtractor(ModelRules):
             )
             for k, rule in enumerate(rules)
         ]
-
-    def _margins(self, X: Any) -> FloatArray:
-        """Give the model's score of each row, its lead over the next class where there are more than two, or NaN."""
-        scores = operating_scores(self.estimator_, taken_by(self.estimator_, X))
-        if scores is None:
-            return np.full(len(X), np.nan)
-        if scores.ndim == 1:
-            return scores
-        ordered = np.sort(scores, axis=1)
-        return np.asarray(ordered[:, -1] - ordered[:, -2])

@@ -175,9 +175,7 @@ class BoxGrowth:
                 kept.append(j)
         return sorted(kept)
 
-    def _try_free(
-        self, features: Sequence[IntArray], lower: FloatArray, upper: FloatArray
-    ) -> bool:
+    def _try_free(self, features: Sequence[IntArray], lower: FloatArray, upper: FloatArray) -> bool:
         low, high = self.lower.copy(), self.upper.copy()
         for columns in features:
             low[columns], high[columns] = lower[columns], upper[columns]

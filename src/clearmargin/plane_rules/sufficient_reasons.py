@@ -1,4 +1,4 @@
-"""The fewest features that force the class of a case beside hyperplanes, each with as wide an interval as there is room for.
+"""The fewest features that force the class of a case beside hyperplanes, each with a wide interval.
 
 A class is where some scores are positive, f_h(x) = sum_j a_hj x_j + b_h; two classes have one score. Let every feature
 lie in its range, widened to the case where the case is outside, and a categorical feature have exactly one category. If
@@ -10,9 +10,10 @@ so the other features force the class as long as ``sum over the freed j of l_hj 
 With one score the most features are freed by freeing those with the smallest loss first: sorting is exact. With several
 scores it is a knapsack with a capacity for each, solved by branch and bound; sorting for each score alone is the bound.
 
-What is left of f_h(z) is shared by the features that are kept, so that the case is well inside: with one score by levels
-(`fill_by_levels`), which makes the product of what is beyond the case largest, with several in equal shares; what whole
-numbers and categories leave over is spent feature by feature. A condition has an end only towards a plane. Ends are rounded inwards to few digits.
+What is left of f_h(z) is shared by the features that are kept, so that the case is well inside: with one score by
+levels (`fill_by_levels`), which makes the product of what is beyond the case largest, with several in equal shares;
+what whole numbers and categories leave over is spent feature by feature. A condition has an end only towards a plane.
+Ends are rounded inwards to few digits.
 
 Everything is computed for all cases at once in floating point, with a bound on all roundings, those of the model
 included (`ScoreError`). Where the bound does not decide, fractions and exact sums do, case by case.
@@ -33,7 +34,7 @@ from clearmargin.rules.box import make_entries
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["Reasons", "ReasonSearch", "fill_by_levels"]
+__all__ = ["ReasonSearch", "Reasons", "fill_by_levels"]
 
 # All spend a billionth less than they could, so that rounding does not decide about their proof.
 _SHY = 1.0 - 1e-9
@@ -78,7 +79,7 @@ class Reasons:
     @property
     def n_conditions(self) -> IntArray:
         """The number of features with a condition, for each case."""
-        return self.kept.sum(axis=1)
+        return np.asarray(self.kept.sum(axis=1))
 
     def box(self, k: int) -> Box:
         """Give the region of case k over the user's features."""
@@ -92,7 +93,7 @@ class Reasons:
         }
         return Box._trusted(
             self.kept.shape[1],
-            make_entries(numeric.tolist(), ends, np.ones((2, len(numeric)), dtype=np.bool_)),
+            make_entries(numeric.tolist(), ends, [[True] * len(numeric)] * 2),
             None,
             CategorySets(sets) if sets else None,
             (),
@@ -195,7 +196,7 @@ class _Batch:
         }
         self.losses = np.stack([self._losses(a) for a in self.weights])
         with np.errstate(invalid="ignore"):
-            self.whole = columns.integer & (Z == np.floor(Z))
+            self.whole = columns.integer & np.equal(Z, np.floor(Z))
 
     def _score(self, guard: Guard) -> tuple[FloatArray, float]:
         """Compute the score of each case, and what all roundings can do to it and to losses anywhere in the ranges."""
@@ -241,7 +242,7 @@ class _Batch:
     # Which features are freed.
 
     def _freed(self) -> tuple[BoolArray, BoolArray]:
-        """Choose the most features that can be freed, for each case; and tell where it is sure that there are no more."""
+        """Choose the most features that can be freed, for each case; and tell where that is sure to be the most."""
         slack = self.scores
         order = np.argsort(self.losses, axis=2, kind="stable")
         totals = np.cumsum(np.take_along_axis(self.losses, order, axis=2), axis=2)
@@ -323,9 +324,7 @@ class _Batch:
             else:
                 had = self._lost_between(j, lower[:, j], upper[:, j])
                 lower[:, j], upper[:, j] = self._ends(j, had + room)
-                left = left - kept[:, j] * (
-                    self._lost_between(j, lower[:, j], upper[:, j]) - had
-                )
+                left = left - kept[:, j] * (self._lost_between(j, lower[:, j], upper[:, j]) - had)
         return lower, upper, sets
 
     def _shares(self, kept: BoolArray, slack: FloatArray) -> FloatArray:
@@ -381,10 +380,7 @@ class _Batch:
         """Compute what each score loses at most among the allowed categories."""
         code = self.codes[f.place]
         return np.stack(
-            [
-                a[code] - np.where(allowed, a, np.inf).min(axis=1)
-                for a in self.weights[:, f.columns]
-            ]
+            [a[code] - np.where(allowed, a, np.inf).min(axis=1) for a in self.weights[:, f.columns]]
         )
 
     def _shorten(self, lower: FloatArray, upper: FloatArray) -> None:
@@ -569,9 +565,7 @@ def _most_items(
     """
     n = len(order)
     # The smallest items after each position, for the bound: of these alone so many go in.
-    after = [
-        np.cumsum(np.sort(sizes[:, order[at:]], axis=1), axis=1) for at in range(n)
-    ]
+    after = [np.cumsum(np.sort(sizes[:, order[at:]], axis=1), axis=1) for at in range(n)]
     best, chosen = int(start.sum()), start.copy()
     stack: list[tuple[int, FloatArray, tuple[int, ...]]] = [(0, room, ())]
     nodes = 0

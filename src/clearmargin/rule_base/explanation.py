@@ -115,7 +115,7 @@ class Explanation:
 
     @property
     def guarantee(self) -> str:
-        """What is known of the rule: "proved", "measured" on rows not used to find it, or else the proof of the rule."""
+        """What is known of the rule: "proved", "measured" on rows not used to find it, or else how it was seen."""
         return "measured" if self.kind == "measured" else self.rule.proof or "observed"
 
     @property

@@ -22,14 +22,16 @@ from sklearn.utils.validation import (
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
+from clearmargin.models.threshold import operating_scores
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import IntArray
+from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table
 from clearmargin.tables.validation import naming_columns
 
 __all__ = [
     "check_not_empty",
     "class_codes",
+    "decision_margins",
     "find_trained_part",
     "read_labels",
     "taken_by",
@@ -71,6 +73,30 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
 def taken_by(estimator: Any, X: Any) -> Any:
     """Give a table as an estimator takes it: a `Table` as it was given, unless the estimator reads tables."""
     return X.taken_by(estimator) if isinstance(X, Table) else X
+
+
+def decision_margins(estimator: Any, X: Any) -> FloatArray:
+    """Give the score of each row, its lead over the next class where there are more than two, NaN without scores.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        The model.
+    X : data frame, array-like of shape (m, n) or Table
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Scores less their operating threshold.
+    """
+    scores = operating_scores(estimator, taken_by(estimator, X))
+    if scores is None:
+        return np.full(len(X), np.nan)
+    if scores.ndim == 1:
+        return scores
+    ordered = np.sort(scores, axis=1)
+    return np.asarray(ordered[:, -1] - ordered[:, -2])
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:

@@ -1,0 +1,194 @@
+"""One verb for every model: what it proves, what it measures, and what it says when it can do neither."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from clearmargin import LPSVC, RuleExtractor, explain, explain_many
+from clearmargin.datasets import load_wbc
+from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
+
+
+@pytest.fixture(scope="module")
+def wbc():
+    X, y = load_wbc(return_X_y=True)
+    return X, y, LPSVC(nu=0.0025).fit(X, y)
+
+
+def drawn_within(box, X, rng, count=400):
+    """Ends of a box and of the ranges, drawn by chance."""
+    low, high = np.maximum(box.lower, X.min()), np.minimum(box.upper, X.max())
+    ends = np.where(rng.random((count, X.shape[1])) < 0.5, low, high)
+    return pd.DataFrame(ends, columns=X.columns)
+
+
+def test_a_linear_machine_is_proved_where_few_conditions_are_enough(wbc):
+    X, _, svm = wbc
+    why = explain(svm, X.iloc[0], X)
+    assert (why.guarantee, why.kind, why.label) == ("proved", "sufficient", "benign")
+    assert why.n_conditions <= 3
+    assert "Proved for every case within the ranges." in why.text
+    assert "at least" not in why.text.split("then benign.")[1]
+    rows = drawn_within(why.rule.region, X, np.random.default_rng(0))
+    assert (svm.predict(rows) == "benign").all()
+
+
+def test_a_proof_of_many_conditions_is_measured_instead_and_said_to_exist(wbc):
+    X, y, _ = wbc
+    dense = LogisticRegression(max_iter=1000).fit(X, y)
+    proved = explain(dense, X.iloc[0], X, guarantee="proved")
+    assert proved.n_conditions > 3
+    auto = explain(dense, X.iloc[0], X)
+    assert auto.guarantee == "measured"
+    assert f"A proof takes {proved.n_conditions} conditions" in auto.text
+    longer = explain(dense, X.iloc[0], X, max_conditions=proved.n_conditions)
+    assert longer.guarantee == "proved"
+    assert longer.rule == proved.rule
+
+
+def test_a_kernel_machine_is_proved_with_few_conditions(wbc):
+    X, y, _ = wbc
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    many = explain_many(model, X.iloc[[5, 0]], X, guarantee="proved")
+    rng = np.random.default_rng(0)
+    for why, label in zip(many, model.predict(X.iloc[[5, 0]]), strict=True):
+        assert (why.guarantee, why.label) == ("proved", label)
+        assert (model.predict(drawn_within(why.rule.region, X, rng)) == label).all()
+    assert many[0].n_conditions <= 3
+    assert explain(model, X.iloc[5], X).guarantee == "proved"
+    assert explain(model, X.iloc[0], X).guarantee == "measured"
+
+
+def mixed_table():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"age": rng.integers(20, 80, 240), "home": rng.choice(["own", "rent"], 240)})
+    y = np.where(X.age + 15 * (X.home == "own") > 55, "yes", "no")
+    return X, y
+
+
+@pytest.mark.parametrize("machine", [LinearSVC(random_state=0), SVC()])
+def test_categories_of_linear_and_kernel_machines_are_proved_by_name(machine):
+    X, y = mixed_table()
+    encode = make_column_transformer((OneHotEncoder(), ["home"]), remainder=StandardScaler())
+    model = make_pipeline(encode, machine).fit(X, y)
+    for k in range(0, 240, 40):
+        why = explain(model, X.iloc[k], X, guarantee="proved")
+        inside = X[why.rule.region.contains(why.space.read(X))]
+        assert k in inside.index
+        assert (model.predict(inside) == why.label).all()
+
+
+def test_imputed_values_are_said():
+    X, y = mixed_table()
+    X = X[["age"]].astype(float).assign(more=np.arange(240.0))
+    model = make_pipeline(SimpleImputer(), LinearSVC(dual=False)).fit(X, y)
+    case = X.iloc[0].copy()
+    case["age"] = np.nan
+    why = explain(model, case, X, guarantee="proved")
+    assert why.imputed[0][0] == "age"
+    assert "Missing values were taken as: age" in why.text
+
+
+def test_rules_with_their_machine_as_fallback_are_explained_by_the_machine(wbc):
+    X, y, svm = wbc
+    extractor = RuleExtractor(svm, max_rules=1).fit(X, y)
+    assert explain(extractor, X.iloc[0], X).text == explain(svm, X.iloc[0], X).text
+
+
+@pytest.mark.parametrize("container", [np.asarray, lambda X: X.to_numpy().tolist()])
+def test_arrays_and_lists_are_taken(wbc, container):
+    X, y, _ = wbc
+    model = LPSVC(nu=0.0025).fit(X.to_numpy(), y)
+    rows = container(X)
+    assert explain(model, rows[0], rows).label == "benign"
+
+
+def test_frames_of_polars_and_pyarrow_are_taken(wbc):
+    import polars as pl
+    import pyarrow as pa
+
+    X, _, svm = wbc
+    expected = explain(svm, X.iloc[0], X, guarantee="measured").rule.region
+    for frame in (pl.from_pandas(X), pa.Table.from_pandas(X)):
+        case = {name: X[name].iloc[0] for name in X.columns}
+        assert explain(svm, case, frame, guarantee="measured").rule.region == expected
+
+
+def test_what_is_known_is_given_as_plain_data(wbc):
+    X, _, svm = wbc
+    proved = explain(svm, X.iloc[0], X).to_dict()
+    assert proved["guarantee"] == "proved"
+    assert proved["precision"] is None
+    measured = explain(svm, X.iloc[0], X, guarantee="measured").to_dict()
+    assert measured["agreed"] <= measured["covered"] <= measured["rows"]
+    assert measured["precision_bound"] <= measured["precision"]
+    json.dumps([proved, measured], allow_nan=False)
+
+
+def test_explanations_are_shown_in_notebooks_and_as_a_sequence(wbc):
+    X, _, svm = wbc
+    many = explain_many(svm, X.iloc[:4], X, guarantee="measured")
+    assert [each.label for each in many[1:3]] == [many[1].label, many[2].label]
+    assert many[0] is many[0]
+    assert "rows not used to find it" in many[0]._repr_html_()
+
+
+BAD = [
+    ({"precision": 1.0}, "precision must be a number from 0.5 and below 1"),
+    ({"precision": "high"}, "precision must be a number"),
+    ({"max_conditions": 0}, "max_conditions"),
+    ({"guarantee": "prooved"}, "did you mean 'proved'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_options_that_make_no_sense_are_refused(wbc, options, message):
+    X, _, svm = wbc
+    with pytest.raises(ClearmarginError, match=message):
+        explain(svm, X.iloc[0], X, **options)
+
+
+def test_what_cannot_be_proved_says_why_and_what_helps(wbc):
+    X, y, svm = wbc
+    tree = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    with pytest.raises(InvalidValueError, match="guarantee='measured' explains any model"):
+        explain(tree, X.iloc[0], X, guarantee="proved")
+    assert explain(tree, X.iloc[0], X, guarantee="measured").label == "benign"
+    with pytest.raises(
+        DataError, match="needs 2 conditions for a proof, and max_conditions=1; raise"
+    ):
+        explain(svm, X.iloc[0], X, guarantee="proved", max_conditions=1)
+    assert explain(svm, X.iloc[0], X, guarantee="proved", max_conditions=2).n_conditions == 2
+
+
+def test_bad_tables_and_models_are_refused(wbc):
+    X, _, svm = wbc
+    with pytest.raises(DataError, match="X has no rows"):
+        explain(svm, X.iloc[0], X.iloc[:0])
+    with pytest.raises(DataError, match="explain_many takes several"):
+        explain(svm, X.iloc[:2], X)
+    with pytest.raises(InvalidValueError, match="has no predict"):
+        explain(StandardScaler(), X.iloc[0], X)
+    with pytest.raises(DataError, match="no value for 'mitoses'"):
+        explain(svm, X.iloc[0].drop("mitoses"), X)
+
+
+def test_a_case_without_a_value_is_measured_and_not_proved():
+    X, y = mixed_table()
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["home"]), remainder="passthrough"
+    )
+    model = make_pipeline(encode, LinearSVC(dual=False)).fit(X, y)
+    case = {"age": 70, "home": "boat"}
+    assert explain(model, case, X).guarantee == "measured"
+    with pytest.raises(DataError, match="a category that it does not know"):
+        explain(model, case, X, guarantee="proved")
