@@ -106,7 +106,7 @@ def test_the_bound_is_the_exact_binomial_one(hits, rows):
 
 
 def test_neither_the_order_of_rows_nor_of_columns_in_the_case_matters():
-    X, y = step_table(400)
+    X, _ = step_table(400)
     model = Steps()
     case = X.iloc[3]
     turned = X.iloc[np.random.default_rng(0).permutation(len(X))].reset_index(drop=True)
@@ -143,13 +143,13 @@ def test_few_rows_are_said_to_be_few():
 
 
 def test_a_rare_class_and_a_class_that_no_row_has():
-    X, y = step_table(1000)
+    X, _ = step_table(1000)
     rare = X[(X.age >= 80) & (X.home == "own")].index
     assert 0 < len(rare) < 60
     why = explain(Steps(), X.loc[rare[0]], X)
     assert why.label == "yes"
     without = X[X.age < 50]
-    with pytest.raises(DataError, match="predicts 'yes' for none of the .* rows of the search"):
+    with pytest.raises(DataError, match=r"predicts 'yes' for none of the .* rows of the search"):
         explain(Steps(), X.loc[rare[0]], without)
 
 
