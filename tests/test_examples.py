@@ -28,6 +28,7 @@ SAYS = {
     "which_cases_to_look_at": "figure",
     "why_this_case": r"malignant \(score.*really benign",
     "a_card_of_five_cuts": "if the points sum to",
+    "a_card_with_proof": r"0 of them otherwise than the machine.*agree: True.*The card is that of a plane",
     "how_many_cuts": "figure",
     "compare_extractors": "two boxes, machine elsewhere",
     "is_this_rule_true_of_the_machine": r"small: refuted.*tidy: proved",

@@ -53,6 +53,7 @@ from clearmargin.exceptions import ClearmarginError, ClearmarginWarning
 from clearmargin.export import export, to_xlsx
 from clearmargin.kernel_rules.baselines import FuzzyRules, HyperRectangleRules, PrototypeRules
 from clearmargin.models import load_model, save_model
+from clearmargin.plot import CardDisplay
 from clearmargin.rankings import Rank, make_properties
 
 SOURCES = Path(clearmargin.__file__).parent
@@ -67,6 +68,7 @@ ONE_HOT = make_column_transformer(
 TWICE = make_column_transformer((StandardScaler(), ["age", "bmi"]), ("passthrough", ["age"]))
 FOREST = RandomForestClassifier(3, random_state=0)
 RBF = SVC(gamma="scale").fit(X, Y)
+CARD = ScoreRules(LPSVC(), certify=True, n_generated=50).fit(X, Y)
 TRAIN = {"method": "train"}
 CROSS = RNG.normal(size=(40, 2))
 CROSSED = np.where(CROSS.prod(axis=1) > 0, "same", "other")
@@ -108,6 +110,14 @@ HINTS: dict[str, Hint] = {
             ScoreRules(max_rules=2, n_generated=50).fit(X, c == THREE) for c in np.unique(THREE)
         ],
         lambda: OneVsRestClassifier(ScoreRules(max_rules=2, n_generated=50)).fit(X, THREE),
+    ),
+    "from_estimator takes a fitted ScoreRules": hint(
+        lambda: CardDisplay.from_estimator(CARD.scorecard_),
+        lambda: CardDisplay.from_estimator(CARD),
+        lambda: CardDisplay.from_card(CARD.scorecard_),
+    ),
+    "has no scorecard; fit a ScoreRules": hint(
+        lambda: CardDisplay.from_estimator(RBF), lambda: CardDisplay.from_estimator(CARD)
     ),
     "certify=True needs a linear machine": hint(
         lambda: ScoreRules(RBF, certify=True).fit(X, Y),

@@ -1,4 +1,4 @@
-"""Figures: rules, regions, coverage, advice, rankings, points, SVM trees and extractors.
+"""Figures: rules, regions, coverage, advice, rankings, points, scorecards, SVM trees and extractors.
 
 Displays follow the conventions of scikit-learn: `from_estimator` draws, the display keeps what was computed, and `plot`
 draws it again. matplotlib is imported when something is drawn.
@@ -18,10 +18,12 @@ from clearmargin.rankings.plot import (
     plot_rank_roc,
 )
 from clearmargin.rule_svm.plot import PointsDisplay, plot_points
+from clearmargin.scorecards.plot import CardDisplay, plot_card
 from clearmargin.svm_trees.plot import SVMTreeDisplay, plot_svm_tree
 
 __all__ = [
     "AdviceDisplay",
+    "CardDisplay",
     "CoverageDisplay",
     "ExtractorsDisplay",
     "LeverageDisplay",
@@ -33,6 +35,7 @@ __all__ = [
     "RulesDisplay",
     "SVMTreeDisplay",
     "plot_advice",
+    "plot_card",
     "plot_coverage",
     "plot_extractors",
     "plot_leverage",

@@ -70,6 +70,7 @@ SAME = {
     clearmargin.AdviceSVC: "advice refine published lam mu",
     clearmargin.RankContrast: "top bottom size_criterion min_leverage max_size",
     clearmargin.SVMTreeClassifier: "order partition loss tol min_leaf max_layers",
+    clearmargin.ScoreRules: "certify",
     clearmargin.recourse: "actionable",
     compare.check_drift: "confidence",
     export.export: "to",

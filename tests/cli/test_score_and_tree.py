@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from clearmargin import ScoreRules, load_model, parse_rules
+from clearmargin import CertifiedScorecard, ScoreRules, load_model, parse_rules
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -31,6 +32,35 @@ def test_a_card_gives_points_to_the_class_of_interest_and_is_written_in_every_fo
     X = pd.read_csv("patients.csv")[list(model.space.names)]
     by_hand = ScoreRules(model).fit(X, ["well"] * 12 + ["ill"] * 12)
     assert said["card"] == by_hand.scorecard_.to_dict()
+
+
+def test_a_card_with_proof_says_what_it_proves_and_is_written_in_every_format(clearmargin, folder):
+    words = ("score", *TABLE, "--positive", "ill", "--certify", "--max-cuts", "6", "--cv", "2")
+    shown = clearmargin(*words).out
+    assert "The card proves the class of " in shown
+    assert " of rows not seen in training. Else its machine (LPSVCCV) decides" in shown
+    assert 'ill is proved if the points "at least" sum to ' in shown
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 99, size=(60, 3)), columns=["a", "b", "c"])
+    wide.assign(y=wide["a"] + wide["b"] - wide["c"] > 49).to_csv("wide.csv", index=False)
+    clearmargin("train", *TABLE, "--nu", "1", "--out", "m.json", "--quiet")
+    model = load_model("m.json")
+    with_model = ("score", *TABLE, "--model", "m.json", "--certify", "--max-cuts", "6")
+    for ending in ("txt", "md", "html", "csv", "json", "sql", "py", "pmml"):
+        clearmargin(*with_model, "--quiet", "--out", f"card.{ending}")
+        assert "age" in Path(f"card.{ending}").read_text()
+    clearmargin(*with_model, "--quiet", "--out", "card.xlsx")
+    said = json.loads(clearmargin(*with_model, "--json").out)
+    X = pd.read_csv("patients.csv")[list(model.space.names)]
+    by_hand = ScoreRules(model, max_rules=6, certify=True).fit(X, ["well"] * 12 + ["ill"] * 12)
+    assert said["card"] == by_hand.scorecard_.to_dict()
+    assert CertifiedScorecard.from_dict(said["card"]) == by_hand.scorecard_
+    assert said["proved"] == by_hand.proved_
+    assert {"feature", "condition", "at_least", "at_most"} == set(said["lines"][0])
+    clearmargin("train", "wide.csv", "--target", "y", "--nu", "9", "--out", "w.json", "--quiet")
+    words = ("score", "wide.csv", "--target", "y", "--model", "w.json", "--certify")
+    distilled = clearmargin(*words, "--distil", "1").out
+    assert "The card is that of a plane distilled to 1 feature, which agrees with the" in distilled
 
 
 def test_a_tree_is_drawn_with_its_rules(clearmargin, folder):
@@ -57,6 +87,9 @@ BAD = [
     ),
     (["score", *TABLE, "--out", "card.pdf"], "must end in .txt or .md or .html or .csv or .json"),
     (["score", *TABLE, "--max-cuts", "0"], "0 is not a whole number from 1"),
+    (["score", *TABLE, "--out", "card.sql"], "must end in .txt or .md or .html or .csv or .json"),
+    (["score", *TABLE, "--distil", "2"], "--distil is for cards with proof; add --certify"),
+    (["score", *TABLE, "--certify", "--max-points", "2"], "--max-points does not go with"),
     (["tree", *TABLE, "--tol", "2"], "2 is not a number between 0 and 1"),
     (["tree", *TABLE, "--order", "sideways"], "invalid choice: 'sideways'"),
     (

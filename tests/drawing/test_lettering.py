@@ -16,6 +16,7 @@ from clearmargin import AdviceSVC, Box, FeatureSpace, RankContrast, Rule, RuleSe
 from clearmargin.compare.extractors import MEASURES, ExtractorComparison, ExtractorFigures
 from clearmargin.plot import (
     AdviceDisplay,
+    CardDisplay,
     CoverageDisplay,
     ExtractorsDisplay,
     LeverageDisplay,
@@ -28,6 +29,7 @@ from clearmargin.plot import (
     SVMTreeDisplay,
 )
 from clearmargin.rule_svm import WeightedRules
+from clearmargin.scorecards import CertifiedFeature, CertifiedScorecard
 from clearmargin.svm_trees import SVMTreeClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
@@ -71,6 +73,20 @@ def rules_of(length, count):
 def weighted(length, count):
     """Rules with points for and against the second class."""
     return WeightedRules(rules_of(length, count), np.linspace(-2.0, 1.5, count), 0.3)
+
+
+def card_of(length, count):
+    """A card with proof of many features, the first one with categories."""
+    names = list(named(length, count))
+    space = FeatureSpace(
+        names,
+        [-np.inf, *np.linspace(0.0, 9.5, count - 1)],
+        [np.inf, *np.linspace(100.0, 912.25, count - 1)],
+        categories=[named(length, 3, start=count), *[None] * (count - 1)],
+    )
+    parts = [CertifiedFeature(0, [0, 120], [0, 121], sets=[[0, 1], [2]])]
+    parts += [CertifiedFeature(j, [0, 700], [699, 1500], cuts=[50.5]) for j in range(1, count)]
+    return CertifiedScorecard(parts, (900, 1200), space, classes_of(length))
 
 
 @functools.cache
@@ -137,6 +153,7 @@ DRAW = {
     "roc": lambda *how: RankRocDisplay.from_estimator(contrasted(*how)),
     "tree": lambda *how: SVMTreeDisplay.from_estimator(grown(*how)),
     "points": lambda length, count: PointsDisplay.from_rules(weighted(length, count)),
+    "card": lambda length, count: CardDisplay.from_card(card_of(length, count)),
     "extractors": lambda *how: ExtractorsDisplay.from_comparison(compared(*how)),
 }
 

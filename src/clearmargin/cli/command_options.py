@@ -430,6 +430,11 @@ OPTIONS: Mapping[str, Option] = {
         "--max-cuts", "maximum number of cuts and categories with points (default: 15)"
     ),
     "max_points": _count("--max-points", "maximum number of points of a cut (default: 10)"),
+    "certify": _flag(
+        "--certify",
+        "make a card with proof of a plane: points at least and at most, which prove what the plane predicts or say "
+        "nothing",
+    ),
     # A tree.
     "order": _choice(
         "--order",

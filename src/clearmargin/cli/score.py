@@ -10,64 +10,119 @@ from typing import TYPE_CHECKING
 from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
+from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
-    from clearmargin.scorecards import Scorecard
+    from clearmargin.recipes.cards_and_trees import Scored
+    from clearmargin.scorecards import CertifiedScorecard, Scorecard
 
 __all__ = ["add_arguments", "run"]
 
 _ENDINGS = (".txt", ".md", ".html", ".csv", ".json")
+# What a card with proof is written as, too: the format of `clearmargin.export`, and its dialect of SQL.
+_LANGUAGES = {".sql": "sql", ".py": "python", ".pmml": "pmml", ".xlsx": "xlsx"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    names = (*TASK, "missing", "model", "max_cuts", "max_points", *SPLIT, *OUTPUT)
-    add_options(parser, *names, out="the card, as .txt, .md, .html, .csv or .json")
+    card = ("model", "max_cuts", "max_points", "certify", "distil")
+    out = "the card, as .txt, .md, .html, .csv or .json; with --certify also .sql, .py, .pmml or .xlsx"
+    add_options(parser, *TASK, "missing", *card, *SPLIT, *OUTPUT, out=out)
     parser.epilog = (
         "example: clearmargin score patients.csv --target outcome --positive ill --max-cuts 5\n"
-        "         clearmargin score patients.csv --target outcome --model ill.json --out card.md\n\n"
-        "Without --model the card imitates a kernel machine that is trained on the table."
+        "         clearmargin score patients.csv --target outcome --model ill.json --out card.md\n"
+        "         clearmargin score patients.csv --target outcome --certify --max-cuts 30\n\n"
+        "Without --model the card imitates a kernel machine that is trained on the table; with --certify it is that of "
+        "a sparse plane."
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Make the card, print or save it."""
     from clearmargin.cli.inputs import read_inputs, show_progress
+    from clearmargin.export.formats import write_export
     from clearmargin.language.prose import ratio_text
     from clearmargin.recipes.cards_and_trees import score_table
     from clearmargin.recipes.unseen import unseen_text
     from clearmargin.rules.file_writing import write_text_atomically
+    from clearmargin.scorecards import CertifiedScorecard
 
     console = Console.of(arguments)
-    out = claim(arguments.out, arguments, _ENDINGS)
+    _check_options(arguments)
+    endings = (*_ENDINGS, *_LANGUAGES) if arguments.certify else _ENDINGS
+    out = claim(arguments.out, arguments, endings)
     task, model = read_inputs(arguments, console)
     scored = score_table(
         task,
         model,
         max_cuts=arguments.max_cuts,
         max_points=arguments.max_points,
+        certify=arguments.certify,
+        distil=arguments.distil,
         progress=show_progress(console),
     )
     console.note_all(scored.notes)
     console.say(task.summary)
-    console.say(
-        f"The card is right on {ratio_text(scored.accuracy)} of these rows, and predicts what its machine "
-        f"({scored.machine}) predicts on {ratio_text(scored.fidelity)}."
-    )
+    if scored.is_proved:
+        _say_proof(scored, console)
+    else:
+        console.say(
+            f"The card is right on {ratio_text(scored.accuracy)} of these rows, and predicts what its machine "
+            f"({scored.machine}) predicts on {ratio_text(scored.fidelity)}."
+        )
     text = unseen_text(scored.facts)
     if text:
         console.say(text)
     console.say()
     if out is not None:
         with writing(out):
-            written = _written(scored.card, out.suffix.lower())
-            write_text_atomically(out, written, overwrite=arguments.force)
+            language = _LANGUAGES.get(out.suffix.lower())
+            if language is None:
+                written = _written(scored.card, out.suffix.lower())
+                write_text_atomically(out, written, overwrite=arguments.force)
+            else:
+                assert isinstance(scored.card, CertifiedScorecard)
+                write_export(scored.card, language, out, overwrite=arguments.force)
         console.wrote(f"The card is in {out}.")
     console.result("" if out and console.quiet else str(scored.card), scored.to_dict())
 
 
-def _written(card: Scorecard, ending: str) -> str:
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Raise if options do not go together."""
+    if arguments.certify and arguments.max_points is not None:
+        raise DataError(
+            "--max-points does not go with --certify: a card with proof has as many points as the proof needs"
+        )
+    if arguments.distil is not None and not arguments.certify:
+        raise DataError("--distil is for cards with proof; add --certify")
+
+
+def _say_proof(scored: Scored, console: Console) -> None:
+    """Say what is proved, and of what; first how faithful a distilled plane is."""
+    from clearmargin.language.prose import ratio_text
+    from clearmargin.language.words import counted
+
+    facts = scored.facts
+    if "distilled" in facts:
+        distilled = facts["distilled"]
+        share = distilled["fidelity"]
+        where = "rows held out from it" if share is not None else "these rows"
+        share = distilled["training_fidelity"] if share is None else share
+        console.say(
+            f"The card is that of a plane distilled to {counted(len(distilled['features']), 'feature')}, which agrees "
+            f"with the machine ({scored.machine}) on {ratio_text(share)} of {where}."
+        )
+    unseen = facts.get("unseen_proved")
+    more = "" if unseen is None else f", and of {ratio_text(unseen)} of rows not seen in training"
+    console.say(
+        f"The card proves the class of {ratio_text(facts['proved'])} of these rows{more}. Else its machine "
+        f"({scored.machine}) decides; together they are right on {ratio_text(scored.accuracy)} of these rows."
+    )
+
+
+def _written(card: Scorecard | CertifiedScorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
+    from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
     from clearmargin.scorecards.scorecard import COLUMNS
 
     if ending == ".md":
@@ -75,8 +130,9 @@ def _written(card: Scorecard, ending: str) -> str:
     if ending == ".html":
         return f'<!DOCTYPE html>\n<meta charset="utf-8">\n{card._repr_html_()}\n'
     if ending == ".csv":
+        titles = CERTIFIED_COLUMNS if isinstance(card, CertifiedScorecard) else COLUMNS
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *card.lines()])
+        csv.writer(text, lineterminator="\n").writerows([titles, *card.lines()])
         return text.getvalue()
     if ending == ".json":
         from clearmargin.rules.file_writing import json_text

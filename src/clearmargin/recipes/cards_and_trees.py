@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import encoder
 from clearmargin.recipes.unseen import Retraining
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
     from clearmargin.rules import RuleSet
-    from clearmargin.scorecards import Scorecard
+    from clearmargin.scorecards import CertifiedScorecard, Scorecard
 
 __all__ = ["GrownTree", "Scored", "grow_tree", "score_table"]
 
@@ -48,16 +49,16 @@ class Scored:
     ----------
     task : Task
         The table.
-    card : Scorecard
+    card : Scorecard or CertifiedScorecard
         The card.
     accuracy : float
-        The share of the rows on which the card is right.
+        The share of the rows on which the card is right; where a card with proof proves nothing, its machine.
     fidelity : float
         The share of the rows of which the card predicts what its machine predicts.
     machine : str
-        What it imitates.
+        What it imitates, or proves the predictions of.
     facts : dict
-        Figures on unseen rows.
+        Figures on unseen rows; of a card with proof, also the share of the rows that it proves.
     notes : tuple of str
         What the user should know.
 
@@ -74,7 +75,7 @@ class Scored:
     """
 
     task: Task
-    card: Scorecard
+    card: Scorecard | CertifiedScorecard
     accuracy: float
     fidelity: float
     machine: str
@@ -86,16 +87,24 @@ class Scored:
         return {
             **self.task.to_dict(),
             "card": self.card.to_dict(),
-            "lines": [
-                {"feature": feature, "condition": condition, "points": points}
-                for feature, condition, points in self.card.lines()
-            ],
+            "lines": self._lines(),
             "decision": self.card.summary(),
             "machine": self.machine,
             "accuracy": self.accuracy,
             "fidelity": self.fidelity,
             **self.facts,
         }
+
+    def _lines(self) -> list[dict[str, Any]]:
+        """Return the lines of the card as plain data."""
+        points = ["at_least", "at_most"] if self.is_proved else ["points"]
+        titles = ["feature", "condition", *points]
+        return [dict(zip(titles, line, strict=True)) for line in self.card.lines()]
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the card has a proof."""
+        return "proved" in self.facts
 
 
 def score_table(
@@ -104,6 +113,8 @@ def score_table(
     *,
     max_cuts: int | None = None,
     max_points: int | None = None,
+    certify: bool = False,
+    distil: int | None = None,
     progress: Progress = False,
 ) -> Scored:
     """Make a scorecard of a table: a few cuts with whole points, whose sum decides between two classes.
@@ -113,9 +124,14 @@ def score_table(
     task : Task
         The table, of two classes.
     model : PlaneModel, optional
-        The model that the card imitates; by default a kernel machine (`SVC`) is trained.
+        The model that the card imitates; by default a kernel machine (`SVC`) is trained, for a card with proof a
+        sparse plane.
     max_cuts, max_points : int, optional
         Maximum number of cuts and categories with points, and of points of each; as in `ScoreRules` by default.
+    certify : bool, default False
+        Whether to make a card with proof: points at least and at most.
+    distil : int, optional
+        Make the card with proof of a plane distilled to so many features of the model.
     progress : bool or "auto", default False
         Whether a bar is shown.
 
@@ -141,6 +157,14 @@ def score_table(
     chosen: dict[str, Any] = {}
     if max_cuts is not None:
         chosen["max_rules"] = max_cuts
+    if certify:
+        if max_points is not None:
+            raise InvalidValueError(
+                "max_points does not go with certify: a card with proof has as many points as the proof needs"
+            )
+        return _certified(task, model, {**chosen, "max_features": distil}, progress)
+    if distil is not None:
+        raise InvalidValueError("distil is for cards with proof; add certify")
     if max_points is not None:
         chosen["integer_points"] = max_points
     card, fidelity = _score(task, model, chosen)
@@ -151,6 +175,51 @@ def score_table(
     accuracy = float((card.predict(task.X) == task.y).mean())
     machine = "SVC" if model is None else str((model.facts or {}).get("trained_by", "a model"))
     return Scored(task, card, accuracy, fidelity, machine, facts, notes)
+
+
+def _certified(
+    task: Task, model: PlaneModel | None, chosen: dict[str, Any], progress: Progress
+) -> Scored:
+    """Make a card with proof of a plane; where it is trained here, count what is proved of unseen rows, too."""
+    made, machine = _prove(task, model, chosen)
+    facts: dict[str, Any] = {"proved": made.proved_}
+    if made.distillation_ is not None:
+        facts["distilled"] = made.distillation_.to_dict()
+    notes: tuple[str, ...] = ()
+    if model is None:
+        counts: list[tuple[int, int]] = []
+
+        def fit(part: Task) -> Callable[[Any], Any]:
+            fitted, _ = _prove(part, None, chosen)
+
+            def predict(rows: Any) -> Any:
+                codes = fitted.scorecard_.prove_codes(rows)
+                counts.append((int((codes >= 0).sum()), len(codes)))
+                return fitted.predict(rows)
+
+            return predict
+
+        unseen, notes = _judge(task, fit, progress)
+        facts.update(unseen)
+        if unseen and counts:
+            facts["unseen_proved"] = sum(n for n, _ in counts) / sum(n for _, n in counts)
+    accuracy = float((made.predict(_given(task)) == task.y).mean())
+    return Scored(task, made.scorecard_, accuracy, made.fidelity_, machine, facts, notes)
+
+
+def _prove(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tuple[Any, str]:
+    """Train a plane if need be, and make its card with proof; return its estimator and what trained the plane."""
+    from clearmargin.recipes.trained_models import train_plane
+    from clearmargin.scorecards import ScoreRules
+
+    plane = train_plane(task).model if model is None else model
+    made = ScoreRules(plane, certify=True, **chosen).fit(_given(task), task.y)
+    return made, str((plane.facts or {}).get("trained_by", "a model"))
+
+
+def _given(task: Task) -> Any:
+    """Return the rows with their missing values, which the plane imputes."""
+    return task.X if task.given is None else task.given
 
 
 def _score(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tuple[Scorecard, float]:
