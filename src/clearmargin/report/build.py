@@ -32,6 +32,7 @@ from clearmargin.report.subject import (
     read_subject,
     validate,
 )
+from clearmargin.rule_svm.facts import points_facts
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table
@@ -63,9 +64,10 @@ def report(
     Parameters
     ----------
     model : estimator or RuleSet
-        A RuleExtractor or another extractor with `rules_`, fitted or not; a linear classifier or a pipeline that ends
-        in one, whose rules are extracted by a RuleExtractor; a model with advice (AdviceSVC), which is shown before and
-        after; a RankContrast; or rules by themselves. A model that is not fitted is copied and fitted to X and y.
+        A RuleExtractor or another extractor with `rules_`, fitted or not; a RuleSVC, or WeightedRules, whose points
+        decide; a linear classifier or a pipeline that ends in one, whose rules are extracted by a RuleExtractor; a
+        model with advice (AdviceSVC), which is shown before and after; a RankContrast; or rules by themselves. A model
+        that is not fitted is copied and fitted to X and y.
     X : data frame or array-like of shape (m, n)
         The cases that everything is counted on.
     y : array-like of shape (m,), optional
@@ -135,7 +137,8 @@ def report(
         subject = read_subject(model, table, labels)
         check = validate(subject, table, labels, splitting, refit)
         parts = _judge(subject, table, labels, int(cases), check)
-        if advice is None and hasattr(subject.machine, "outcome_"):
+        # The experts' rules of a machine over rules are told of beside its points.
+        if advice is None and subject.weighted is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
     summary |= parts
     summary["contrast"] = _contrast(contrast, table, labels, groups, times)
@@ -240,8 +243,19 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
         },
         "features": feature_facts(rules, classes, measured),
         "validation": check,
-        "curves": curve_facts(rules, classes, measured, subject.model),
         "cases": case_facts(subject, table, measured, cases),
+        **_coverage(subject, table, measured),
+    }
+
+
+def _coverage(subject: Subject, table: Table, measured: Measured) -> Summary:
+    """Gather what one rule at a time decides, and what none does; where points decide, what they are instead."""
+    rules, classes = subject.rules, subject.classes
+    if subject.weighted is not None:
+        facts = points_facts(subject.weighted, subject.model, measured.covers, measured.true)
+        return {"curves": [], "uncovered": None, "points": facts}
+    return {
+        "curves": curve_facts(rules, classes, measured, subject.model),
         "uncovered": uncovered_facts(rules.space, classes, table, measured),
     }
 

@@ -5,6 +5,7 @@ They are counted from what `subject.measure` found, which asks rules and model a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from clearmargin.language.words import condition_texts, finite, sentences, singl
 from clearmargin.models.threshold import operating_scores
 from clearmargin.plane_rules import RuleExtractor
 from clearmargin.report.subject import Measured, Subject
+from clearmargin.rule_svm import WeightedRules
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -306,6 +308,8 @@ def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> li
     list of dict
         One a case.
     """
+    if subject.weighted is not None:
+        return _point_cases(subject, subject.weighted, X, measured, count)
     known = ~measured.missing & (measured.table >= _lowest(subject.rules.space)).all(axis=1)
     score = _scores(subject, X, known)
     # A rule of a tree has no score; a case is then as good as another, and the first one is taken.
@@ -314,6 +318,30 @@ def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> li
     return [
         _explain(subject, X, measured, row, kind, None if score is None else float(score[row]))
         for kind, row in chosen
+    ]
+
+
+def _point_cases(
+    subject: Subject, weighted: WeightedRules, X: Table, measured: Measured, count: int
+) -> list[Facts]:
+    """Choose cases of rules whose points decide, and say what adds up to their scores."""
+    scores = np.asarray(weighted.decision_function(measured.table)) - weighted.threshold
+    if scores.ndim == 2:
+        top = np.sort(scores, axis=1)
+        scores = top[:, -1] - top[:, -2]
+    everywhere = replace(measured, which=np.zeros(len(scores), dtype=np.intp))
+    known = np.ones(len(scores), dtype=np.bool_)
+    return [
+        {
+            **_explain(subject, X, measured, row, kind, float(scores[row])),
+            "reason": "points",
+            "rule": None,
+            "proof": None,
+            "sentence": None,
+            "values": [],
+            "points": weighted.explain(measured.table[row]).to_dict(),
+        }
+        for kind, row in _choose(everywhere, known, np.abs(scores), count)
     ]
 
 

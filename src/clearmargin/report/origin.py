@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from clearmargin import __version__
 from clearmargin.exceptions import DataError
 from clearmargin.models.fitted import is_fitted
+from clearmargin.rule_svm import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column, Table, is_missing_value
@@ -84,6 +85,8 @@ def _written(value: Any) -> str:
     """Return a value as Python writes it, whole: scikit-learn would shorten models."""
     if isinstance(value, RuleSet):
         return f"parse_rules({value.to_text()!r})"
+    if isinstance(value, WeightedRules):
+        return "WeightedRules.from_dict(document)"
     if isinstance(value, BaseEstimator):
         with config_context(print_changed_only=True):
             text = value.__repr__(N_CHAR_MAX=10**9)
@@ -95,6 +98,8 @@ def _imports(value: Any) -> Iterator[str]:
     """Yield the lines that import what a value is written with."""
     if isinstance(value, RuleSet):
         yield "from clearmargin import parse_rules"
+    if isinstance(value, WeightedRules):
+        yield "from clearmargin.rule_svm import WeightedRules"
     for part in _parts(value):
         kind = type(part)
         if kind.__module__ != "builtins" and re.search(rf"\b{kind.__name__}\(", _written(value)):
@@ -218,7 +223,7 @@ def parameters(model: Any) -> dict[str, str]:
     >>> parameters(RuleExtractor(LPSVC(nu=0.5)))["estimator__nu"]
     '0.5'
     """
-    if isinstance(model, RuleSet) or not hasattr(model, "get_params"):
+    if not hasattr(model, "get_params"):
         return {}
     return {name: _short(value) for name, value in sorted(model.get_params(deep=True).items())}
 
@@ -245,7 +250,8 @@ def origin_facts(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Facts:
     dict
         Versions, parameters, fingerprints, call.
     """
-    was = isinstance(model, RuleSet) or is_fitted(model)
+    is_value = isinstance(model, RuleSet | WeightedRules)
+    was = is_value or is_fitted(model)
     return {
         "versions": {
             "clearmargin": __version__,
@@ -263,6 +269,6 @@ def origin_facts(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Facts:
             model,
             y is not None,
             options,
-            was_fitted=was and not isinstance(model, RuleSet),
+            was_fitted=was and not is_value,
         ),
     }

@@ -28,6 +28,13 @@ from clearmargin.report.pictures import (
     two_sided_bar,
     value_bar,
 )
+from clearmargin.report.points_sections import (
+    certificate_section,
+    experts_section,
+    points_card,
+    points_learned,
+    points_section,
+)
 
 __all__ = [
     "about",
@@ -87,6 +94,8 @@ def rule_section(summary: Summary) -> Section | None:
     facts = summary["rules"]
     if facts is None:
         return None
+    if summary.get("points") is not None:
+        return points_section(summary)
     if not facts["list"]:
         text = "There are no rules: no box on one side of the model holds enough cases. Lower min_coverage."
         return Section("rules", "The rules", (Para.of(text),))
@@ -208,14 +217,16 @@ def feature_section(summary: Summary) -> Section | None:
     if any_missing:
         columns = (*columns, "missing")
     rows: list[tuple[Cell, ...]] = []
-    for fact in summary["features"]:
+    used = sum(1 for fact in summary["features"] if any(fact["rules"]))
+    # A page of rules with points lists the features that these look at.
+    listed_facts = summary["features"][: None if summary.get("points") is None else used]
+    for fact in listed_facts:
         unit = f" {plain(fact['unit'])}" if fact["unit"] else ""
         row = (plain(fact["name"]), f"{_range(fact)}{unit}", *(f"{n:,}" for n in fact["rules"]))
         rows.append((*row, _missing_text(fact)) if any_missing else row)
     numbers = frozenset(range(2, len(columns)))
-    used = sum(1 for fact in summary["features"] if any(fact["rules"]))
     head = Para.of(
-        f"The rules speak of {used} of {counted(len(rows), 'feature')}. "
+        f"The rules speak of {used} of {counted(len(summary['features']), 'feature')}. "
         "A feature that no rule speaks of may take any value."
     )
     shown, rest = rows[:_OPEN_FEATURES], rows[_OPEN_FEATURES:_MOST_FEATURES]
@@ -255,6 +266,8 @@ _FIGURES = (
     ("precision", "right where a rule covers", "covered cases"),
     ("fidelity", "as the model where a rule covers (fidelity)", "covered cases"),
 )
+# Where points decide every case, there is no other model, and no case without a rule.
+_POINT_FIGURES = (("model_accuracy", "right (accuracy)", "cases"),)
 _KINDS = {
     "right": "A case that the model gets right",
     "wrong": "A case that the model gets wrong",
@@ -278,7 +291,8 @@ def validation_section(summary: Summary) -> Section | None:
         text = f"There is no cross-validation: {facts['why']}. The other figures are on the cases given."
         return Section("validation", title, (Para.of(text),))
     rows: list[tuple[Cell, ...]] = []
-    for key, name, among in _FIGURES:
+    are_points = summary.get("points") is not None
+    for key, name, among in _POINT_FIGURES if are_points else _FIGURES:
         figure = facts["figures"][key]
         error = figure["standard_error"]
         rows.append(
@@ -294,11 +308,16 @@ def validation_section(summary: Summary) -> Section | None:
     name = f"always saying {plain(common['class'])}, for comparison"
     share = share_text(common["part"], common["whole"])
     rows.append((name, share, "–", f"{common['part']:,} of {common['whole']:,} cases"))
+    scored = (
+        "its points"
+        if are_points
+        else "the share of right training cases under the rule that covers it"
+    )
     how = (
-        f"Cross-validation: {facts['folds']} {facts['how']}. In each fold the model was trained and its rules were "
-        "extracted without the cases they are judged on. The standard error is that of the mean over the folds, in "
-        "percentage points for shares. A case scores by the share of right training cases under the rule that covers "
-        "it; the area under the ROC curve of these scores (AUC) is 0.5 by chance."
+        f"Measured by cross-validation: {facts['folds']} {facts['how']}. In each fold the model and its rules were "
+        "made without the cases they are judged on. The standard error is that of the mean over the folds, in "
+        f"percentage points for shares. A case scores by {scored}; the area under the ROC curve of these scores (AUC) "
+        "is 0.5 by chance."
     )
     if facts["note"]:
         how = (
@@ -399,7 +418,12 @@ def _share(curve: Summary, key: str, r: int) -> str:
 def case_section(summary: Summary) -> Section | None:
     """Show cases with their reasons."""
     classes = [] if summary["rules"] is None else [e["class"] for e in summary["rules"]["classes"]]
-    cards = [_case_card(case, classes, k) for k, case in enumerate(summary["cases"])]
+    cards = [
+        _case_card(case, classes, k)
+        if case.get("points") is None
+        else points_card(case, _KINDS[case["kind"]], k)
+        for k, case in enumerate(summary["cases"])
+    ]
     return Section("cases", "Some cases", tuple(cards)) if cards else None
 
 
@@ -698,8 +722,10 @@ def learned(summary: Summary) -> list[str]:
         if summary["distillation"] is not None:
             # What the rules are worth for the model comes before what they say.
             phrases.append(f"The rules are those of {summary['distillation']['text']}.")
-        phrases += _rules(summary)
-        phrases += _trust(summary)
+        if summary.get("points") is not None:
+            phrases += [*points_learned(summary), *_unseen(summary)]
+        else:
+            phrases += [*_rules(summary), *_trust(summary)]
     if summary["contrast"] is not None:
         phrases.append(_contrast(summary["contrast"]))
     if summary["advice"] is not None:
@@ -763,7 +789,16 @@ def _trust(summary: Summary) -> list[str]:
         text += f" and are right on {share_text(total['correct'], total['covered'])} of them"
     if total["agreed"] is not None and total["covered"]:
         text += f"; there they say what the model says on {share_text(total['agreed'], total['covered'])}"
-    phrases = [f"{text}."]
+    phrases = [f"{text}.", *_unseen(summary)]
+    bare = summary["uncovered"]["rows"]
+    if bare:
+        phrases.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")
+    return phrases
+
+
+def _unseen(summary: Summary) -> list[str]:
+    """Say how right the answers are on cases not seen in training."""
+    phrases = []
     check = summary["validation"]
     if check["done"]:
         figure = check["figures"]["accuracy"]
@@ -778,9 +813,6 @@ def _trust(summary: Summary) -> list[str]:
             phrases.append(f"{check['note']}, which may make this figure too high.")
     else:
         phrases.append(f"How it does on cases not seen in training is not known: {check['why']}.")
-    bare = summary["uncovered"]["rows"]
-    if bare:
-        phrases.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")
     return phrases
 
 
@@ -844,6 +876,24 @@ _MEANING = (
 )
 
 
+_POINT_MEANING = (
+    ("rule", "conditions that may hold of a case; a condition on a missing value does not hold"),
+    ("points", "what is added to the score of a case where the rule holds; the sum decides"),
+    ("holds for", "how many of the cases meet the conditions"),
+    (
+        "of that class",
+        "of the cases for which the rule holds, how many have the class that it speaks for",
+    ),
+    ("measured", "counted on cases that had no part in training"),
+    (
+        "certified",
+        "shown by a bound that no other weights of any rules can beat; a statement about the training, not about other "
+        "cases",
+    ),
+    *(entry for entry in _MEANING if entry[0] in ("standard error", "cross-validation")),
+)
+
+
 def make_sections(summary: Summary) -> tuple[Section, ...]:
     """Arrange a summary for reading.
 
@@ -862,6 +912,7 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
         rule_section(summary),
         feature_section(summary),
         validation_section(summary),
+        *_beside_points(summary),
         curve_section(summary),
         case_section(summary),
         uncovered_section(summary),
@@ -871,6 +922,13 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
         _meaning_section(summary),
     ]
     return tuple(section for section in made if section is not None and section.blocks)
+
+
+def _beside_points(summary: Summary) -> tuple[Section | None, ...]:
+    """Return what is certified of rules with points, and what became of experts' rules."""
+    if summary.get("points") is None:
+        return ()
+    return certificate_section(summary), experts_section(summary)
 
 
 def _origin_section(summary: Summary) -> Section:
@@ -902,5 +960,6 @@ def _origin_section(summary: Summary) -> Section:
 def _meaning_section(summary: Summary) -> Section | None:
     if summary["rules"] is None:
         return None
-    table = TableBlock("Words of this report", ("word", "meaning"), _MEANING)
+    words = _MEANING if summary.get("points") is None else _POINT_MEANING
+    table = TableBlock("Words of this report", ("word", "meaning"), words)
     return Section("words", "What the words mean", (table,))

@@ -15,6 +15,8 @@ from clearmargin.plane_rules import RuleExtractor
 from clearmargin.rule_base.base import RuleBasedClassifier
 from clearmargin.rule_base.rule_auc import class_shares, mean_auc
 from clearmargin.rule_base.training import find_trained_part
+from clearmargin.rule_svm import RuleSVC, WeightedRules
+from clearmargin.rule_svm.reading import read_weighted_rules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -38,7 +40,7 @@ __all__ = [
 
 _TAKEN = (
     "a RuleExtractor, a linear classifier or a pipeline that ends in one, an extractor with rules_ such as "
-    "SupportVectorRules, an AdviceSVC, a RankContrast or a RuleSet"
+    "SupportVectorRules, a RuleSVC, an AdviceSVC, a RankContrast or a RuleSet"
 )
 
 
@@ -62,6 +64,8 @@ class Subject:
         The classes, in the order of the model.
     why_fixed : str
         Why there is no prototype.
+    weighted : WeightedRules, optional
+        Where the points of all rules that hold decide: the rules with their weights. Else one rule decides a row.
 
     Examples
     --------
@@ -78,6 +82,7 @@ class Subject:
     prototype: Any
     classes: tuple[Label, ...]
     why_fixed: str = ""
+    weighted: WeightedRules | None = None
 
 
 def rules_of(model: Any) -> RuleSet | None:
@@ -88,6 +93,9 @@ def rules_of(model: Any) -> RuleSet | None:
     >>> rules_of(object()) is None
     True
     """
+    weighted = read_weighted_rules(model)
+    if weighted is not None:
+        return weighted.rules
     for name in ("rules_", "exact_rules_"):
         rules = getattr(model, name, None)
         if isinstance(rules, RuleSet):
@@ -111,6 +119,9 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
         Ready to be judged.
     """
     table = Table.read(X)
+    if isinstance(model, WeightedRules):
+        why = "rules with points are not trained"
+        return Subject(model, model, model.rules, model, None, model.classes, why, model)
     if isinstance(model, RuleSet):
         # Rules may speak of one class only, and the cases be of others, too.
         seen = () if y is None else (as_label(label) for label in np.unique(y))
@@ -188,18 +199,24 @@ def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: An
 
 def _makes_rules(model: Any) -> bool:
     """Check whether a model will have rules of its own once it is fitted."""
-    return isinstance(model, RuleBasedClassifier)
+    return isinstance(model, RuleBasedClassifier | RuleSVC)
+
+
+def _machine(model: Any, weighted: WeightedRules | None) -> Any:
+    """Return whose word rules repeat; where points decide, there is nothing behind them."""
+    return model if weighted is not None else getattr(model, "estimator_", model)
 
 
 def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:
-    machine = getattr(model, "estimator_", model)
+    weighted = read_weighted_rules(model)
+    machine = _machine(model, weighted)
     known = getattr(model, "classes_", rules.classes)
     classes = tuple(as_label(label) for label in known)
     part = find_trained_part(model)
     if part:
         why = f"{part} was trained before and cannot be trained again without the cases it is judged on"
-        return Subject(given, model, rules, machine, None, classes, why)
-    return Subject(given, model, rules, machine, clone(model), classes)
+        return Subject(given, model, rules, machine, None, classes, why, weighted)
+    return Subject(given, model, rules, machine, clone(model), classes, weighted=weighted)
 
 
 def _untrained(model: Any) -> Any:
@@ -340,8 +357,8 @@ def _judge(
     model: Any, X: Any, classes: tuple[Label, ...], y: Any, answers: IntArray, test: IntArray
 ) -> tuple[dict[str, int], float]:
     """Count what rules and model get right on unseen rows, and measure the area under the ROC curve of the rules."""
-    rules = rules_of(model)
-    machine = getattr(model, "estimator_", model)
+    rules, weighted = rules_of(model), read_weighted_rules(model)
+    machine = _machine(model, weighted)
     if rules is None:
         predicted = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
         true, nothing = match_labels(y, classes), np.full(len(test), -1, dtype=np.intp)
@@ -353,7 +370,11 @@ def _judge(
         assert found.true is not None
         predicted, true = found.model_predicts, found.true
         which, rule_predicts, answer = found.which, found.rule_predicts, found.answer
-        shares = class_shares(rules, which, classes)
+        shares = (
+            class_shares(rules, which, classes)
+            if weighted is None
+            else _class_scores(weighted, found.table)
+        )
     answers[test] = answer
     covered = which >= 0
     counts = {
@@ -366,6 +387,12 @@ def _judge(
         "agreed": int((covered & (rule_predicts == predicted)).sum()),
     }
     return counts, mean_auc(shares, true)
+
+
+def _class_scores(weighted: WeightedRules, table: FloatArray) -> FloatArray:
+    """Return a score for each class, by which rows can be ranked."""
+    scores = np.asarray(weighted.decision_function(table))
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
 def _of_all_folds(

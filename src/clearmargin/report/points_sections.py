@@ -1,0 +1,196 @@
+"""Sections on rules whose points are added up: the rules, what is certified about them, and cases by their points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clearmargin.language.words import counted, listed, number_text, plain, share_text
+from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
+from clearmargin.report.pictures import two_sided_bar
+
+__all__ = [
+    "certificate_section",
+    "experts_section",
+    "points_card",
+    "points_learned",
+    "points_section",
+]
+
+Summary = dict[str, Any]
+
+
+def points_section(summary: Summary) -> Section:
+    """Return the rules with their points, most important first.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary of a model whose points are added up.
+
+    Returns
+    -------
+    Section
+        How the points decide, and a table for each score.
+    """
+    facts = summary["points"]
+    classes = facts["classes"]
+    blocks: list[Block] = [Para.of(f"{facts['decides']}. Every case gets a class.")]
+    if not facts["lines"]:
+        blocks.append(Para.of("No rule has points: every case gets the same class."))
+    largest = max((abs(line["points"]) for line in facts["lines"] if line["rule"]), default=0.0)
+    for k, start in enumerate(facts["intercept"]):
+        lines = [line for line in facts["lines"] if line["score"] == k + 1]
+        if lines:
+            is_only = len(facts["intercept"]) == 1
+            caption = (
+                "Rules with points"
+                if is_only
+                else f"{plain(classes[k])}: starts at {number_text(start)}"
+            )
+            blocks.append(_points_table(caption, lines, largest, facts["rows"]))
+    return Section("rules", "The rules", tuple(blocks))
+
+
+def _points_table(caption: str, lines: list[Summary], largest: float, rows: int) -> TableBlock:
+    has_labels = any(line["correct"] is not None for line in lines)
+    titles = ["where", "points", "", "speaks for", f"holds for, of {rows:,}"]
+    columns = tuple([*titles, "of that class"] if has_labels else titles)
+    cells: list[tuple[Cell, ...]] = []
+    for line in lines:
+        sign = "" if line["points"] < 0 else "+"
+        points = sign + number_text(line["points"], 3)
+        row: tuple[Cell, ...] = (
+            line["text"],
+            points,
+            two_sided_bar(line["points"], largest, points) if line["rule"] else None,
+            plain(line["class"]),
+            "–" if line["covered"] is None else f"{line['covered']:,}",
+        )
+        if has_labels:
+            right = line["correct"]
+            row = (*row, "–" if right is None else share_text(right, line["covered"]))
+        cells.append(row)
+    return TableBlock(caption, columns, tuple(cells), frozenset({1, 4, 5}))
+
+
+def certificate_section(summary: Summary) -> Section | None:
+    """Return what is certified of the machine: the optimum over all rules, which says nothing about unseen cases.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary.
+
+    Returns
+    -------
+    Section or None
+        None where no linear program over all rules was solved.
+    """
+    facts = summary["points"]["certificate"]
+    if facts is None:
+        return None
+    what = counted(facts["max_conditions"], "condition")
+    text = (
+        f"Certified: of all rules of at most {what} at these thresholds (at most {facts['max_bins']} bins a column), "
+        "with any weights, none make the training objective smaller than that of the linear program by more than a "
+        f"share of {facts['gap']:.1e} (cost C = {number_text(facts['C'])}, objective "
+        f"{number_text(facts['objective'], 6)})."
+    )
+    if facts["max_rules"] is not None:
+        text += (
+            f" The page shows at most {facts['max_rules']} rules, chosen for unseen cases; the best objective over "
+            f"them is {100 * facts['cap_cost']:.1f} % above that bound."
+        )
+    text += " This is a statement about training, and says nothing about cases that were not seen."
+    return Section("certificate", "What is certified", (Para.of(text),))
+
+
+def experts_section(summary: Summary) -> Section | None:
+    """Return what became of experts' rules.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary.
+
+    Returns
+    -------
+    Section or None
+        None where there were none.
+    """
+    facts = summary["points"]["experts"]
+    if not facts:
+        return None
+    rows = tuple(
+        (
+            entry["rule"],
+            Mark("✓ kept", "proved") if entry["verdict"] == "kept" else Mark("– ignored"),
+            number_text(entry["points"], 3),
+            "–" if entry["covered"] is None else f"{entry['covered']:,}",
+            "–" if entry["correct"] is None else share_text(entry["correct"], entry["covered"]),
+        )
+        for entry in facts
+    )
+    columns = ("rule", "outcome", "points", "holds for", "right")
+    table = TableBlock("Experts' rules", columns, rows, frozenset({2, 3, 4}))
+    text = "Each may only speak for its class; the data decided how much. Counts are on the training cases."
+    return Section("experts", "The experts' rules", (Para.of(text), table))
+
+
+def points_learned(summary: Summary) -> list[str]:
+    """Say in plain sentences what rules with points learned, apart from what was measured on unseen cases.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    facts = summary["points"]
+    rules = [line for line in facts["lines"] if line["rule"] is not None]
+    count = len({line["rule"] for line in rules})
+    terms = len(facts["lines"]) - len(rules)
+    beside = f" and {counted(terms, 'linear term')}" if terms else ""
+    used = [plain(f["name"]) for f in summary["features"] if any(f["rules"])]
+    looks = f" The rules look at {listed(used)}." if used else ""
+    phrases = [
+        f"{counted(count, 'rule')} with points{beside} decide every case: {facts['decides']}.{looks}"
+    ]
+    if rules:
+        best = max(rules, key=lambda line: abs(line["points"]))
+        phrases.append(
+            f"The largest points, {number_text(best['points'], 3)}, are those of: {best['text']} (for "
+            f"{plain(best['class'])}; it holds for {best['covered']:,} of {counted(facts['rows'], 'case')})."
+        )
+    kept = [entry for entry in facts["experts"] if entry["verdict"] == "kept"]
+    if facts["experts"]:
+        total = counted(len(facts["experts"]), "rule")
+        phrases.append(f"Of {total} of experts, {len(kept)} have points; the others are ignored.")
+    return phrases
+
+
+def points_card(case: Summary, style: str, k: int) -> Card:
+    """Return a case with what adds up to its score."""
+    told = case["points"]
+    lines = tuple(
+        Line(f"{'' if part['points'] < 0 else '+'}{number_text(part['points'], 3)}  {part['text']}")
+        for part in told["parts"]
+    )
+    flips = [
+        (f"if {flip['text']}", f"it would be {plain(flip['label'])}") for flip in told["flips"][:3]
+    ]
+    called = f", called {plain(case['name'])}" if case["name"] else ""
+    truth = "" if case["true"] is None else f"; it is {plain(case['true'])}"
+    decision = told["text"].splitlines()[0]
+    return Card(
+        title=f"{style}: row {case['row']}{called}",
+        anchor=f"case-{k + 1}",
+        marks=(Mark("✗ wrong", "wrong"),) if case["kind"] == "wrong" else (),
+        lead=f"The rules predict {decision}{truth}.",
+        lines=lines,
+        facts=tuple(flips),
+    )
