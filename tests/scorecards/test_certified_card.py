@@ -50,13 +50,16 @@ ROWS = pd.DataFrame(
 
 
 def test_points_are_added_up_and_compared_with_both_thresholds():
-    # Proved, proved, between, between by a missing age, unknown category, above the range, not related, not whole.
+    # Proved, proved, between, age missing that a relation needs, unknown category, above the range, not related, not
+    # whole.
     expected = ["ill", "well", None, None, None, None, None, None]
     assert _card().prove(ROWS).tolist() == expected
     low, high, inside = _card().totals(ROWS)
-    assert low.tolist() == [11, 0, 5, 9, 0, 0, 0, 0]
-    assert high.tolist() == [16, 4, 9, 10, 0, 0, 0, 0]
-    assert inside.tolist() == [True, True, True, True, False, False, False, False]
+    assert low.tolist() == [11, 0, 5, 0, 0, 0, 0, 0]
+    assert high.tolist() == [16, 4, 9, 0, 0, 0, 0, 0]
+    assert inside.tolist() == [True, True, True, False, False, False, False, False]
+    low, high, inside = _card(relations=None).totals(ROWS.iloc[[3, 6]])
+    assert (low.tolist(), high.tolist(), inside.tolist()) == ([9, 11], [10, 16], [True, True])
     assert _card().prove_codes(ROWS).tolist() == [1, 0, -1, -1, -1, -1, -1, -1]
 
 
