@@ -42,6 +42,7 @@ def lazy(module: str, function: str = "section") -> Measure:
 # What to choose first, then what is proved, then speed.
 SECTIONS: tuple[tuple[str, Measure], ...] = (
     ("quality", lazy("benchmarks.quality.section", "sections")),
+    ("strangers", lazy("benchmarks.stranger_rules.section", "sections")),
     ("certificates", lazy("benchmarks.certificates")),
     ("lpsvm", lazy("benchmarks.speed.lpsvm")),
     ("extraction", lazy("benchmarks.speed.extraction", "fit_section")),

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["BEGIN", "CHOICE", "END", "QUOTED", "quote", "quoted_block", "quoted_choice"]
+__all__ = [
+    "BEGIN",
+    "BEGIN_STRANGERS",
+    "CHOICE",
+    "END",
+    "QUOTED",
+    "QUOTED_STRANGERS",
+    "quote",
+    "quoted_block",
+    "quoted_choice",
+    "quoted_strangers",
+]
 
 BEGIN = "<!-- quoted from benchmarks/RESULTS.md by make bench -->"
+BEGIN_STRANGERS = "<!-- quoted from benchmarks/STRANGERS.md by make bench-full -->"
 END = "<!-- end of quotation -->"
 # The section that the documentation has whole.
 CHOICE = "What to choose"
@@ -22,13 +35,21 @@ QUOTED = (
     "The command line",
     "Starting",
 )
+# The same of the page of strangers' tables.
+QUOTED_STRANGERS = (
+    "What to choose for a table of one's own",
+    "Learning rules on strangers' tables",
+    "Cards with proof",
+    "Explaining cases on strangers' tables",
+    "What rules must show on strangers' tables",
+)
 
 
-def _findings(page: str) -> list[tuple[str, str, str]]:
+def _findings(page: str, titles: Sequence[str] = QUOTED) -> list[tuple[str, str, str]]:
     """Title, anchor and finding of the sections that are quoted and have one."""
     lines = re.findall(r"^\* \[(.+?)\]\((#.+?)\): (.+)$", page, re.MULTILINE)
     found = {title: (title, anchor, finding) for title, anchor, finding in lines}
-    return [found[title] for title in QUOTED if title in found]
+    return [found[title] for title in titles if title in found]
 
 
 def quoted_block(page: str) -> str:
@@ -45,6 +66,20 @@ def quoted_block(page: str) -> str:
     )
 
 
+def quoted_strangers(page: str) -> str:
+    """The findings of the page of strangers' tables, with links to their sections.
+
+    Examples
+    --------
+    >>> print(quoted_strangers("* [Cards with proof](#cards-with-proof): most is proved."))
+    - [Cards with proof](benchmarks/STRANGERS.md#cards-with-proof): most is proved.
+    """
+    return "\n".join(
+        f"- [{title}](benchmarks/STRANGERS.md{anchor}): {finding}"
+        for title, anchor, finding in _findings(page, QUOTED_STRANGERS)
+    )
+
+
 def quoted_choice(page: str) -> str:
     """The section about what to choose, and the findings of the others without links, which lead nowhere in there."""
     whole = re.search(rf"^## {CHOICE}\n.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
@@ -53,9 +88,9 @@ def quoted_choice(page: str) -> str:
     return "\n\n".join([*parts, "## What else was found", "\n".join(lines)])
 
 
-def quote(block: str, path: Path) -> None:
+def quote(block: str, path: Path, begin: str = BEGIN) -> None:
     """Put a block between the marks of a file."""
     text = path.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    path.write_text(f"{before}{BEGIN}\n{block}\n{END}{after}", encoding="utf-8")
+    before, rest = text.split(begin)
+    _, after = rest.split(END, maxsplit=1)
+    path.write_text(f"{before}{begin}\n{block}\n{END}{after}", encoding="utf-8")

@@ -242,4 +242,4 @@ def test_an_unknown_section_is_refused(capsys):
 def test_names_of_sections_differ():
     listed = [name for name, _ in runner.SECTIONS]
     assert len(set(listed)) == len(listed)
-    assert listed[:2] == ["quality", "certificates"]
+    assert listed[:3] == ["quality", "strangers", "certificates"]

@@ -1,0 +1,1 @@
+"""Rules, cards and explanations on tables that had no part in tuning, beside peers of the same size."""

@@ -1,0 +1,48 @@
+"""Measure on strangers' tables and write STRANGERS.md: `python -m benchmarks.stranger_rules`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+from benchmarks.speed.timing import one_thread
+from benchmarks.stranger_rules.records import Records
+from benchmarks.stranger_rules.run import FULL, PARTS, QUICK, measure
+from benchmarks.stranger_rules.section import RESULTS, page_sections, write_results
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure, print, and write the page."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.stranger_rules", description=__doc__
+    )
+    parser.add_argument("--quick", action="store_true", help="the sample that make bench takes")
+    parser.add_argument(
+        "--tuning",
+        action="store_true",
+        help="try it on the tables for tuning; no page is written",
+    )
+    parser.add_argument("--folds", type=int, help="folds of each table for learners")
+    parser.add_argument("--every", type=int, help="each so-manieth table of the list")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, help="measure some of it")
+    parser.add_argument(
+        "--page", action="store_true", help="write the page from what was measured last"
+    )
+    asked = parser.parse_args(words)
+    if asked.page:
+        write_results(Records.load(RESULTS))
+        return
+    one_thread()
+    plan = replace(QUICK if asked.quick else FULL, tuning=asked.tuning)
+    given = {"folds": asked.folds, "every": asked.every, "parts": asked.parts}
+    plan = replace(plan, **{name: value for name, value in given.items() if value is not None})
+    records = measure(plan)
+    for section in page_sections(records):
+        print(section.to_markdown(), flush=True)
+    if not (asked.tuning or asked.quick):
+        write_results(records)
+
+
+if __name__ == "__main__":
+    main()
