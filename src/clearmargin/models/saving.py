@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import InvalidValueError, NotLinearError
-from clearmargin.models.fitted import innermost, is_fitted
+from clearmargin.exceptions import (
+    FileDamagedError,
+    FileTooNewError,
+    InvalidValueError,
+    NotLinearError,
+)
+from clearmargin.models.fitted import innermost, is_fitted, wrapped_layers
 from clearmargin.models.model_document import check_model_name, load_planes, write_model
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.models.plane_model import PlaneModel
@@ -19,21 +24,25 @@ from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import DECLARED_RANGES
 from clearmargin.models.threshold import find_threshold
 from clearmargin.rules import FeatureSpace, RuleSet
-from clearmargin.rules.file_writing import json_text, write_text_atomically
+from clearmargin.rules.file_writing import json_text, read_json, write_text_atomically
 from clearmargin.rules.rule import as_label
 
 __all__ = ["load_model", "save_model"]
+
+# The format of rules with weights, which rooms above this one write.
+_WEIGHTED_RULES = "clearmargin-weighted-rules"
 
 
 def save_model(
     model: Any, path: str | os.PathLike[str], *, X: Any = None, overwrite: bool = False
 ) -> Path:
-    """Write a trained linear model to a JSON file.
+    """Write a trained model, linear or over rules, to a JSON file.
 
     Parameters
     ----------
-    model : PlaneModel, LPSVC, LPSVCCV, ProximalSVC, AdviceSVC, RuleExtractor or other linear classifier
-        Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after.
+    model : PlaneModel, LPSVC, LPSVCCV, ProximalSVC, AdviceSVC, RuleExtractor, RuleSVC or other linear classifier
+        Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after, a
+        `RuleSVC` with its rules and their weights.
     path : path
         The file; its name ends in .json.
     X : data frame or array-like of shape (m, n), optional
@@ -57,12 +66,23 @@ def save_model(
     ['low', 'high']
     """
     target = check_model_name(path)
+    if _decides_by_points(model):
+        # Upwards: whoever saves such a model has loaded the room that it comes from.
+        from clearmargin.rule_svm.saving import model_document
+
+        return write_text_atomically(target, json_text(model_document(model)), overwrite=overwrite)
     plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
     text = json_text(write_model(_as_plane_model(plain)))
     return write_text_atomically(target, text, overwrite=overwrite)
 
 
-def load_model(path: str | os.PathLike[str]) -> PlaneModel:
+def _decides_by_points(model: Any) -> bool:
+    """Check whether a model, or what is inside a threshold around it, is made of rules with weights."""
+    inside = list(wrapped_layers(model))[-1]
+    return hasattr(inside, "weighted_rules_") or hasattr(inside, "with_threshold")
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model from a JSON file. Nothing in it is run.
 
     Parameters
@@ -72,8 +92,8 @@ def load_model(path: str | os.PathLike[str]) -> PlaneModel:
 
     Returns
     -------
-    PlaneModel
-        A classifier that predicts, and from which `RuleExtractor` extracts.
+    PlaneModel or RuleSVC
+        A classifier that predicts; from a `PlaneModel`, `RuleExtractor` extracts rules.
 
     Examples
     --------
@@ -81,6 +101,14 @@ def load_model(path: str | os.PathLike[str]) -> PlaneModel:
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
+    data = read_json(check_model_name(path))
+    if isinstance(data, dict) and data.get("format") == _WEIGHTED_RULES:
+        from clearmargin.rule_svm.saving import read_rule_svc
+
+        try:
+            return read_rule_svc(data)
+        except (FileDamagedError, FileTooNewError) as error:
+            raise type(error)(f"{path}: {error}") from error
     return PlaneModel.of_planes(load_planes(path))
 
 

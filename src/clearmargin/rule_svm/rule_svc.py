@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,10 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table, as_header, read_frame
+
+if TYPE_CHECKING:
+    from clearmargin.report import Report
+    from clearmargin.rule_svm.points_explanation import PointsExplanation
 
 __all__ = ["RuleSVC"]
 
@@ -481,7 +485,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Classes.
         """
         scores = self.decision_function(X)
-        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        # 0 unless it was read from a file of rules with another threshold.
+        limit = self.weighted_rules_.threshold
+        codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > limit).astype(np.intp)
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -532,6 +538,44 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         table = self._read(X)
         return self.rules_.which(table)
+
+    def explain(self, x: Any) -> PointsExplanation:
+        """Say which rules hold of a case, what they add up to, and which single changes would flip its class.
+
+        Parameters
+        ----------
+        x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+            The case, for example ``X.iloc[0]``; by name in any order.
+
+        Returns
+        -------
+        PointsExplanation
+            It reads as text.
+        """
+        check_is_fitted(self)
+        return self.weighted_rules_.explain(x)
+
+    def to_report(self, X: Any, y: Any = None, **options: Any) -> Report:
+        """Make a report of the rules with their points: see `clearmargin.report.report`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases that everything is counted on.
+        y : array-like of shape (m,), optional
+            Their classes.
+        **options : dict
+            As `report` takes them.
+
+        Returns
+        -------
+        Report
+            To be saved as HTML, Markdown or JSON.
+        """
+        from clearmargin.report import report
+
+        check_is_fitted(self)
+        return report(self, X, y, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ the same float. Nothing that trains models is imported.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
@@ -15,15 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+from clearmargin.exceptions import (
+    DataError,
+    FileDamagedError,
+    FileTooNewError,
+    InvalidValueError,
+)
+from clearmargin.models.model_document import check_model_name
 from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules import RuleSet, rules_schema
+from clearmargin.rules.file_writing import read_json
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace
 
 __all__ = [
     "FORMAT",
+    "is_weighted_document",
+    "load_weighted_rules",
     "read_weighted_document",
     "weighted_rules_schema",
     "write_weighted_document",
@@ -40,6 +50,17 @@ FORMAT = Format(
     },
 )
 RULES_ADDRESS = "urn:clearmargin:rules:1"
+
+
+def is_weighted_document(data: object) -> bool:
+    """Tell whether the plain data of JSON say of themselves that they are weighted rules.
+
+    Examples
+    --------
+    >>> is_weighted_document({"format": "clearmargin-weighted-rules"}), is_weighted_document([])
+    (True, False)
+    """
+    return isinstance(data, Mapping) and data.get("format") == FORMAT.name
 
 
 def weighted_rules_schema() -> dict[str, Any]:
@@ -181,3 +202,29 @@ def _read_term(entry: Mapping[str, Any], space: FeatureSpace) -> LinearTerm:
     if fill is not None:
         given = given[:, 0]
     return LinearTerm(feature, given[0] if len(given) == 1 else given, fill)
+
+
+def load_weighted_rules(path: str | os.PathLike[str]) -> WeightedRules:
+    """Read the weighted rules of a model file, and no more than that.
+
+    Parameters
+    ----------
+    path : path
+        What `save_model` wrote for a `RuleSVC` or for weighted rules.
+
+    Returns
+    -------
+    WeightedRules
+        They predict; `load_model` makes an estimator of them.
+
+    Examples
+    --------
+    >>> load_weighted_rules("model.txt")
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: model.txt: the name of a model file ends in .json
+    """
+    data = read_json(check_model_name(path))
+    try:
+        return read_weighted_document(data)
+    except (FileDamagedError, FileTooNewError) as error:
+        raise type(error)(f"{path}: {error}") from error
