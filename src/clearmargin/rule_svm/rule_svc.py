@@ -29,6 +29,7 @@ from clearmargin.rule_svm.calibration import calibrate, probabilities
 from clearmargin.rule_svm.choice import Choice as Chosen
 from clearmargin.rule_svm.choice import Setting, choose_setting, settings_up_to
 from clearmargin.rule_svm.conditions import Conditions
+from clearmargin.rule_svm.expert_vote import blended, vote_share
 from clearmargin.rule_svm.extra_terms import LinearColumns
 from clearmargin.rule_svm.fitted_terms import (
     FittedTerms,
@@ -88,7 +89,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "free" for a whole plane that is not counted.
     rules : RuleSet, str or path, optional
         An expert's rules; their text in the rule language; or a .rules or .json file. They need not be right: each may
-        only speak for its class, the data decide how much, and `outcome_` says it. Two classes only.
+        only speak for its class, the data decide how much, and `outcome_` says it. Where cases are few, no fit can
+        know, and the machine is averaged with the vote of the rules, unless that is wrong more often than right; see
+        `clearmargin.rule_svm.expert_vote`. All of them have to find room in `max_rules` for that. Two classes only.
     rule_price : float, default 0.1
         Price of a unit of weight of an expert's rule, from 0.01 to 1; other rules cost 1.
     class_weight : mapping from class to weight, "balanced" or None, default None
@@ -143,6 +146,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The mean score of what was chosen. The highest of several, it is a little too high; NaN without folds.
     calibration_ : ndarray of shape (1 or n_classes, 2)
         Slope and offset of the sigmoid from score to probability, fitted to scores of rows not seen.
+    vote_share_ : float
+        How far the vote of an expert's `rules` is believed beside the machine, from 0 to 1; 0.0 without them.
     outcome_ : RulesOutcome
         What became of each of an expert's `rules`; print it. Empty without them.
     n_iter_ : int
@@ -315,7 +320,12 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Choose rules; give the weights, and the scores of rows not seen."""
         setting, scores, with_experts = self._choose(task)
         problem = task.problem(with_experts=with_experts)
-        chosen = problem.select(setting.n_columns)
+        self.vote_share_, most = 0.0, setting.n_columns
+        if task.has_vote and task.experts is not None and self.max_rules is not None:
+            self.vote_share_ = vote_share(task.rows, task.experts, self.cv_score_)
+            if self.vote_share_ and not with_experts:
+                most = min(most, self.max_rules - len(task.experts.rules))
+        chosen = problem.select(most)
         weights = problem.fit(problem.columns(chosen), setting.loss, setting.C)
         self.loss_, self.refit_C_ = setting.loss, setting.C
         if not chosen and not task.linear and not weights[:, 1:].any():
@@ -326,7 +336,13 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
         self._certify(task, chosen)
-        return shortened(task.few_terms(chosen, weights, with_experts=with_experts)), scores
+        terms = task.few_terms(chosen, weights, with_experts=with_experts)
+        if task.experts is not None:
+            held = rule_covers(terms.items, task.conditions, task.rows.values, task.experts)
+            terms, scores = blended(
+                terms, self.vote_share_, task.rows, task.experts, task.linear, held, scores
+            )
+        return shortened(terms), scores
 
     def _choose(self, task: RuleTask) -> tuple[Setting, FloatArray | None, bool]:
         """Choose the number of rules, loss and cost, and whether an expert's rules take part."""
@@ -392,6 +408,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_all(self, task: RuleTask) -> tuple[FittedTerms, FloatArray | None]:
         """Solve the linear program; give the weights, and the scores of rows not seen."""
+        self.vote_share_ = 0.0
         programs = task.programs(float(self.tol), self.time_limit)
         costs = cost_grid(programs) if self.C is None else [float(self.C)]
         self.cv_results_, self.cv_score_ = {}, math.nan
