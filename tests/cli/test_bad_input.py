@@ -140,6 +140,22 @@ CASES = [
     (["explain", *TRAIN[1:], "--row", "1", "--weights", "purity"], "such as purity=2"),
     (["explain", *TRAIN[1:], "--row", "1", "--weights", "purty=2"], "did you mean 'purity'?"),
     (["explain", *TRAIN[1:], "--row", "1", "--weights", "purity=-2"], "must be a number from 0"),
+    (
+        ["explain", *TRAIN[1:], "--row", "1", "--weights", "purity=2"],
+        "add --kind rule, or leave out",
+    ),
+    (
+        ["explain", *TRAIN[1:], "--row", "1", "--max-rules", "2"],
+        "--max-rules is for explanations by",
+    ),
+    (
+        ["explain", *TRAIN[1:], "--row", "1", "--kind", "rule", "--precision", "0.9"],
+        "leave out --precision or --kind",
+    ),
+    (
+        ["explain", *TRAIN[1:], "--row", "1", "--precision", "0.2"],
+        "--precision 0.2: give a share from 0.5",
+    ),
     (["rank", *TRAIN[1:], "--top", "30"], "30"),
     (["rank", *TRAIN[1:], "--top", "best"], "argument --top: 'best' is not a number, auto or cv"),
     (["rank", *TRAIN[1:], "--top", "cv", "--bottom", "auto"], "choose in two ways"),

@@ -153,12 +153,36 @@ def test_a_row_is_explained_by_its_number_or_its_name(clearmargin, folder):
     assert "Row 8 (right). The case is well" in by_number
 
 
+def test_a_row_is_explained_by_conditions_that_are_proved_or_measured(clearmargin, folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 4)).round(2), columns=[*"abcd"])
+    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
+    table.to_csv("t.csv", index=False)
+    words = ("explain", "t.csv", "--target", "y")
+    train = ("--nu", "1", "--cv", "none", "--row", "3")
+    said = clearmargin(*words, *train, "--save-model", "m.json").out
+    assert "Proved for every case within the ranges." in " ".join(said.split())
+    loaded = (*words, "--model", "m.json", "--row", "3", "--quiet")
+    assert clearmargin(*loaded).out.strip() in said
+    (told,) = json.loads(clearmargin(*loaded, "--guarantee", "measured", "--json").out)[
+        "explanations"
+    ]
+    assert (told["guarantee"], told["proof"]) == ("measured", "observed")
+    assert told["precision_bound"] <= told["precision"] <= 1.0
+    assert told["n_conditions"] <= 2
+    (told,) = json.loads(clearmargin(*loaded, "--max-conditions", "1", "--json").out)[
+        "explanations"
+    ]
+    assert told["n_conditions"] <= 1
+
+
 def test_a_row_under_no_rule_is_explained_with_the_conditions_that_fail(clearmargin, folder):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 2)).round(2), columns=["a", "b"])
     table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
     table.to_csv("t.csv", index=False)
     words = ("explain", "t.csv", "--target", "y", "--nu", "10", "--where", "true", "--most", "40")
+    words = (*words, "--kind", "rule")
     told = json.loads(clearmargin(*words, "--json").out)["explanations"]
     texts = " ".join(clearmargin(*words).out.split())
     bare = [case["coverage"] for case in told if case["coverage"]["status"] != "covered"]
@@ -178,7 +202,7 @@ def test_rows_are_explained_by_a_premise(clearmargin, folder):
 
 
 def test_parts_of_the_confidence_are_weighed(clearmargin, folder):
-    words = ("explain", *TRAIN, "--row", "3", "--json")
+    words = ("explain", *TRAIN, "--row", "3", "--kind", "rule", "--json")
     (plain,) = json.loads(clearmargin(*words).out)["explanations"]
     (told,) = json.loads(
         clearmargin(*words, "--weights", "purity=3", "--weights", "volume = 0").out

@@ -58,6 +58,7 @@ SAME = {
     recipes.choose_rows: "row where most",
     recipes.train: "machine",
     recipes.explain_rows: "kind weights",
+    clearmargin.explain: "precision guarantee",
     recipes.ExtractOptions: "assume_ranges",
     recipes.AdviceOptions: "change_cost tune",
     recipes.export_rules: "out",

@@ -321,10 +321,10 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "kind": _choice(
         "--kind",
-        "the rule that covers the case (default), a rule made for it, the largest box, or one around it",
+        "extract rules first, and explain by the rule that covers the case, a rule made for it, the largest box, or one "
+        "around it (default: by the fewest conditions, without rules)",
         ["rule", "on-demand", "largest", "central"],
         _RULES,
-        default="rule",
     ),
     # Rows not seen in training.
     "cv": Option(
@@ -387,9 +387,21 @@ OPTIONS: Mapping[str, Option] = {
         _ADVICE,
     ),
     # An explanation.
+    "precision": Option(
+        "--precision",
+        "share of the rows under the conditions of a measured explanation that have to get the class (default: 0.95)",
+        settings={"type": share, "default": 0.95, "metavar": "SHARE"},
+    ),
+    "guarantee": _choice(
+        "--guarantee",
+        "conditions that are proved, or measured on rows not used to find them; auto proves where at most 3 conditions, "
+        "or --max-conditions, are enough (default)",
+        ["auto", "proved", "measured"],
+        default="auto",
+    ),
     "weights": _list(
         "--weights",
-        "how much a part of the confidence counts: coverage, purity, volume or distance, such as purity=2 "
+        "with --kind, how much a part of the confidence counts: coverage, purity, volume or distance, such as purity=2 "
         "(default: 1 each)",
         "PART",
     ),

@@ -354,7 +354,7 @@ class _CaseExplainer:
         if not proved[k]:
             return made
         count = int(reasons.n_conditions[k])
-        note = f"A proof takes {count} conditions (guarantee='proved')."
+        note = f"A proof takes {count} conditions."
         return replace(made, notes=(*made.notes, note))
 
     def _refuse(

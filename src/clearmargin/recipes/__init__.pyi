@@ -74,6 +74,9 @@ from .found_rules import (
     choose_rows as choose_rows,
 )
 from .found_rules import (
+    explain_cases as explain_cases,
+)
+from .found_rules import (
     explain_rows as explain_rows,
 )
 from .found_rules import (
@@ -134,6 +137,7 @@ __all__ = [
     "check_rules",
     "choose_rows",
     "compare_files",
+    "explain_cases",
     "explain_rows",
     "export_rules",
     "find_changes",

@@ -25,6 +25,7 @@ __all__ = [
     "ExtractOptions",
     "FoundRules",
     "choose_rows",
+    "explain_cases",
     "explain_rows",
     "find_rules",
     "make_report",
@@ -236,7 +237,7 @@ class ExplainedCases:
     explanations : tuple of Explanation
         One for each.
     coverage : tuple of RowCoverage
-        Which rule covers each of them, or why none does.
+        Which rule covers each of them, or why none does; empty where they are not explained by rules.
 
     Examples
     --------
@@ -255,18 +256,18 @@ class ExplainedCases:
     rows: tuple[int, ...]
     labels: tuple[Any, ...]
     explanations: tuple[Any, ...]
-    coverage: tuple[Any, ...]
+    coverage: tuple[Any, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanations as plain data for JSON."""
-        parts = zip(self.explanations, self.rows, self.labels, self.coverage, strict=True)
-        return {
-            **self.task.to_dict(),
-            "explanations": [
-                {**_explanation(told, row, true), "coverage": coverage.to_dict()}
-                for told, row, true, coverage in parts
-            ],
-        }
+        parts = zip(self.explanations, self.rows, self.labels, strict=True)
+        told: list[dict[str, Any]] = [
+            {"row": row, "true_class": true, **explanation.to_dict()}
+            for explanation, row, true in parts
+        ]
+        for entry, coverage in zip(told, self.coverage, strict=False):
+            entry["coverage"] = coverage.to_dict()
+        return {**self.task.to_dict(), "explanations": told}
 
 
 def choose_rows(
@@ -312,6 +313,65 @@ def choose_rows(
     return usable[:most], notes
 
 
+def explain_cases(
+    trained: Trained,
+    positions: IntArray,
+    *,
+    precision: float = 0.95,
+    max_conditions: int | None = None,
+    guarantee: str = "auto",
+) -> ExplainedCases:
+    """Explain why rows get their class by a few conditions, proved or measured, without extracting rules.
+
+    Parameters
+    ----------
+    trained : Trained
+        The model, and the table whose ranges and rows the explanations are about.
+    positions : ndarray of int
+        Rows of its task.
+    precision, max_conditions, guarantee
+        As for `clearmargin.explain`.
+
+    Returns
+    -------
+    ExplainedCases
+        An explanation for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import PlaneOptions, explain_cases, make_task, train
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> told = explain_cases(train(task, plane=PlaneOptions(nu=1.0)), np.array([12]))
+    >>> told.explanations[0].sentence, told.explanations[0].guarantee
+    ('If age is at least 44, then yes.', 'proved')
+    """
+    from clearmargin.explanations import explain_many
+
+    task = trained.task
+    told = explain_many(
+        trained.model,
+        task.X.take(positions),
+        task.X,
+        precision=precision,
+        max_conditions=max_conditions,
+        guarantee=guarantee,
+    )
+    return ExplainedCases(
+        task, _row_numbers(task, positions), _labels(task, positions), tuple(told)
+    )
+
+
+def _row_numbers(task: Task, positions: IntArray) -> tuple[int, ...]:
+    return tuple(task.row_number(position) for position in positions.tolist())
+
+
+def _labels(task: Task, positions: IntArray) -> tuple[Any, ...]:
+    return tuple(task.y[positions].tolist())
+
+
 def explain_rows(
     found: FoundRules,
     positions: IntArray,
@@ -319,7 +379,7 @@ def explain_rows(
     *,
     weights: Mapping[str, float] | None = None,
 ) -> ExplainedCases:
-    """Explain why rows get their class.
+    """Explain why rows get their class by the rules of a model.
 
     Parameters
     ----------
@@ -353,27 +413,8 @@ def explain_rows(
     cases = task.X.take(positions)
     told = found.model.explain_many(cases, kind, weights=weights)
     coverage = tuple(found.model.explain_coverage(cases))
-    rows = tuple(task.row_number(position) for position in positions.tolist())
-    return ExplainedCases(task, rows, tuple(task.y[positions].tolist()), tuple(told), coverage)
-
-
-def _explanation(explanation: Any, row: int, true: Any) -> dict[str, Any]:
-    from clearmargin.rules import RuleSet
-
-    alone = RuleSet([explanation.rule], explanation.space, [explanation.label])
-    return {
-        "row": row,
-        "class": explanation.label,
-        "true_class": true,
-        "score": explanation.margin,
-        "kind": explanation.kind,
-        "rule": rule_lines(alone)[0],
-        "proof": explanation.rule.proof,
-        "confidence": explanation.confidence,
-        "parts": dict(explanation.parts),
-        "weights": {part: explanation.weights.get(part, 1.0) for part in explanation.parts},
-        "text": explanation.text,
-    }
+    rows, labels = _row_numbers(task, positions), _labels(task, positions)
+    return ExplainedCases(task, rows, labels, tuple(told), coverage)
 
 
 def make_report(
