@@ -104,6 +104,16 @@ def test_rules_with_their_machine_as_fallback_are_explained_by_the_machine(wbc):
     assert explain(extractor, X.iloc[0], X).text == explain(svm, X.iloc[0], X).text
 
 
+def test_an_extractor_gives_the_same_reason(wbc):
+    X, y, svm = wbc
+    extractor = RuleExtractor(svm, max_rules=1).fit(X, y)
+    told = extractor.explain_many(X.iloc[:20], "sufficient")
+    expected = explain_many(svm, X.iloc[:20], X, guarantee="proved")
+    assert [each.rule.region for each in told] == [each.rule.region for each in expected]
+    assert {each.kind for each in told} == {"sufficient"}
+    assert set(told[0].parts) == {"coverage", "purity", "volume", "distance"}
+
+
 @pytest.mark.parametrize("container", [np.asarray, lambda X: X.to_numpy().tolist()])
 def test_arrays_and_lists_are_taken(wbc, container):
     X, y, _ = wbc

@@ -224,7 +224,7 @@ def test_explain_takes_one_case():
 def test_an_unknown_kind_lists_the_known_ones():
     with pytest.raises(
         InvalidValueError,
-        match="kind must be one of 'rule', 'on_demand', 'largest', 'central', not 'box'",
+        match="kind must be one of 'rule', 'on_demand', 'largest', 'central', 'sufficient', not 'box'",
     ):
         FITTED.explain(X[0], "box")
 

@@ -321,8 +321,8 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "kind": _choice(
         "--kind",
-        "extract rules first, and explain by the rule that covers the case, a rule made for it, the largest box, or one "
-        "around it (default: by the fewest conditions, without rules)",
+        "extract rules first, and explain by the rule that covers the case, a rule made for it, the largest box, or "
+        "one around it (default: by the fewest conditions, without rules)",
         ["rule", "on-demand", "largest", "central"],
         _RULES,
     ),
@@ -394,8 +394,8 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "guarantee": _choice(
         "--guarantee",
-        "conditions that are proved, or measured on rows not used to find them; auto proves where at most 3 conditions, "
-        "or --max-conditions, are enough (default)",
+        "conditions that are proved, or measured on rows not used to find them; auto proves where at most 3 "
+        "conditions, or --max-conditions, are enough (default)",
         ["auto", "proved", "measured"],
         default="auto",
     ),

@@ -11,6 +11,8 @@ central
     far faces beyond the case by shares of s that make the volume beyond it maximal,
     a_i (c_i - z_i) = min(t, a_i (far_i - z_i)); near faces at the end of the domain, since nothing is gained by moving
     them in.
+sufficient
+    the fewest features that force the class, whatever the others are within their ranges (`sufficient_reasons.py`).
 normal
     the corner at the foot of the normal from the case to the plane, z + s a / a'a, and the opposite one, as the paper
     has it. It depends on the units of the features and is narrowest where a feature matters least.
@@ -33,7 +35,7 @@ from clearmargin.language.prose import plain
 from clearmargin.models.surface import Surface
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, retreat
 from clearmargin.plane_rules.side import Region, Side
-from clearmargin.plane_rules.sufficient_reasons import fill_by_levels
+from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch, fill_by_levels
 from clearmargin.plane_rules.volume_corner import deepest_corner, volume_corner
 from clearmargin.rule_base.distillation import Distillation
 from clearmargin.rule_base.explanation import (
@@ -60,7 +62,7 @@ __all__ = [
 ]
 
 
-KINDS = ("rule", "on_demand", "largest", "central")
+KINDS = ("rule", "on_demand", "largest", "central", "sufficient")
 METRICS = ("volume", "normal")
 
 
@@ -96,6 +98,8 @@ class Explanations(Sequence[Explanation]):
         The rule that covers each case, -1 where none does.
     predicted : ndarray of int
         What the model predicts.
+    reasons : Reasons, optional
+        The fewest features that force each class, where these are asked for.
     """
 
     def __init__(
@@ -107,8 +111,10 @@ class Explanations(Sequence[Explanation]):
         codes: IntArray,
         which: IntArray,
         predicted: IntArray,
+        reasons: Reasons | None = None,
     ):
         self._explainer = explainer
+        self._reasons = reasons
         self._kind = kind
         self._boxes = boxes
         self._cases = cases
@@ -145,21 +151,25 @@ class Explanations(Sequence[Explanation]):
             return [self[k] for k in range(*index.indices(len(self)))]
         k = range(len(self))[index]
         lower, upper = self._bounds()
-        kind, rule = self._explainer.rule_for(
-            self._kind, int(self._which[k]), int(self._codes[k]), lower[k], upper[k], self._cases[k]
-        )
+        code = int(self._codes[k])
+        if self._reasons is None:
+            kind, rule = self._explainer.rule_for(
+                self._kind, int(self._which[k]), code, lower[k], upper[k], self._cases[k]
+            )
+        else:
+            kind, rule = self._kind, self._explainer.reason_rule(self._reasons, k, code)
         return Explanation(
             kind,
             rule,
             rule.label,
-            self._explainer.margin(self._cases[k], int(self._codes[k])),
+            self._explainer.margin(self._cases[k], code),
             float(self.confidence[k]),
             {name: float(values[k]) for name, values in self.parts.items()},
             self._explainer.space,
             self._imputed(k),
             case_values(self._explainer.surface, self._cases[k]),
             self._weights,
-            self._explainer.stands_in(int(self._codes[k]), int(self._predicted[k])),
+            self._explainer.stands_in(code, int(self._predicted[k])),
         )
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -244,6 +254,11 @@ class Explainer:
         if kind == "on_demand":
             nothing = np.full(len(cases), -1)
             return Explanations(self, kind, None, cases, codes, nothing, predicted)
+        if kind == "sufficient":
+            search = ReasonSearch(self.surface, self.columns)
+            reasons = search.find(cases, codes)
+            boxes = search.encoded_bounds(reasons, cases)
+            return Explanations(self, kind, boxes, cases, codes, which, predicted, reasons)
         boxes = self._around(cases, codes, kind, metric)
         return Explanations(self, kind, boxes, cases, codes, which, predicted)
 
@@ -350,8 +365,7 @@ class Explainer:
         box = shorten_bounds(Box(lower, upper), columns, case[None])
         guards = self.surface.guards()[code]
         sound = retreat(box, guards, limits, columns, case[None])
-        sure: Proof = "proved" if self.distillation is None else "distilled"
-        proof: Proof = "observed" if sound is None else sure
+        proof: Proof = "observed" if sound is None else self._sure
         if sound is not None:
             box = sound
             short = without_idle_ends(box, columns, needed_ends(halfspaces, columns, limits))
@@ -364,6 +378,16 @@ class Explainer:
             origin="extracted",
             proof=proof,
         )
+
+    @property
+    def _sure(self) -> Proof:
+        """What a proof of the surface proves: something of the model, or of the plane distilled from it."""
+        return "proved" if self.distillation is None else "distilled"
+
+    def reason_rule(self, reasons: Reasons, k: int, code: int) -> Rule:
+        """Return the rule of the fewest features that force the class of case k."""
+        proof: Proof = self._sure if reasons.is_proved[k] else "observed"
+        return Rule(reasons.box(k), self.surface.classes[code], origin="extracted", proof=proof)
 
     def _columns_for(self, case: FloatArray) -> FeatureSpace:
         """Return the columns, but a case may be a broken number where only whole ones were seen."""

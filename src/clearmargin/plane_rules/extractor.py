@@ -336,9 +336,10 @@ class RuleExtractor(ModelRules):
         ----------
         x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
             The case, for example ``X.iloc[0]``; by name in any order.
-        kind : {"rule", "on_demand", "largest", "central"}, default "rule"
+        kind : {"rule", "on_demand", "largest", "central", "sufficient"}, default "rule"
             The rule that covers it (or, where none does, one made on demand); the largest box with the case in it; a
-            box with the case well inside.
+            box with the case well inside; the fewest features that force the class within the ranges, as
+            `clearmargin.explain` gives them, which explains any model.
         metric : {"volume", "normal"}, default "volume"
             For central boxes: as large as possible, or with the corner at the foot of the normal.
         weights : mapping from part to float, optional

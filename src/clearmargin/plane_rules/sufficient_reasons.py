@@ -179,6 +179,34 @@ class ReasonSearch:
                 _Batch(self, cases[part], guards[code]).write(found, part)
         return found
 
+    def encoded_bounds(self, found: Reasons, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give the bounds of reasons over the encoded columns, within their ranges.
+
+        Parameters
+        ----------
+        found : Reasons
+            The reasons.
+        cases : ndarray of shape (p, n_encoded)
+            Their cases.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (p, n_encoded)
+            The column of a category that is not allowed ends at 0.
+        """
+        lower, upper = (
+            np.minimum(self.columns.lower, cases),
+            np.maximum(self.columns.upper, cases),
+        )
+        for f in self.features:
+            if f.is_categorical:
+                upper[:, f.columns] = np.where(found.allowed[f.place], upper[:, f.columns], 0.0)
+            else:
+                k = int(f.columns[0])
+                lower[:, k] = np.maximum(lower[:, k], found.lower[:, f.place])
+                upper[:, k] = np.minimum(upper[:, k], found.upper[:, f.place])
+        return lower, upper
+
 
 class _Batch:
     """Cases of one class: what their scores can lose, what is freed, and how wide the rest is."""

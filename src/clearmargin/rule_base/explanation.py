@@ -188,7 +188,7 @@ class Explanation:
         stats = self.rule.stats
         if self.kind == "measured" and stats is not None:
             return self._count_text(stats)
-        if self.kind == "sufficient":
+        if self.kind == "sufficient" and self.rule.proof == "proved":
             return "Proved for every case within the ranges"
         if self.rule.proof == "proved":
             return "On all of it the model says the same"
