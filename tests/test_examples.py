@@ -25,6 +25,7 @@ SAYS = {
     "rules_of_a_plane": r"(\d+) rules, \1 of them proved",
     "rules_on_new_rows": r"the class of the machine in 100.0%",
     "three_classes": r"then virginica\. \(proved",
+    "fewest_conditions": r"Proved for every case.*6 conditions are proved.*rows not used to find it",
     "which_cases_to_look_at": "figure",
     "why_this_case": r"malignant \(score.*really benign",
     "a_card_of_five_cuts": "if the points sum to",
