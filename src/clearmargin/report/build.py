@@ -25,6 +25,7 @@ from clearmargin.report.subject import (
     Measured,
     Refit,
     Subject,
+    is_card,
     is_contrast,
     labels_array,
     measure,
@@ -65,9 +66,9 @@ def report(
     ----------
     model : estimator or RuleSet
         A RuleExtractor or another extractor with `rules_`, fitted or not; a RuleSVC, or WeightedRules, whose points
-        decide; a linear classifier or a pipeline that ends in one, whose rules are extracted by a RuleExtractor; a
-        model with advice (AdviceSVC), which is shown before and after; a RankContrast; or rules by themselves. A model
-        that is not fitted is copied and fitted to X and y.
+        decide; a ScoreRules, whose card is shown; a linear classifier or a pipeline that ends in one, whose rules are
+        extracted by a RuleExtractor; a model with advice (AdviceSVC), which is shown before and after; a RankContrast;
+        or rules by themselves. A model that is not fitted is copied and fitted to X and y.
     X : data frame or array-like of shape (m, n)
         The cases that everything is counted on.
     y : array-like of shape (m,), optional
@@ -129,7 +130,12 @@ def report(
         "learned": [],
         "data": {"rows": rows, "features": features, "classes": _class_counts(labels)},
     }
-    if is_contrast(model):
+    if is_card(model):
+        from clearmargin.report.card_report import card_facts
+
+        parts = _no_rules(model)
+        parts["card"] = card_facts(model, table, labels, int(cases), splitting, refit)
+    elif is_contrast(model):
         if contrast is not None:
             raise InvalidValueError("the model is a RankContrast already; leave contrast out")
         contrast, parts = model, _no_rules(model)

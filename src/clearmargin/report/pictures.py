@@ -210,6 +210,30 @@ def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Picture:
     return Picture("360", "218", label, "chart", tuple(shapes))
 
 
+def points_bar(low: float, high: float, largest: float, label: str) -> Picture:
+    """Draw points from a number to a number, on a track from 0.
+
+    Parameters
+    ----------
+    low, high, largest : float
+        Both ends, and the end of the track; none is negative.
+    label : str
+        What it says.
+
+    Returns
+    -------
+    Picture
+        A bar.
+
+    Examples
+    --------
+    >>> points_bar(2.0, 4.0, 8.0, "2 to 4").shapes[1].attributes["width"]
+    '40'
+    """
+    size = _WIDTH / largest if largest else 0.0
+    return _bar(label, _span(low * size, high * size, "mark c1"))
+
+
 def two_sided_bar(value: float, largest: float, label: str) -> Picture:
     """Draw a number that may have either sign, from the middle to the left or to the right.
 

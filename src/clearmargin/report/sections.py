@@ -686,6 +686,9 @@ _STANDING_WORDS = {
 
 def default_title(summary: Summary) -> str:
     """Return a title that says what the report is about."""
+    if summary.get("card") is not None:
+        names = [plain(label) for label in summary["card"]["classes"]]
+        return f"A scorecard for {listed(names)}"
     if summary["rules"] is None:
         return "What sets the ends of a ranking apart"
     classes = [plain(entry["class"]) for entry in summary["rules"]["classes"]]
@@ -718,6 +721,10 @@ def learned(summary: Summary) -> list[str]:
         Sentences.
     """
     phrases: list[str] = []
+    if summary.get("card") is not None:
+        from clearmargin.report.card_report import card_learned
+
+        phrases += card_learned(summary["card"])
     if summary["rules"] is not None:
         if summary["distillation"] is not None:
             # What the rules are worth for the model comes before what they say.
@@ -910,6 +917,7 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
     made = [
         Section("learned", "In short", (Bullets(tuple(summary["learned"])),)),
         rule_section(summary),
+        *_card_sections(summary),
         feature_section(summary),
         validation_section(summary),
         *_beside_points(summary),
@@ -922,6 +930,15 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
         _meaning_section(summary),
     ]
     return tuple(section for section in made if section is not None and section.blocks)
+
+
+def _card_sections(summary: Summary) -> tuple[Section | None, ...]:
+    """Return a scorecard, and cases by its lines."""
+    if summary.get("card") is None:
+        return ()
+    from clearmargin.report.card_report import card_case_section, card_section
+
+    return card_section(summary["card"]), card_case_section(summary["card"])
 
 
 def _beside_points(summary: Summary) -> tuple[Section | None, ...]:

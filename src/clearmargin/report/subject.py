@@ -25,8 +25,11 @@ from clearmargin.tables.table import Table
 
 __all__ = [
     "Measured",
+    "Prototype",
     "Refit",
     "Subject",
+    "fold_figure",
+    "is_card",
     "is_contrast",
     "labels_array",
     "match_labels",
@@ -40,7 +43,7 @@ __all__ = [
 
 _TAKEN = (
     "a RuleExtractor, a linear classifier or a pipeline that ends in one, an extractor with rules_ such as "
-    "SupportVectorRules, a RuleSVC, an AdviceSVC, a RankContrast or a RuleSet"
+    "SupportVectorRules, a RuleSVC, a ScoreRules, an AdviceSVC, a RankContrast or a RuleSet"
 )
 
 
@@ -152,6 +155,18 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     extractor = RuleExtractor(model)
     extractor.fit(table.taken_by(extractor), labels)
     return _subject(model, extractor, extractor.rules_)
+
+
+def is_card(model: Any) -> bool:
+    """Check whether a model makes a scorecard, without loading what makes them.
+
+    Examples
+    --------
+    >>> from clearmargin import LPSVC, ScoreRules
+    >>> is_card(ScoreRules()), is_card(LPSVC())
+    (True, False)
+    """
+    return bool(getattr(type(model), "_makes_card", False))
 
 
 def is_contrast(model: Any) -> bool:
@@ -296,7 +311,7 @@ def validate(
         folds = splitting.folds(X, y)
     except DataError as error:
         return {"done": False, "why": str(error)}
-    train_again = _Prototype(subject.prototype, X, y) if refit is None else refit
+    train_again = Prototype(subject.prototype, X, y) if refit is None else refit
     counts: list[dict[str, int]] = []
     areas: list[float] = []
     answers = np.full(len(y), -1, dtype=np.intp)
@@ -330,13 +345,14 @@ def _why_not(subject: Subject, y: Any, splitting: Splitting | None, refit: Refit
     return subject.why_fixed if subject.prototype is None and refit is None else ""
 
 
-class _Prototype:
+class Prototype:
     """Trains clones of an estimator."""
 
     def __init__(self, prototype: Any, X: Table, y: Any):
         self.prototype, self.X, self.y = prototype, X, y
 
     def __call__(self, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+        """Give a clone that is fitted to some rows, and the rows to test it on."""
         model = clone(self.prototype)
         rows = self.X.take(train)
         try:
@@ -406,14 +422,21 @@ def _of_all_folds(
     confusion = np.zeros((len(classes), len(classes) + 1), dtype=np.intp)
     np.add.at(confusion, (true[tested], answers[tested]), 1)
     return {
-        "figures": {name: _figure(counts, part, whole) for name, part, whole in _FIGURES},
+        "figures": {name: fold_figure(counts, part, whole) for name, part, whole in _FIGURES},
         "most_common_class": _most_common(true[tested], classes),
         # Rows: the true class. Columns: what is predicted out of fold, last no answer.
         "confusion": confusion.tolist(),
     }
 
 
-def _figure(counts: list[dict[str, int]], part: str, whole: str) -> Facts:
+def fold_figure(counts: list[dict[str, int]], part: str, whole: str) -> Facts:
+    """Return a share over all folds: its counts, its values by fold and the standard error of their mean.
+
+    Examples
+    --------
+    >>> fold_figure([{"right": 3, "rows": 4}, {"right": 4, "rows": 4}], "right", "rows")["value"]
+    0.875
+    """
     parts, wholes = ([count[name] for count in counts] for name in (part, whole))
     by_fold = [p / w for p, w in zip(parts, wholes, strict=True) if w]
     total = sum(wholes)

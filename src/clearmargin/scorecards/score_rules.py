@@ -145,6 +145,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     """
 
     _reads_tables = True  # see `Table.taken_by`
+    _makes_card = True  # see `is_card` of reports
 
     scorecard_: Any  # a Scorecard, with certify=True a CertifiedScorecard
 
