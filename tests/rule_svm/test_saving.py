@@ -94,7 +94,7 @@ def test_steps_before_the_rules_cannot_be_kept(tmp_path):
     ("change", "message"),
     [
         ({"calibration": [[1.0]]}, "'training': 'calibration' needs 1 pairs"),
-        ({"parameters": {"max_rule": 3}}, "'training': RuleSVC has no parameter 'max_rule'"),
+        ({"parameters": {"max_rule": 3}}, "'training': there is no parameter 'max_rule'"),
         ({"trained_by": "SVC"}, "'trained_by' must be"),
         ({"figures": {"gap": "small"}}, "'gap' must be a number"),
     ],

@@ -44,11 +44,16 @@ def run(arguments: argparse.Namespace) -> None:
     """Train or load a model and explain the cases asked for: by few conditions, or by its rules."""
     from clearmargin.cli.inputs import read_inputs, train
     from clearmargin.cli.listing import print_model
+    from clearmargin.cli.points_model import explain_by_points
     from clearmargin.recipes.found_rules import choose_rows
     from clearmargin.recipes.trained_models import load_for_task
+    from clearmargin.recipes.weighted_rules import holds_points
     from clearmargin.rule_base.explanation import check_weights
 
     console = Console.of(arguments)
+    if holds_points(arguments.model):
+        explain_by_points(arguments, console, _MOST)
+        return
     weights = check_weights(read_weights(arguments.weights))
     _check_options(arguments)
     model_file = claim(arguments.save_model, arguments, [".json"])

@@ -27,13 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the rules."""
-    from clearmargin.recipes.applied_rules import export_rules, load_rules
+    from clearmargin.recipes.applied_rules import export_rules
     from clearmargin.recipes.phrases import number_of
+    from clearmargin.recipes.weighted_rules import load_rules_or_points
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [])
     options = _options(arguments)
-    rules = load_rules(arguments.rules)
+    rules = load_rules_or_points(arguments.rules)
     with nullcontext() if out is None else writing(out):
         exported = export_rules(rules, arguments.to, out=out, overwrite=arguments.force, **options)
     data = {**exported.to_dict(), "file": arguments.out}
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         data.pop("text")
         console.result("", data)
-        console.say(f"{number_of(len(rules), 'rule')} written to {out}.")
+        console.say(f"{number_of(exported.n_rules, 'rule')} written to {out}.")
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

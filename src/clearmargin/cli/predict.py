@@ -33,13 +33,20 @@ def run(arguments: argparse.Namespace) -> None:
         predict_in_blocks,
     )
     from clearmargin.recipes.phrases import number_of
+    from clearmargin.recipes.weighted_rules import holds_points, predict_by_points
+    from clearmargin.rule_svm.weighted_document import load_weighted_rules
     from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv"])
     if arguments.model is not None and arguments.default is not None:
         raise DataError("--default is for rules; a model has an answer for every row")
-    if arguments.model is not None:
+    given = arguments.model or arguments.rules
+    if holds_points(given):
+        if arguments.default is not None:
+            raise DataError("--default is for rules; points have an answer for every row")
+        predict = partial(predict_by_points, weighted=load_weighted_rules(given))
+    elif arguments.model is not None:
         predict = partial(predict_by_model, model=load_planes(arguments.model))
     else:
         rules = load_rules(arguments.rules)

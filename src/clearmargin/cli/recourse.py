@@ -35,8 +35,12 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.recipes.changes import find_changes
     from clearmargin.recipes.found_rules import choose_rows
     from clearmargin.recipes.trained_models import load_for_task
+    from clearmargin.recipes.weighted_rules import holds_points
 
     console = Console.of(arguments)
+    if holds_points(arguments.model):
+        _change_by_points(arguments, console)
+        return
     model_file = claim(arguments.save_model, arguments, [".json"])
     task, model = read_inputs(arguments, console)
     names = list(task.X.names)
@@ -63,6 +67,30 @@ def run(arguments: argparse.Namespace) -> None:
     )
     console.say()
     save_model_file(trained.model, model_file, arguments, console)
+    pairs = zip(found.rows, found.changes, strict=True)
+    console.result("\n\n".join(f"Row {row}: {change}" for row, change in pairs), found.to_dict())
+
+
+def _change_by_points(arguments: argparse.Namespace, console: Console) -> None:
+    """Find the cheapest changes of cases of rules with points."""
+    from clearmargin.cli.points_model import choose_positions, print_points, read_points
+    from clearmargin.recipes.changes import find_changes
+
+    loaded = read_points(arguments, console)
+    names = list(loaded.task.X.names)
+    goal, rank = read_goal(arguments.goal)
+    positions = choose_positions(loaded, arguments, console, _MOST)
+    print_points(loaded, console)
+    found = find_changes(
+        loaded,
+        positions,
+        read_actionable(arguments.actionable, names),
+        costs=read_costs(arguments.cost, names),
+        goal=goal,
+        rank=rank,
+        alternatives=arguments.alternatives,
+    )
+    console.say()
     pairs = zip(found.rows, found.changes, strict=True)
     console.result("\n\n".join(f"Row {row}: {change}" for row, change in pairs), found.to_dict())
 

@@ -23,11 +23,16 @@ def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, extract its rules, write the report."""
     from clearmargin.cli.inputs import extract_options, prepare, show_progress
     from clearmargin.cli.listing import print_model
+    from clearmargin.cli.points_model import report_by_points
     from clearmargin.recipes.found_rules import find_rules, make_report
+    from clearmargin.recipes.weighted_rules import holds_points
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".html"])
     assert out is not None
+    if holds_points(arguments.model):
+        report_by_points(arguments, console, out)
+        return
     model_file = claim(arguments.save_model, arguments, [".json"])
     trained = prepare(arguments, console)
     console.say(trained.task.summary)

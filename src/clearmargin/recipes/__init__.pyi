@@ -115,6 +115,27 @@ from .trained_models import (
 from .trained_models import (
     train_plane as train_plane,
 )
+from .weighted_rules import (
+    ExplainedPoints as ExplainedPoints,
+)
+from .weighted_rules import (
+    LoadedPoints as LoadedPoints,
+)
+from .weighted_rules import (
+    explain_points_of_rows as explain_points_of_rows,
+)
+from .weighted_rules import (
+    load_points_for_task as load_points_for_task,
+)
+from .weighted_rules import (
+    load_rules_or_points as load_rules_or_points,
+)
+from .weighted_rules import (
+    predict_by_points as predict_by_points,
+)
+from .weighted_rules import (
+    report_points as report_points,
+)
 
 __all__ = [
     "AdviceOptions",
@@ -122,11 +143,13 @@ __all__ = [
     "CheckedRules",
     "Compared",
     "ExplainedCases",
+    "ExplainedPoints",
     "ExportedRules",
     "ExtractOptions",
     "FoundChanges",
     "FoundRules",
     "GrownTree",
+    "LoadedPoints",
     "PlaneOptions",
     "Predictions",
     "Ranked",
@@ -138,6 +161,7 @@ __all__ = [
     "choose_rows",
     "compare_files",
     "explain_cases",
+    "explain_points_of_rows",
     "explain_rows",
     "export_rules",
     "find_changes",
@@ -146,13 +170,17 @@ __all__ = [
     "judge_advised",
     "judge_on_unseen_rows",
     "load_for_task",
+    "load_points_for_task",
     "load_rules",
+    "load_rules_or_points",
     "make_report",
     "make_task",
     "predict_by_model",
+    "predict_by_points",
     "predict_by_rules",
     "predict_in_blocks",
     "rank_rows",
+    "report_points",
     "score_table",
     "train",
     "train_plane",

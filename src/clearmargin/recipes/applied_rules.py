@@ -14,6 +14,7 @@ from clearmargin.recipes.phrases import number_of
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
+    from clearmargin.rule_svm import WeightedRules
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
     from clearmargin.tables.files import FileTable, ReadOptions
@@ -329,7 +330,7 @@ class ExportedRules:
 
 
 def export_rules(
-    rules: RuleSet,
+    rules: RuleSet | WeightedRules,
     to: str,
     *,
     default: str | None = None,
@@ -341,7 +342,7 @@ def export_rules(
 
     Parameters
     ----------
-    rules : RuleSet
+    rules : RuleSet or WeightedRules
         The rules.
     to : str
         The format, such as "sql".
@@ -367,9 +368,11 @@ def export_rules(
     'age >= 50 => yes\n'
     """
     from clearmargin.export.formats import write_export
+    from clearmargin.rules import RuleSet
 
     more: dict[str, Any] = dict(options)
+    plain = rules if isinstance(rules, RuleSet) else rules.rules
     if default is not None:
-        more["default"] = find_class(default, rules)
+        more["default"] = find_class(default, plain)
     text = write_export(rules, to, out, overwrite=overwrite, **more)
-    return ExportedRules(len(rules), to, text)
+    return ExportedRules(len(plain), to, text)

@@ -14,6 +14,7 @@ from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
     from clearmargin.rankings import Recourse
+    from clearmargin.recipes.weighted_rules import LoadedPoints
     from clearmargin.rules.value import IntArray
 
 __all__ = ["FoundChanges", "find_changes"]
@@ -25,7 +26,7 @@ class FoundChanges:
 
     Parameters
     ----------
-    trained : Trained
+    trained : Trained or LoadedPoints
         The model.
     rows : tuple of int
         Numbers of the rows in the table, counted from 1.
@@ -45,7 +46,7 @@ class FoundChanges:
     True
     """
 
-    trained: Trained
+    trained: Trained | LoadedPoints
     rows: tuple[int, ...]
     changes: tuple[Recourse, ...]
 
@@ -59,7 +60,7 @@ class FoundChanges:
 
 
 def find_changes(
-    trained: Trained,
+    trained: Trained | LoadedPoints,
     positions: IntArray,
     actionable: Mapping[str, Any],
     *,
@@ -72,7 +73,7 @@ def find_changes(
 
     Parameters
     ----------
-    trained : Trained
+    trained : Trained or LoadedPoints
         The model and its task.
     positions : ndarray of int
         Rows of the task.
@@ -108,7 +109,7 @@ def find_changes(
     from clearmargin import recourse
 
     task, model = trained.task, trained.model
-    names = [str(name) for name in model.space.names]
+    names = [str(name) for name in task.X.names]
     for what, given in (("actionable", actionable), ("cost", costs or {})):
         for name in given:
             if name not in names:

@@ -158,7 +158,7 @@ def _made(parameters: Mapping[str, Any]) -> RuleSVC:
     known = RuleSVC().get_params(deep=False)
     for name in parameters:
         if name not in known:
-            raise FileDamagedError(f"RuleSVC has no parameter {name!r}")
+            raise FileDamagedError(f"there is no parameter {name!r}")
     return RuleSVC(**parameters)
 
 

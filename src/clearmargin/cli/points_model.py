@@ -1,0 +1,103 @@
+"""Commands that are given a file of rules with points as --model: what differs from a model of planes."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearmargin.cli.console import Console
+from clearmargin.cli.outputs import writing
+from clearmargin.exceptions import DataError, RuleSyntaxError
+from clearmargin.language.prose import ratio_text
+from clearmargin.recipes.phrases import number_of
+
+if TYPE_CHECKING:
+    from clearmargin.recipes.weighted_rules import LoadedPoints
+    from clearmargin.rules.value import IntArray
+
+__all__ = [
+    "choose_positions",
+    "explain_by_points",
+    "print_points",
+    "read_points",
+    "report_by_points",
+]
+
+
+def read_points(arguments: argparse.Namespace, console: Console) -> LoadedPoints:
+    """Read the file of rules with points and the table of a command; missing values stay as they are."""
+    from clearmargin.cli.inputs import options_of_training, read_task
+    from clearmargin.models import load_model
+    from clearmargin.recipes.trained_models import positive_class
+    from clearmargin.recipes.weighted_rules import load_points_for_task
+
+    for option in options_of_training(arguments):
+        raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
+    if getattr(arguments, "save_model", None) is not None:
+        raise DataError("--model is saved already; leave out --save-model")
+    model = load_model(arguments.model)
+    task = read_task(
+        arguments,
+        console,
+        model.weighted_rules_,
+        positive=positive_class(model),
+        missing="keep",
+        cv=None,
+    )
+    return load_points_for_task(model, task)
+
+
+def print_points(loaded: LoadedPoints, console: Console) -> None:
+    """Say what the rules are, and on which share of the rows they are right."""
+    console.say(loaded.task.summary)
+    console.say(
+        f"The model has {number_of(len(loaded.model.rules_), 'rule')} with points and is right on "
+        f"{ratio_text(loaded.accuracy)} of these rows."
+    )
+
+
+def choose_positions(
+    loaded: LoadedPoints, arguments: argparse.Namespace, console: Console, most: int
+) -> IntArray:
+    """Choose the rows that are asked for; notes are said."""
+    from clearmargin.recipes.found_rules import choose_rows
+
+    try:
+        positions, notes = choose_rows(
+            loaded.task, row=arguments.row, where=arguments.where, most=arguments.most or most
+        )
+    except RuleSyntaxError as error:
+        raise error.in_file("--where") from None
+    console.note_all(notes)
+    return positions
+
+
+def explain_by_points(arguments: argparse.Namespace, console: Console, most: int) -> None:
+    """Explain the cases asked for by the points of what holds."""
+    from clearmargin.recipes.weighted_rules import explain_points_of_rows
+
+    if arguments.kind is not None or arguments.weights or arguments.guarantee != "auto":
+        raise DataError(
+            "--kind, --weights and --guarantee are for other models; rules with points are explained by what they add"
+        )
+    loaded = read_points(arguments, console)
+    positions = choose_positions(loaded, arguments, console, most)
+    print_points(loaded, console)
+    told = explain_points_of_rows(loaded, positions)
+    console.say()
+    console.result("\n\n".join(told.texts()), told.to_dict())
+
+
+def report_by_points(arguments: argparse.Namespace, console: Console, out: Path) -> None:
+    """Write the report on rules with points."""
+    from clearmargin.recipes.weighted_rules import report_points
+
+    loaded = read_points(arguments, console)
+    print_points(loaded, console)
+    with writing(out):
+        made = report_points(loaded, command=shlex.join(["clearmargin", *arguments.typed]))
+        made.save(out, overwrite=arguments.force)
+    console.wrote(f"The report is in {out}: open it in a browser.")
+    console.result("", {**loaded.to_dict(), "file": str(out)})
