@@ -230,9 +230,12 @@ def feature_section(summary: Summary) -> Section | None:
         "A feature that no rule speaks of may take any value."
     )
     shown, rest = rows[:_OPEN_FEATURES], rows[_OPEN_FEATURES:_MOST_FEATURES]
+    first = TableBlock("Features, the most used first", columns, tuple(shown), numbers)
+    # Of rules with points the page is about the points.
+    is_folded = summary.get("points") is not None
     blocks: list[Block] = [
         head,
-        TableBlock("Features, the most used first", columns, tuple(shown), numbers),
+        Fold("The features of the rules", (first,)) if is_folded else first,
     ]
     if rest:
         more = TableBlock("More features", columns, tuple(rest), numbers)
