@@ -16,6 +16,7 @@ __all__ = [
     "quote",
     "quoted_block",
     "quoted_choice",
+    "quoted_stranger_choice",
     "quoted_strangers",
 ]
 
@@ -80,12 +81,24 @@ def quoted_strangers(page: str) -> str:
     )
 
 
-def quoted_choice(page: str) -> str:
-    """The section about what to choose, and the findings of the others without links, which lead nowhere in there."""
-    whole = re.search(rf"^## {CHOICE}\n.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
-    lines = [f"- *{title}*: {finding}" for title, _, finding in _findings(page) if title != CHOICE]
+def _quoted_whole(page: str, choice: str, titles: Sequence[str]) -> str:
+    """A section whole, and the findings of others without links, which lead nowhere in there."""
+    whole = re.search(rf"^## {choice}\n.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    found = _findings(page, titles)
+    lines = [f"- *{title}*: {finding}" for title, _, finding in found if title != choice]
     parts = [whole[0].strip()] if whole else []
     return "\n\n".join([*parts, "## What else was found", "\n".join(lines)])
+
+
+def quoted_choice(page: str) -> str:
+    """The section about what to choose, and the findings of the others."""
+    return _quoted_whole(page, CHOICE, QUOTED)
+
+
+def quoted_stranger_choice(page: str) -> str:
+    """The same of the page of strangers' tables."""
+    found = _quoted_whole(page, QUOTED_STRANGERS[0], QUOTED_STRANGERS)
+    return found.replace("## What else was found", "## What else was found there")
 
 
 def quote(block: str, path: Path, begin: str = BEGIN) -> None:

@@ -51,7 +51,7 @@ QUICK = Plan(
         "RuleFit": 3,
         "SkopeRules": 3,
         "CN2": 0,
-        "CN2 unordered": 3,
+        "CN2 unordered": 0,
         SLOWEST: 3,
         "SupportVectorRules, certified": 2,
     },

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from benchmarks.speed.timing import one_thread
+from benchmarks.stranger_rules.learners import PEERS
 from benchmarks.stranger_rules.records import Records
-from benchmarks.stranger_rules.run import FULL, PARTS, QUICK, measure
+from benchmarks.stranger_rules.run import FULL, PARTS, QUICK, SIDES, measure
 from benchmarks.stranger_rules.section import RESULTS, page_sections, write_results
 
 
@@ -26,6 +28,12 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, help="folds of each table for learners")
     parser.add_argument("--every", type=int, help="each so-manieth table of the list")
     parser.add_argument("--parts", nargs="+", choices=PARTS, help="measure some of it")
+    parser.add_argument("--side", choices=SIDES, help="ours or peers only")
+    parser.add_argument("--peers", nargs="+", choices=tuple(PEERS), help="some of the peers")
+    parser.add_argument(
+        "--save", type=Path, help="keep the records in this file, and write no page"
+    )
+    parser.add_argument("--add", type=Path, nargs="+", default=[], help="records kept before")
     parser.add_argument(
         "--page", action="store_true", help="write the page from what was measured last"
     )
@@ -37,7 +45,15 @@ def main(words: Sequence[str] | None = None) -> None:
     plan = replace(QUICK if asked.quick else FULL, tuning=asked.tuning)
     given = {"folds": asked.folds, "every": asked.every, "parts": asked.parts}
     plan = replace(plan, **{name: value for name, value in given.items() if value is not None})
-    records = measure(plan)
+    if asked.side is not None:
+        plan = replace(plan, sides=[asked.side])
+    if asked.peers is not None:
+        plan = replace(plan, peer_folds={name: plan.peer_folds[name] for name in asked.peers})
+    added = [record for path in asked.add for record in Records.load(path)]
+    records = Records([*measure(plan), *added])
+    if asked.save is not None:
+        records.save(asked.save)
+        return
     for section in page_sections(records):
         print(section.to_markdown(), flush=True)
     if not (asked.tuning or asked.quick):

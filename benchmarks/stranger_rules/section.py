@@ -9,7 +9,13 @@ import numpy as np
 
 from benchmarks.page import Ratio, Section, Table, write_page
 from benchmarks.peers.__main__ import version_of
-from benchmarks.quote import BEGIN_STRANGERS, quote, quoted_strangers
+from benchmarks.quote import (
+    BEGIN_STRANGERS,
+    QUOTED_STRANGERS,
+    quote,
+    quoted_stranger_choice,
+    quoted_strangers,
+)
 from benchmarks.stranger_rules import askers, cases, learners, proofs
 from benchmarks.stranger_rules.claims import ACCURACY, BALANCED, claims, claims_table, of_size
 from benchmarks.stranger_rules.folds import N_FOLDS
@@ -21,7 +27,8 @@ __all__ = ["CHOICE", "PAGE", "RESULTS", "page_sections", "sections", "write_resu
 FOLDER = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = FOLDER / "strangers.json", FOLDER / "STRANGERS.md"
 README = FOLDER.parent / "README.md"
-CHOICE = "What to choose for a table of one's own"
+DOCUMENTATION = FOLDER.parent / "docs" / "explanation" / "measured.md"
+CHOICE = QUOTED_STRANGERS[0]
 _OURS = tuple(learners.OURS)
 _PEERS = ("ruleopt", "rulekit", "imodels", "fasterrisk", "interpret", "alibi")
 
@@ -334,6 +341,7 @@ def write_results(records: Records) -> None:
     write_page(found, PAGE, "Strangers' tables", intro)
     page = PAGE.read_text(encoding="utf-8")
     quote(quoted_strangers(page), README, BEGIN_STRANGERS)
+    quote(quoted_stranger_choice(page), DOCUMENTATION, BEGIN_STRANGERS)
 
 
 def sections(full: bool) -> list[Section]:

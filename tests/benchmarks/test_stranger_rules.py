@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.quote import BEGIN_STRANGERS, END
+from benchmarks.stranger_rules import __main__ as command
 from benchmarks.stranger_rules import run, section
 from benchmarks.stranger_rules.askers import draw_around
 from benchmarks.stranger_rules.cases import fewest_by_sorting
@@ -235,13 +237,18 @@ def test_the_page_has_all_sections_with_findings(tmp_path, monkeypatch):
     monkeypatch.setattr(section, "RESULTS", tmp_path / "s.json")
     monkeypatch.setattr(section, "PAGE", tmp_path / "S.md")
     monkeypatch.setattr(section, "README", tmp_path / "README.md")
-    (tmp_path / "README.md").write_text(f"above\n{BEGIN_STRANGERS}\n{END}\nbelow\n{END}\n")
+    monkeypatch.setattr(section, "DOCUMENTATION", tmp_path / "measured.md")
+    for name in ("README.md", "measured.md"):
+        (tmp_path / name).write_text(f"above\n{BEGIN_STRANGERS}\n{END}\nbelow\n{END}\n")
     write_results(records)
     text = (tmp_path / "S.md").read_text()
     assert "MISSED" in text
     quoted = (tmp_path / "README.md").read_text()
     assert "- [Cards with proof](benchmarks/STRANGERS.md#cards-with-proof): a card of 100" in quoted
     assert quoted.endswith(f"{END}\nbelow\n{END}\n")
+    told = (tmp_path / "measured.md").read_text()
+    assert "## What to choose for a table of one's own\n\nComputed on 2 tables" in told
+    assert "- *Cards with proof*: a card of 100" in told
     assert len(Records.load(tmp_path / "s.json")) == len(records)
 
 
@@ -256,3 +263,36 @@ def test_a_plan_takes_each_so_manieth_table(monkeypatch):
     assert [one.name for one in tables_of(Plan(tuning=True))] == ["0", "1"]
     assert set(QUICK.parts) == set(FULL.parts) == set(PARTS)
     assert set(QUICK.peer_folds) <= set(PEERS) == set(FULL.peer_folds)
+
+
+def test_sides_can_be_measured_at_different_times(tmp_path, monkeypatch, capsys):
+    plans = []
+
+    def measured(plan):
+        plans.append(plan)
+        return Records(made({"a": [0.9]}, method="ours" if "ours" in plan.sides else "theirs"))
+
+    monkeypatch.setattr(command, "measure", measured)
+    first, both = tmp_path / "first.json", tmp_path / "both.json"
+    command.main(["--side", "peers", "--peers", "EBM", "--parts", "rules", "--save", str(first)])
+    command.main(["--side", "ours", "--folds", "2", "--add", str(first), "--save", str(both)])
+    assert plans[0].peer_folds == {"EBM": FULL.peer_folds["EBM"]}
+    assert (plans[0].sides, plans[1].sides, plans[1].folds) == (["peers"], ["ours"], 2)
+    assert [record.method for record in Records.load(both)] == ["ours", "theirs"]
+    assert capsys.readouterr().out == ""
+
+
+def failing(part):
+    raise ValueError(f"no rules for {part.table}")
+
+
+def test_a_measurement_that_fails_is_said_and_loses_nothing_else(monkeypatch, capsys):
+    part = parts_of(STRANGER, [1])[0]
+    monkeypatch.setattr(run, "tables_of", lambda plan: [])
+    monkeypatch.setattr(run, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    jobs = [(failing, (part,)), (lambda: made({"a": [0.5]}), ())]
+    monkeypatch.setattr(run, "_jobs", lambda *_: jobs)
+    found = list(run.measure(Plan(sides=["ours"])))
+    assert [record.topic for record in found] == ["failed", TOPIC]
+    assert found[0].reason == "failing, small, fold 2: ValueError: no rules for small"
+    assert "no rules for small" in capsys.readouterr().err
