@@ -106,6 +106,8 @@ def test_rules_with_points_are_exported_from_the_file(clearmargin, files, fitted
         (["export", "svm.json", "--to", "rules"], "the rule language has no sums"),
         (["export", "svm.json", "--to", "sql", "--default", "no"], "a class for every row"),
         (["explain", *CASE, "--kind", "largest"], "explained by what they add"),
+        (["score", *TASK, "--model", "svm.json"], "this command needs a model of planes"),
+        (["check", "svm.json"], "these are rules with points, whose sum decides"),
         (["explain", *CASE, "--nu", "1"], "leave out --nu"),
         (["explain", *TASK, "--model", "svm.json", "--where", "age >>"], "--where"),
         (

@@ -46,7 +46,16 @@ def test_a_machine_comes_back_as_it_was(fitted, table, tmp_path):
     assert back.predict(X).tolist() == fitted.predict(X).tolist()
     assert back.outcome_ == fitted.outcome_
     assert back.get_params() == fitted.get_params()
-    for name in ("C_", "objective_", "gap_", "cap_cost_", "refit_C_", "cv_score_", "n_iter_"):
+    for name in (
+        "C_",
+        "objective_",
+        "gap_",
+        "cap_cost_",
+        "refit_C_",
+        "cv_score_",
+        "n_iter_",
+        "vote_share_",
+    ):
         assert getattr(back, name) == getattr(fitted, name)
     assert back.feature_names_in_.tolist() == ["age", "job"]
     assert load_weighted_rules(path) == fitted.weighted_rules_

@@ -112,6 +112,13 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
         raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
     from clearmargin.models import load_model
     from clearmargin.recipes.trained_models import match_model, positive_class
+    from clearmargin.recipes.weighted_rules import holds_points
+
+    if holds_points(arguments.model):
+        raise DataError(
+            f"{arguments.model} holds rules with points, which predict, explain, recourse, report and export take; "
+            "this command needs a model of planes, such as train makes"
+        )
 
     model = load_model(arguments.model)
     task = read_task(arguments, console, model, positive=positive_class(model))

@@ -47,7 +47,10 @@ FORMAT = Format(
     2,
     "this is no clearmargin model",
     "this model is",
-    {RULES_FORMAT.name: "; these are rules, which RuleSet.load reads"},
+    {
+        RULES_FORMAT.name: "; these are rules, which RuleSet.load reads",
+        "clearmargin-weighted-rules": "; these are rules with points, which load_model reads",
+    },
 )
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 

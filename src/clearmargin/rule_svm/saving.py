@@ -24,7 +24,16 @@ from clearmargin.rules.json_schema import inside
 __all__ = ["model_document", "read_rule_svc", "write_rule_svc"]
 
 # Numbers that a fitted machine knows; those that are no number are left out.
-_FIGURES = ("C_", "objective_", "gap_", "cap_cost_", "refit_C_", "cv_score_", "n_iter_")
+_FIGURES = (
+    "C_",
+    "objective_",
+    "gap_",
+    "cap_cost_",
+    "refit_C_",
+    "cv_score_",
+    "n_iter_",
+    "vote_share_",
+)
 
 
 def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -167,6 +176,7 @@ def _fill(model: RuleSVC, weighted: WeightedRules, training: Mapping[str, Any]) 
     for name in _FIGURES:
         setattr(model, name, float(figures.get(name.removesuffix("_"), math.nan)))
     model.n_iter_ = int(figures.get("n_iter", 0))
+    model.vote_share_ = float(figures.get("vote_share", 0.0))
     model.weighted_rules_ = weighted
     model.space_ = weighted.space
     model.classes_ = np.array(weighted.classes)

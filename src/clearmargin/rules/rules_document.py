@@ -33,7 +33,10 @@ FORMAT = Format(
     2,
     "these are no clearmargin rules",
     "these rules are",
-    {"clearmargin-model": "; this is a model, which load_model reads"},
+    {
+        "clearmargin-model": "; this is a model, which load_model reads",
+        "clearmargin-weighted-rules": "; these are rules with points, whose sum decides, which load_model reads",
+    },
 )
 
 
