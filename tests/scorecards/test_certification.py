@@ -293,6 +293,17 @@ def test_declared_ranges_and_relations_are_what_the_card_speaks_of():
     assert CertifiedScorecard.from_dict(tied.to_dict()) == tied
 
 
+def test_no_case_has_two_categories_of_a_declared_group():
+    X = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]] * 6, dtype=float)
+    machine, y = _plane(X, [2.0, -1.0, 1.0], 0.0)
+    domain = Domain(FeatureSpace(["x0", "x1", "x2"]), groups={"job": {"a": 0, "b": 1, "c": 2}})
+    card = _card(machine, X, y, max_rules=9, bounds=domain)
+    assert card.prove(X[:3]).tolist() == [1, 0, 1]
+    assert card.prove([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]).tolist() == [None, None]
+    tied = _card(machine, X, y, max_rules=9, bounds=domain.with_relations("x0 <= x2"))
+    assert tied.prove(X[:3]).tolist() == [None, 0, 1]
+
+
 def test_a_declared_range_counts_where_the_machine_has_no_weight():
     X = np.column_stack([np.arange(20.0), np.ones(20)])
     machine, y = _plane(X, [1.0, 0.0], -9.5)

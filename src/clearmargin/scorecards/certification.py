@@ -104,7 +104,7 @@ class CardDomain:
     declared : ndarray of bool of shape (n,)
         Which features have a declared range, so that it counts even where the machine has no weight.
     relations : Polyhedron or None
-        What every case satisfies.
+        What every case satisfies, also that one column of a declared group is 1.
     has_missing : ndarray of bool of shape (n,)
         Which features lack values in the training rows.
     """
@@ -131,7 +131,7 @@ class CardDomain:
         table = Table.read(X).points(plain) if any(plain.categories) else plain.read(X)
         seen = _seen_space(surface.space, table)
         space, declared = read_bounds(bounds, seen)
-        relations = read_relations(bounds, seen)
+        relations = _with_groups(read_relations(bounds, seen), bounds, seen)
         box = Domain(space, declared[0], declared[1], relations=relations).box(seen=True)
         if box.is_empty:
             raise DataError(
@@ -150,6 +150,24 @@ class CardDomain:
         )
         is_declared, has_missing = declared.any(axis=0), np.isnan(table).any(axis=0)
         return cls(ranges, np.asarray(is_declared), relations, np.asarray(has_missing))
+
+
+def _with_groups(
+    relations: Polyhedron | None, bounds: Any, space: FeatureSpace
+) -> Polyhedron | None:
+    """Add to relations that exactly one of the 0/1 columns of each declared group is 1."""
+    groups = bounds.groups if isinstance(bounds, Domain) else ()
+    if not groups:
+        return relations
+    sums = np.zeros((len(groups), len(space)))
+    for row, group in zip(sums, groups, strict=True):
+        row[[space.index(bounds.space.names[k]) for k in group.columns]] = 1.0
+    A, b = np.concatenate([sums, -sums]), np.repeat([1.0, -1.0], len(groups))
+    strict = np.zeros(len(b), dtype=np.bool_)
+    if relations is not None:
+        A, b = np.concatenate([relations.A, A]), np.concatenate([relations.b, b])
+        strict = np.concatenate([relations.strict, strict])
+    return Polyhedron(A, b, strict)
 
 
 def _seen_space(space: FeatureSpace, table: FloatArray) -> FeatureSpace:
