@@ -403,7 +403,7 @@ class _Master:
 
     def __init__(self, data: _Data, seconds: float):
         self._data = data
-        self._blocks: list[str] = []
+        self._blocks: dict[str, FloatArray] = {}
         alpha = Variables("alpha", len(data), *signed_bounds(data.y, data.cost), cost=-data.y)
         blocks: list[Variables | Linear] = [alpha, _balance(data)]
         if len(data.price):
@@ -412,16 +412,18 @@ class _Master:
         self._session = _session(blocks, seconds)
 
     def add(self, masks: list[BoolArray], cost: FloatArray, sign: IntArray) -> None:
-        """Let rules in, as rows."""
+        """Let rules in, as rows; a rule of most rows as its complement, whose weight is the opposite."""
         name = f"rules{len(self._blocks)}"
-        self._blocks.append(name)
-        limits = _limits(cost / self._data.unit, sign)
-        self._session.add_rows(Linear(name, {"alpha": _rows(masks)}, *limits))
+        side = np.array([-1 if 2 * np.count_nonzero(mask) > len(mask) else 1 for mask in masks])
+        sparser = [mask if s > 0 else ~mask for mask, s in zip(masks, side.tolist(), strict=True)]
+        self._blocks[name] = side.astype(np.float64)
+        limits = _limits(cost / self._data.unit, side * sign)
+        self._session.add_rows(Linear(name, {"alpha": _rows(sparser)}, *limits))
 
     def solve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Give the weights of rules and of fixed columns, and the signed multipliers."""
         answer = self._session.solve(explain=False)
-        rules = [-answer.duals[name] for name in self._blocks]
+        rules = [-side * answer.duals[name] for name, side in self._blocks.items()]
         fixed = -answer.duals["fixed"] if len(self._data.price) else np.empty(0)
         return np.concatenate([np.empty(0), *rules]), fixed, answer.values["alpha"]
 
