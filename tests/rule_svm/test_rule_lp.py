@@ -23,7 +23,7 @@ from clearmargin.rules import FeatureSpace
 from .rule_cases import Case, columns_of, mixed_case, optimum
 
 SEEDS = st.integers(0, 10_000)
-SIZES = (1, 2)
+SIZES = (1, 2, 3)
 
 
 def solved(case: Case, size: int, **options) -> RuleLPSolution:

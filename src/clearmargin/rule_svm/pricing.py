@@ -21,18 +21,25 @@ conditions comes first, then the one with the first conditions.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
+from clearmargin import progress
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rule_svm.conditions import Conditions, Kind
+from clearmargin.rule_svm.conditions import Conditions, Kind, running_sums
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = ["PricedRules", "Pricing", "rule_signs"]
 
 
+# Sums that are looked at together, 256 kB: three times as fast as all of three features at once.
+_CACHED = 1 << 15
+# Sets of three features that a quick look goes to.
+_PROMISING = 100
 # Rules of a pair of features: with one alone twice as many rounds were needed.
 _PER_PAIR = 3
 
@@ -49,15 +56,18 @@ class PricedRules:
         The conditions of each rule in ascending order, -1 where it has fewer than k.
     price : ndarray of shape (r,)
         Their prices, in the unit of the weights.
+    unseen : float, default 0.0
+        A price that no rule which was not looked at can exceed; infinite where nobody knows.
     """
 
     items: IntArray
     price: FloatArray
+    unseen: float = 0.0
 
     @property
     def highest(self) -> float:
-        """The highest price; 0 without rules."""
-        return float(self.price.max(initial=0.0))
+        """A price that no rule exceeds; the highest price itself if all rules were looked at."""
+        return max(self.unseen, float(self.price.max(initial=0.0)))
 
 
 def rule_signs(conditions: Conditions, monotone: IntArray | None) -> IntArray:
@@ -137,6 +147,8 @@ class Pricing:
         self.signs = rule_signs(conditions, monotone)
         self._starts = conditions.starts
         self._features = conditions.used
+        self._sets_of_three = self._list_sets() if max_conditions > 2 else []
+        self._promising: list[tuple[int, ...]] | None = None
         # Sums of these over sets of rows are different if the sets are, almost surely.
         m = cells.shape[1]
         random = np.random.default_rng(0).integers(1, max(2, 2**52 // max(m, 1)), m)
@@ -146,6 +158,17 @@ class Pricing:
             sums = conditions.gather(j, self._cell_sums(cells[j], self._codes, j))
             for c, total in enumerate(sums.tolist(), int(self._starts[j])):
                 self._coded.setdefault(total, []).append(c)
+
+    def _list_sets(self) -> list[tuple[int, ...]]:
+        """List the sets of three features, and of one with an interval and another one."""
+        free = [
+            f
+            for f in self._features
+            if len(self.conditions.thresholds[f]) > 1
+            and not self.signs[self._starts[f] : self._starts[f + 1]].any()
+        ]
+        pairs = [(f, g) for f in free for g in self._features if g != f]
+        return [*pairs, *combinations(self._features, 3)]
 
     def cost(self, items: IntArray) -> FloatArray:
         """Give the cost of rules."""
@@ -188,13 +211,19 @@ class Pricing:
                 return c
         return None
 
-    def best(self, v: FloatArray) -> PricedRules:
+    def best(
+        self, v: FloatArray, *, quick: bool = False, deadline: float = math.inf
+    ) -> PricedRules:
         """Find the rules with the highest prices of each feature and each set of features.
 
         Parameters
         ----------
         v : ndarray of shape (m,)
             Whole numbers whose magnitudes add up to less than 2^53.
+        quick : bool, default False
+            Whether to look only at those sets of three features that were best when all were looked at last.
+        deadline : float, optional
+            When to stop looking at sets of three features, by `time.perf_counter`.
 
         Returns
         -------
@@ -211,9 +240,16 @@ class Pricing:
                 found += self._best_interval(j, sums)
         if self.max_conditions > 1:
             found += self._pairs(cells, weights)
-        return self._ranked(found)
+        unseen = 0.0
+        if self.max_conditions > 2:
+            triples, is_whole = self._triples(cells, weights, quick, deadline)
+            found += triples
+            # Whatever three conditions hold for, it is at best all of one sign.
+            parts = weights[weights > 0].sum(), -weights[weights < 0].sum()
+            unseen = 0.0 if is_whole else float(max(parts)) / float(self.costs[2])
+        return self._ranked(found, unseen)
 
-    def _ranked(self, found: list[Priced]) -> PricedRules:
+    def _ranked(self, found: list[Priced], unseen: float) -> PricedRules:
         """Put rules in order: highest price, fewest conditions, first conditions."""
         found = sorted(
             (each for each in found if each[0] > 0.0),
@@ -222,7 +258,8 @@ class Pricing:
         items = np.full((len(found), self.max_conditions), -1, dtype=np.intp)
         for row, (_, rule) in zip(items, found, strict=True):
             row[: len(rule)] = rule
-        return PricedRules(items, np.array([price for price, _ in found], dtype=np.float64))
+        prices = np.array([price for price, _ in found], dtype=np.float64)
+        return PricedRules(items, prices, unseen)
 
     def _cell_sums(self, places: IntArray, v: FloatArray, *features: int) -> FloatArray:
         """Add up weights over the cells of features, or over all combinations of their cells."""
@@ -263,6 +300,92 @@ class Pricing:
                     b = int(np.argmax(values[a]))
                     rule = int(self._starts[f]) + a, int(self._starts[g]) + b
                     yield float(values[a, b]) / float(self.costs[1]), rule
+
+    def _triples(
+        self, cells: IntArray, v: FloatArray, quick: bool, deadline: float
+    ) -> tuple[list[Priced], bool]:
+        """Give the best rule of three conditions on each set of two or three features, and whether these were all."""
+        found: list[tuple[Priced, tuple[int, ...]]] = []
+        chosen = self._promising if quick else None
+        for features in self._sets_of_three if chosen is None else chosen:
+            if time.perf_counter() > deadline:
+                break
+            if len(features) == 2:
+                best = self._interval_and_condition(cells, v, *features)
+            else:
+                best = self._triple(cells, v, *features)
+            found.append((best, features))
+            progress.advance(0.0)
+        else:
+            if chosen is None:
+                order = sorted(found, key=lambda each: (-each[0][0], each[0][1]))
+                self._promising = [features for _, features in order[:_PROMISING]]
+            return [best for best, _ in found], chosen is None
+        return [best for best, _ in found], False
+
+    def _triple(self, cells: IntArray, v: FloatArray, f: int, g: int, h: int) -> Priced:
+        """Give the best rule with a condition on each of three features."""
+        conditions = self.conditions
+        places = cells[f] * conditions.width(g)
+        places += cells[g]
+        places *= conditions.width(h)
+        places += cells[h]
+        whole = conditions.gather(f, self._cell_sums(places, v, f, g, h))
+        best, rule = 0.0, (0, 0, 0)
+        # Some conditions of the first feature at a time, so that they stay in cache.
+        step = max(1, _CACHED // (len(self._range(g)) * conditions.width(h)))
+        for first in range(0, len(whole), step):
+            table = conditions.gather(g, whole[first : first + step].transpose(1, 0, 2))
+            signs = [self.signs[self._starts[j] : self._starts[j + 1]] for j in (f, g, h)]
+            signs[0] = signs[0][first : first + step]
+            if any(each.any() for each in signs) or conditions.codes[h]:
+                wide = conditions.gather(h, table.transpose(2, 1, 0)).transpose(1, 2, 0)
+                values = _directed(wide, signs[0][:, None, None], signs[1][:, None], signs[2])
+                a, b, c = np.unravel_index(int(np.argmax(values)), values.shape)
+                value = float(values[a, b, c])
+            else:
+                highest = self._highest_over(h, table).T
+                a, b = np.unravel_index(int(np.argmax(highest)), highest.shape)
+                c = np.argmax(np.abs(conditions.gather(h, table[b, a])))
+                value = float(highest[a, b])
+            if value > best:
+                best, rule = value, (first + int(a), int(b), int(c))
+        found = [self._range(j)[k] for j, k in zip((f, g, h), rule, strict=True)]
+        return best / float(self.costs[2]), tuple(found)
+
+    def _range(self, j: int) -> range:
+        """Give the conditions of a feature."""
+        return range(int(self._starts[j]), int(self._starts[j + 1]))
+
+    def _highest_over(self, j: int, table: FloatArray) -> FloatArray:
+        """Give the highest magnitude that a condition on a numeric feature, the last axis, reaches in each entry.
+
+        For x <= t it is that of the highest or lowest running sum, for x > t that of the whole less one of these two:
+        no sum over conditions is written down.
+        """
+        cuts = len(self.conditions.thresholds[j])
+        turned = np.ascontiguousarray(table.transpose(2, 0, 1))
+        if not cuts:
+            return np.abs(turned[-1])
+        below = running_sums(turned[: cuts + 1])
+        whole, high, low = below[-1], below[:-1].max(axis=0), below[:-1].min(axis=0)
+        highest = np.maximum(np.maximum(high, -low), np.maximum(whole - low, high - whole))
+        return np.maximum(highest, np.abs(turned[-1])) if self.conditions.missing[j] else highest
+
+    def _interval_and_condition(self, cells: IntArray, v: FloatArray, f: int, g: int) -> Priced:
+        """Give the best rule of an interval on one feature and a condition on another."""
+        conditions, cuts = self.conditions, len(self.conditions.thresholds[f])
+        places = cells[f] * conditions.width(g)
+        places += cells[g]
+        table = conditions.gather(g, self._cell_sums(places, v, f, g).T).T
+        below = running_sums(table[:cuts])
+        signs = self.signs[self._starts[g] : self._starts[g + 1]]
+        inside = _directed(below[:, None] - below, signs)
+        inside *= np.tri(cuts, cuts, -1)[:, :, None]
+        a, b, c = np.unravel_index(int(np.argmax(inside)), inside.shape)
+        start = int(self._starts[f])
+        rule = sorted([start + int(a), start + cuts + int(b), int(self._starts[g]) + int(c)])
+        return float(inside[a, b, c]) / float(self.costs[2]), tuple(rule)
 
 
 def _directed(sums: FloatArray, *signs: IntArray) -> FloatArray:

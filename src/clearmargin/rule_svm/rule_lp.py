@@ -73,6 +73,8 @@ _SOLVER_TOL = 1e-9
 _ENTERING = 20
 # Of those that other multipliers violate, so many are tried on the master's.
 _TRIED = 100
+# With so many that entered, the master is solved before more rules are priced.
+_ENOUGH = 5
 # How near to the multipliers of the best bound rules are sought; 0 to 0.9 were tried.
 _SMOOTHING = 0.8
 # A rule enters if its price exceeds its cost by more than the solver's tolerance.
@@ -306,8 +308,8 @@ def _check(
         raise InvalidValueError("signs must be -1 or 1")
     if not (np.isfinite(costs).all() and (costs >= 0.0).all()):
         raise InvalidValueError("costs must be finite numbers of at least 0")
-    if max_conditions not in (1, 2):
-        raise InvalidValueError(f"max_conditions is 1 or 2, not {max_conditions!r}")
+    if max_conditions not in (1, 2, 3):
+        raise InvalidValueError(f"max_conditions is 1, 2 or 3, not {max_conditions!r}")
     if not (penalty >= 0.0 and math.isfinite(penalty)):
         raise InvalidValueError(f"penalty is a number of at least 0, not {penalty!r}")
 
@@ -530,14 +532,14 @@ class _Generation:
         master = _Master(data, deadline - time.perf_counter())
         self._add(master, self._start)
         # Nobody has a weight: what the multipliers of all rows at their bounds prove.
-        best_bound = priced = self._price(data.y * data.cost)
+        top = self._price(data.y * data.cost, deadline=deadline)
         best = self._judge(np.zeros(len(self._items)), np.zeros(len(data.price)))
-        wanted = self._start if len(self._start) else self._add(master, self._chosen([priced], 1.0))
+        n_entered = len(self._start) or len(self._add(master, self._chosen([top], 1.0)))
         stopped: Stopped = "optimal"
         n_rounds = 0
-        with _Gap(tol) as watch:
-            while watch.gap(best, best_bound.bound) > tol:
-                stopped = _reason(len(wanted), n_rounds, max_rounds, deadline)
+        with _Watch(tol) as watch:
+            while best.gap(top.bound) > tol:
+                stopped = _reason(n_entered, n_rounds, max_rounds, deadline)
                 if stopped != "optimal":
                     break
                 try:
@@ -547,13 +549,36 @@ class _Generation:
                     break
                 n_rounds += 1
                 best = min(best, self._judge(weights, fixed), key=lambda each: each.value)
-                found = [self._price(alpha)]
-                best_bound = max(best_bound, found[0], key=lambda each: each.bound)
-                if watch.gap(best, best_bound.bound) > tol:
-                    found.insert(0, self._price(self._between(best_bound, alpha)))
-                    best_bound = max(best_bound, found[0], key=lambda each: each.bound)
-                    wanted = self._add(master, self._chosen(found, 1.0))
-        return best.solution(self._generated, best_bound.bound, n_rounds, stopped)
+                top, n_entered = self._look(master, best, top, alpha, tol, deadline)
+                watch.tell(best, top.bound)
+        return best.solution(self._generated, top.bound, n_rounds, stopped)
+
+    def _look(
+        self,
+        master: _Master,
+        best: _Weights,
+        top: _Priced,
+        alpha: FloatArray,
+        tol: float,
+        deadline: float,
+    ) -> tuple[_Priced, int]:
+        """Price all rules, let some into the master, and give the best bound and how many entered.
+
+        Rules of three conditions are many: first those of promising features are priced, and all of them only where
+        that has not found enough.
+        """
+        n_entered = 0
+        for quick in (True, False) if self._pricing.max_conditions > 2 else (False,):
+            found = [self._price(alpha, quick, deadline)]
+            top = max(top, found[0], key=lambda each: each.bound)
+            if best.gap(top.bound) <= tol:
+                break
+            found.insert(0, self._price(self._between(top, alpha), quick, deadline))
+            top = max(top, found[0], key=lambda each: each.bound)
+            n_entered += len(self._add(master, self._chosen(found, 1.0)))
+            if n_entered >= _ENOUGH:
+                break
+        return top, n_entered
 
     def smallest_cost(self, tol: float) -> float:
         """Generate rules until the smallest cost at which one enters is known."""
@@ -577,11 +602,11 @@ class _Generation:
         centre = best.v * (self._grid / max(1.0, best.highest))
         return _SMOOTHING * centre + (1.0 - _SMOOTHING) * alpha
 
-    def _price(self, alpha: FloatArray) -> _Priced:
+    def _price(self, alpha: FloatArray, quick: bool = False, deadline: float = math.inf) -> _Priced:
         """Price all rules and columns by any multipliers, made feasible but for scaling; see the head of this file."""
         data = self._data
         v = _whole(np.clip(data.y * alpha, 0.0, data.cost) / self._grid, data.y)
-        total, found = float(np.abs(v).sum()), self._pricing.best(v)
+        total, found = float(np.abs(v).sum()), self._pricing.best(v, quick=quick, deadline=deadline)
         step = self._grid * data.unit
         prices = [found.highest * step * (1.0 + 4.0 * _EPS)]
         if len(data.price):
@@ -687,6 +712,11 @@ class _Weights:
     value: float
     error: float
 
+    def gap(self, bound: float) -> float:
+        """Give the relative gap to a bound."""
+        excess = max(0.0, self.value + self.error - bound)
+        return excess / self.value if excess else 0.0
+
     def solution(
         self, items: IntArray, bound: float, rounds: int, stopped: Stopped
     ) -> RuleLPSolution:
@@ -723,31 +753,27 @@ def _reason(n_entered: int, n_rounds: int, max_rounds: float, deadline: float) -
     return "optimal" if n_entered or not n_rounds else "precision"
 
 
-class _Gap:
-    """Tells those who watch how far the gap has come, on the way from where it was to where it is to be."""
+class _Watch:
+    """Tells those who watch how far the gap has come, on the way from 1 to where it is to be."""
 
     def __init__(self, tol: float):
-        self._tol, self._first, self._done = max(tol, _EPS), 1.0, 0.0
+        self._tol, self._done, self._n_rules = max(tol, _EPS), 0.0, 0
         self._task = progress.task("rules", 1.0, "rules")
-        self._n_rules = 0
 
-    def __enter__(self) -> _Gap:
+    def __enter__(self) -> _Watch:
         self._task.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._task.__exit__(*error)
 
-    def gap(self, best: _Weights, bound: float) -> float:
-        """Return the relative gap."""
-        excess = max(0.0, best.value + best.error - bound)
-        gap = excess / best.value if excess else 0.0
-        way = math.log(self._first / max(gap, self._tol)) / math.log(self._first / self._tol)
+    def tell(self, best: _Weights, bound: float) -> None:
+        """Tell of a round."""
+        way = math.log(max(best.gap(bound), self._tol)) / math.log(self._tol)
         done = min(max(way, self._done), 1.0)
-        n_rules = int(np.count_nonzero(best.rules))
-        progress.advance(done - self._done, max(0, n_rules - self._n_rules))
-        self._done, self._n_rules = done, max(n_rules, self._n_rules)
-        return gap
+        n_rules = max(int(np.count_nonzero(best.rules)), self._n_rules)
+        progress.advance(done - self._done, n_rules - self._n_rules)
+        self._done, self._n_rules = done, n_rules
 
 
 def _reach(Z: FloatArray) -> FloatArray:
