@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, TimeLimitError
 from clearmargin.rule_base import leverage_search
 from clearmargin.rule_base.leverage_search import (
     Contrast,
+    WeightedContrast,
     least_product,
     search_above,
     search_best,
@@ -210,3 +211,45 @@ def test_conjunctions_are_counted_as_they_are(rows, few, keep, monkeypatch):
         has[:, top].sum(axis=1).tolist(),
         has[:, bottom].sum(axis=1).tolist(),
     ]
+
+
+@settings(max_examples=60)
+@given(tables(), st.integers(1, 8), st.integers(0, 10_000), st.booleans(), st.integers(1, 30))
+def test_with_weights_the_best_are_the_best_of_all(table, k, seed, is_signed, threshold):
+    masks, _, _, attribute, max_size = table
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(-20, 21, masks.shape[1]).astype(float)
+    sign = rng.integers(-1, 2, len(masks)) if is_signed else None
+    found = search_best(
+        WeightedContrast(masks, weights, attribute, sign), k, max_size, threshold=threshold
+    )
+    ranked = []
+    for size in range(1, max_size + 1):
+        for items in combinations(range(len(masks)), size):
+            total = weights[masks[list(items)].all(axis=0)].sum()
+            signs = set() if sign is None else set(sign[list(items)].tolist()) - {0}
+            is_new = len({int(attribute[i]) for i in items}) == size
+            if is_new and abs(total) >= threshold and signs <= {np.sign(total)}:
+                ranked.append((-abs(total), size, items))
+    assert list(as_dict(found)) == [items for _, _, items in sorted(ranked)[:k]]
+
+
+def test_leverage_is_the_weighted_sum_of_weights_of_the_two_ends():
+    rng = np.random.default_rng(0)
+    masks, top = rng.random((12, 90)) < 0.5, np.arange(90) < 30
+    attribute = np.arange(12) // 2
+    counted = Contrast.of(masks, np.flatnonzero(top), np.flatnonzero(~top), attribute)
+    weighted = WeightedContrast(masks, np.where(top, 60.0, -30.0), attribute)
+    one, two = search_best(counted, 25, 3), search_best(weighted, 25, 3)
+    assert np.array_equal(one.items, two.items)
+    assert np.array_equal(
+        counted.product(one.top, one.bottom), weighted.product(two.top, two.bottom)
+    )
+
+
+def test_a_search_without_time_says_so():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-9, 10, 90).astype(float)
+    contrast = WeightedContrast(rng.random((12, 90)) < 0.5, weights, np.arange(12))
+    with pytest.raises(TimeLimitError, match="ran out of time"):
+        search_best(contrast, 50, 3, deadline=0.0)

@@ -27,18 +27,26 @@ bounded by the number of conjunctions, which `limit` bounds, and a table of pair
 **Counting** (`Counter`). Rows are bits in words of 64, first those of the top, then those of the bottom. A conjunction
 is counted by and-ing the words of its items, so many conjunctions at a time as stay in cache. With few words an item
 numpy is slow at short rows: then the words are stored word by word, and conjunctions run along rows.
+
+**Weights** (`WeightedContrast`). L is a weighted sum over the rows of a conjunction, with the weight B for each row of
+the top and -T for each of the bottom. With any other whole numbers g_i in their place, t is the positive and b the
+negative part of the weight covered, L = t - b, and bounds and search are the same. Rows are then truth values
+and not bits, and sums of whole numbers below 2^53 are exact in floats.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import InvalidValueError, TimeLimitError
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, IntArray
 
@@ -47,6 +55,7 @@ __all__ = [
     "Counter",
     "Counts",
     "Found",
+    "WeightedContrast",
     "least_product",
     "search_above",
     "search_best",
@@ -126,20 +135,32 @@ def search_above(
     return _Search(contrast, max_size, limit, threshold=threshold).run()
 
 
-def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000_000) -> Found:
+def search_best(
+    contrast: Contrast | WeightedContrast,
+    k: int,
+    max_size: int,
+    *,
+    threshold: int = 1,
+    limit: int = 1_000_000,
+    deadline: float = math.inf,
+) -> Found:
     """Find the k conjunctions with the largest ``|L|``.
 
     Parameters
     ----------
-    contrast : Contrast
+    contrast : Contrast or WeightedContrast
         The items.
     k : int
         How many; fewer come back if there are fewer with L other than zero. Of equal ones those with fewer items come
         first, then those with the first items.
     max_size : int
         Most items in a conjunction.
+    threshold : int, default 1
+        The least ``|L|`` that is of interest.
     limit : int, default 1,000,000
         Most conjunctions to keep on the way; more are an error.
+    deadline : float, optional
+        When to give up with a `TimeLimitError`, by `time.perf_counter`.
 
     Returns
     -------
@@ -153,7 +174,7 @@ def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000
     >>> search_best(contrast, 1, 2).items.tolist()
     [[0, -1]]
     """
-    return _Search(contrast, max_size, limit, k=k).run()
+    return _Search(contrast, max_size, limit, threshold, k=k, deadline=deadline).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +194,20 @@ Counted = tuple[IntArray, IntArray, Counts, Counts]  # parents, items, top and b
 class _Search:
     def __init__(
         self,
-        contrast: Contrast,
+        contrast: Contrast | WeightedContrast,
         max_size: int,
         limit: int,
         threshold: int = 1,
         k: int | None = None,
+        deadline: float = math.inf,
     ):
         top, bottom = contrast.singles()
         bound = contrast.bound(top, bottom)
         self._order = np.argsort(bound if k is None else -bound, kind="stable")
-        self._contrast, self._counter = contrast, Counter(contrast, self._order)
+        self._contrast, self._counter = contrast, contrast.counter(self._order)
+        signs = None if isinstance(contrast, Contrast) else contrast.sign
+        self._signs = None if signs is None else signs[self._order]
+        self._deadline = deadline
         self._joint: BoolArray | None = None
         self._attribute = contrast.attribute[self._order]
         self._singles = top[self._order], bottom[self._order]
@@ -220,6 +245,8 @@ class _Search:
         is_first = level.items.shape[1] == 1
         steps = self._counted_pairs if is_first and self._counter.is_narrow else self._counted
         for left, items, top, bottom in steps(level, is_last=is_last):
+            if time.perf_counter() > self._deadline:
+                raise TimeLimitError("the search for conjunctions ran out of time")
             self._keep(items, top, bottom)
             if is_last:
                 continue
@@ -304,8 +331,17 @@ class _Search:
         for_bottom = -contrast.product(np.maximum(0, least_top), bottom)
         return np.asarray(np.maximum(for_top, for_bottom) >= self._threshold)
 
+    def _sizes(self, items: IntArray, top: Counts, bottom: Counts) -> Counts:
+        """Compute ``|L|``; 0 where its sign is not the one that all items allow."""
+        product = self._contrast.product(top, bottom)
+        if self._signs is None:
+            return np.abs(product)
+        signs = np.where(items >= 0, self._signs[items], 0)
+        wrong = ((signs < 0) & (product[:, None] > 0)) | ((signs > 0) & (product[:, None] < 0))
+        return np.where(wrong.any(axis=1), 0, np.abs(product))
+
     def _keep(self, items: IntArray, top: Counts, bottom: Counts) -> None:
-        size = np.abs(self._contrast.product(top, bottom))
+        size = self._sizes(items, top, bottom)
         good = size >= self._threshold
         if good.any():
             wide = np.full((int(good.sum()), self._max_size), -1)
@@ -324,7 +360,7 @@ class _Search:
         if self._k is None or self._count_kept <= self._k:
             return
         items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
-        size = np.abs(self._contrast.product(top, bottom))
+        size = self._sizes(items, top, bottom)
         at = len(size) - self._k
         self._threshold = max(self._threshold, int(np.partition(size, at)[at]))
         good = size >= self._threshold
@@ -419,6 +455,10 @@ class Contrast:
     def bound(self, top: Counts, bottom: Counts) -> Counts:
         """Return the most that L or -L of any specialisation can be."""
         return np.maximum(top * self.n_bottom, bottom * self.n_top)
+
+    def counter(self, order: IntArray) -> Counter:
+        """Count conjunctions of the items in an order."""
+        return Counter(self, order)
 
 
 class Counter:
@@ -538,3 +578,104 @@ class Counter:
         else:
             counts[0] = np.add.reduce(ones[:, :split], axis=1, dtype=np.uint32)
             counts[1] = np.add.reduce(ones[:, split:], axis=1, dtype=np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedContrast:
+    """Items over rows with weights.
+
+    Parameters
+    ----------
+    masks : ndarray of bool of shape (p, m)
+        The rows that have each item.
+    weights : ndarray of shape (m,)
+        Whole numbers with signs; their magnitudes add up to less than 2^53.
+    attribute : ndarray of int of shape (p,)
+        The attribute of each item.
+    sign : ndarray of int of shape (p,), optional
+        The sign that L of a conjunction with an item must have; 0 for any.
+
+    Examples
+    --------
+    >>> masks = np.array([[True, True, False], [False, True, True]])
+    >>> contrast = WeightedContrast(masks, np.array([3.0, 2.0, -4.0]), np.array([0, 1]))
+    >>> found = search_best(contrast, 2, 2)
+    >>> found.items.tolist(), (found.top - found.bottom).tolist()
+    ([[0, -1], [1, -1]], [5, -2])
+    """
+
+    masks: BoolArray
+    weights: NDArray[np.float64]
+    attribute: IntArray
+    sign: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """The weights above zero, and those below it without their sign, in two columns."""
+        return np.column_stack([np.maximum(self.weights, 0.0), np.maximum(-self.weights, 0.0)])
+
+    @property
+    def n_top(self) -> int:
+        """The sum of the weights above zero."""
+        return int(self.parts[:, 0].sum())
+
+    @property
+    def n_bottom(self) -> int:
+        """The sum of the weights below zero, without their sign."""
+        return int(self.parts[:, 1].sum())
+
+    def singles(self) -> tuple[Counts, Counts]:
+        """Add up the weights above and below zero of the rows that have each item."""
+        sums = self.masks.astype(np.float64) @ self.parts
+        return sums[:, 0].astype(np.int64), sums[:, 1].astype(np.int64)
+
+    def product(self, top: Counts, bottom: Counts) -> Counts:
+        """Compute L."""
+        return top - bottom
+
+    def bound(self, top: Counts, bottom: Counts) -> Counts:
+        """Return the most that L or -L of any specialisation can be."""
+        return np.maximum(top, bottom)
+
+    def counter(self, order: IntArray) -> WeightCounter:
+        """Add up weights of conjunctions of the items in an order."""
+        return WeightCounter(self, order)
+
+
+class WeightCounter:
+    """Adds up weights of conjunctions of items in a given order; as `Counter` counts rows.
+
+    Parameters
+    ----------
+    contrast : WeightedContrast
+        The items.
+    order : ndarray of int of shape (p,)
+        Item k of the counter is item ``order[k]`` of the contrast.
+    """
+
+    # All pairs are one product of matrices.
+    is_narrow = True
+
+    def __init__(self, contrast: WeightedContrast, order: IntArray):
+        self._masks, self._parts = contrast.masks[order], contrast.parts
+
+    def count(self, items: IntArray, parent: IntArray) -> Counts:
+        """Add up, in two rows, the weights above and below zero of the rows that have all items in a row of `items`.
+
+        Rows with the same number in `parent` stand together and differ in their last items alone.
+        """
+        counts = np.empty((2, len(items)), dtype=np.int64)
+        starts = np.append(np.flatnonzero(np.diff(parent, prepend=-1)), len(items)).tolist()
+        for begin, end in pairwise(starts):
+            rows = np.flatnonzero(self._masks[items[begin, :-1]].all(axis=0))
+            block = self._masks[items[begin:end, -1]][:, rows]
+            counts[:, begin:end] = (block.astype(np.float64) @ self._parts[rows]).T
+        return counts
+
+    def count_all(self, items: IntArray, others: IntArray) -> Counts:
+        """Add up weights of each of some items together with each of others: an array of shape (2, items, others)."""
+        left, right = (self._masks[each].astype(np.float64) for each in (items, others))
+        return np.stack([(left * part) @ right.T for part in self._parts.T]).astype(np.int64)
