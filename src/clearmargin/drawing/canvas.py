@@ -35,11 +35,13 @@ __all__ = [
     "figure_of",
     "fit_line",
     "ink",
+    "keep_right_part",
     "open_axes",
     "require_matplotlib",
     "share_text",
     "short_number",
     "size_of",
+    "strip_for_bars",
     "text_width",
     "title_of",
     "wrap",
@@ -95,6 +97,21 @@ def figure_of(ax: Axes) -> Figure | SubFigure:
     figure = ax.get_figure()
     assert figure is not None
     return figure
+
+
+def keep_right_part(ax: Axes, share: float) -> None:
+    """Leave a share of the width of axes, on their left, to text."""
+    box = ax.get_position()
+    left = box.x0 + share * box.width
+    ax.set_position((left, box.y0, (1 - share) * box.width, box.height))
+
+
+def strip_for_bars(ax: Axes, size: float) -> None:
+    """Draw the line from which bars go to both sides, and no frame but the axis below."""
+    ax.axvline(0.0, color=ink(), lw=0.8)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_yticks([])
+    ax.tick_params(labelsize=size)
 
 
 def size_of(ax: Axes) -> tuple[float, float]:

@@ -13,10 +13,11 @@ from clearmargin.drawing.canvas import (
     class_colours,
     figure_of,
     fit_line,
-    ink,
+    keep_right_part,
     open_axes,
     short_number,
     size_of,
+    strip_for_bars,
     wrap,
 )
 from clearmargin.exceptions import InvalidValueError
@@ -161,7 +162,7 @@ class PointsDisplay:
             low = 0.55 / size[1]
             axes.set_position((_TEXT_SHARE, low, 0.97 - _TEXT_SHARE, 1 - 0.45 / size[1] - low))
         else:
-            axes.set_position(_right_part(axes))
+            keep_right_part(axes, _TEXT_SHARE)
         self._draw(bars, texts, heights)
         if left_out:
             note = f"{counted(left_out, 'smaller one')} not shown"
@@ -226,10 +227,7 @@ class PointsDisplay:
             )
             if bar.points is not None:
                 self._draw_bar(bar, at, colours[bar.label])
-        ax.axvline(0.0, color=ink(), lw=0.8)
-        ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.set_yticks([])
-        ax.tick_params(labelsize=_SIZE - 1)
+        strip_for_bars(ax, _SIZE - 1)
         self._write_titles(colours)
 
     def _draw_bar(self, bar: _Bar, at: float, colour: str) -> None:
@@ -277,12 +275,6 @@ class PointsDisplay:
                     weight="bold",
                     **VERBATIM,
                 )
-
-
-def _right_part(ax: Axes) -> tuple[float, float, float, float]:
-    """Return the right part of the place of axes, in parts of their figure; premises take the left one."""
-    box = ax.get_position()
-    return box.x0 + _TEXT_SHARE * box.width, box.y0, (1 - _TEXT_SHARE) * box.width, box.height
 
 
 def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> PointsDisplay:

@@ -9,9 +9,10 @@ from clearmargin.drawing.canvas import (
     class_colours,
     figure_of,
     fit_line,
-    ink,
+    keep_right_part,
     open_axes,
     size_of,
+    strip_for_bars,
     wrap,
 )
 from clearmargin.exceptions import InvalidValueError
@@ -148,9 +149,7 @@ class CardDisplay:
             low = _FOOT / size[1]
             axes.set_position((_TEXT_SHARE, low, 0.96 - _TEXT_SHARE, bottom / size[1]))
         else:
-            box = axes.get_position()
-            left = box.x0 + _TEXT_SHARE * box.width
-            axes.set_position((left, box.y0, (1 - _TEXT_SHARE) * box.width, box.height))
+            keep_right_part(axes, _TEXT_SHARE)
         self._draw(lines, tops, bottom, width)
         axes.set_title("\n".join(title), loc="right", size=_SIZE, **VERBATIM)
         axes.set_xlabel(f"points towards {plain(self.card.classes[1])}", size=_SIZE, **VERBATIM)
@@ -222,10 +221,7 @@ class CardDisplay:
                 va="center",
                 size=_SIZE - 1,
             )
-        ax.axvline(0.0, color=ink(), lw=0.8)
-        ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.set_yticks([])
-        ax.tick_params(labelsize=_SIZE - 1)
+        strip_for_bars(ax, _SIZE - 1)
         ax.locator_params(axis="x", integer=True)
 
     def _numbers(self, low: float, high: float) -> str:
