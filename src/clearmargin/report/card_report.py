@@ -60,7 +60,7 @@ def card_facts(
     if not is_fitted(model):
         if y is None:
             raise DataError(
-                "ScoreRules is not fitted and there is no y to fit it to; pass y, or fit it first"
+                f"{type(model).__name__} is not fitted and there is no y to fit it to; pass y, or fit it first"
             )
         model = clone(model).fit(X.taken_by(model), y)
     card = model.scorecard_
