@@ -121,6 +121,22 @@ def test_a_case_is_explained_by_its_lines():
     assert (told.label, told.is_proved) == ("well", False)
 
 
+def test_ends_of_ranges_are_printed_short_and_inwards_and_lines_of_a_case_hold_it():
+    low, high = 1.1263382099502577, 95.85312907369482
+    space = FeatureSpace(["a", "b"], [low, 2.0**30 + 0.123456], [high, 2.0**30 + 0.9])
+    parts = [
+        CertifiedFeature(0, [0, 1], [1, 2], cuts=[6.782]),
+        CertifiedFeature(1, [0], [0], cuts=[]),
+    ]
+    card = CertifiedScorecard(parts, (0, 1), space, ["no", "yes"])
+    assert [line[1] for line in card.lines()] == ["1.127 to 6.782", "6.782 to 95.85"]
+    assert "b 1073741824.13 to 1073741824.9" in card.conditions()
+    assert "a 1.1263382099502577 to 6.782" in str(card.explain([low, 2.0**30 + 0.5]))
+    assert (
+        card.prove([[low, 2.0**30 + 0.5]]).tolist() == card.prove([[2.0, 2.0**30 + 0.5]]).tolist()
+    )
+
+
 def test_a_card_comes_back_from_json_and_pickle():
     card = _card(about="first")
     assert CertifiedScorecard.from_dict(json.loads(json.dumps(card.to_dict()))) == card

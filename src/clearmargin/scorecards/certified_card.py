@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
 from clearmargin.rules import FeatureSpace, Polyhedron, Rule, RuleSet
+from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, float_array, number
 from clearmargin.scorecards.scorecard import category_groups, show_number
@@ -481,7 +482,9 @@ class CertifiedScorecard(Value):
         return " and ".join(Phrases(self.space).conditions(self.relations))
 
     def _range(self, j: int) -> str:
-        return f"{show_number(float(self.space.lower[j]))} to {show_number(float(self.space.upper[j]))}"
+        low, high = float(self.space.lower[j]), float(self.space.upper[j])
+        shown = _short_end(low, high), _short_end(high, low)
+        return f"{show_number(shown[0])} to {show_number(shown[1])}"
 
     def _condition(self, part: CertifiedFeature, place: int, row: FloatArray) -> str:
         """Say which line of a feature holds for a row."""
@@ -490,10 +493,17 @@ class CertifiedScorecard(Value):
             return f"{name} is missing"
         if part.cuts is None:
             return f"{name} is {(self.space.categories[part.feature] or ())[int(value)]}"
-        return f"{name} {self._interval(part, place)}"
+        # Written exactly, a line always holds its own case.
+        return f"{name} {self._interval(part, place, exact=True)}"
 
-    def _interval(self, part: CertifiedFeature, place: int) -> str:
+    def _interval(self, part: CertifiedFeature, place: int, *, exact: bool = False) -> str:
+        """Write a cell; ends of the range that was seen have many digits, and are rounded inwards for people."""
         low, high, _ = part.ends(self.space)[place]
+        if not exact and low < high:
+            low, high = (
+                _short_end(low, high) if place == 0 else low,
+                _short_end(high, low) if place == part.n_cuts else high,
+            )
         return show_number(low) if low == high else f"{show_number(low)} to {show_number(high)}"
 
     def cell_texts(self, part: CertifiedFeature) -> list[tuple[str, int, int]]:
@@ -509,7 +519,10 @@ class CertifiedScorecard(Value):
         return [*lines, ("missing", *points[-1])] if has_own else lines
 
     def lines(self) -> list[tuple[str, str, int, int]]:
-        """Give the table that people read: feature, interval or categories, points at least, points at most."""
+        """Give the table that people read: feature, interval or categories, points at least, points at most.
+
+        Where the range of a feature has ends of many digits, they are rounded inwards.
+        """
         return [
             (self.space.names[part.feature], *line)
             for part in self.features
@@ -647,6 +660,20 @@ class CertifiedScorecard(Value):
             raise FileDamagedError(
                 f"the cells of this scorecard cannot be read: {error!r}"
             ) from error
+
+
+# Ends of ranges are written with so many digits, if that cuts off no more than this share of the cell.
+_DIGITS, _SHARE = 4, 0.01
+
+
+def _short_end(end: float, other: float) -> float:
+    """Round an end of a cell towards its other end, to few digits."""
+    round_inwards = round_up if other > end else round_down
+    for digits in range(_DIGITS, 17):
+        found = round_inwards(end, digits)
+        if abs(found - end) <= _SHARE * abs(other - end):
+            return found
+    return end
 
 
 _KEYS = {"features", "classes", "cells", "thresholds", "unit", "about"}
