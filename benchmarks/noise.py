@@ -147,7 +147,7 @@ def _chosen(noise: Noise) -> float:
 
 def _share_in(text: str, code: int) -> float:
     """The figure in what a command prints; it may refuse to go on after that, where there are no rules."""
-    found = re.search(r"judged on, it is right on ([\d.]+) %", text)
+    found = re.search(r"(?:judged on, it is|unseen rows:) right on ([\d.]+) %", text)
     if found is None or code not in (0, 2):
         raise RuntimeError(f"exit code {code}: {text}")
     return float(found[1]) / 100

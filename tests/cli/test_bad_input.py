@@ -98,7 +98,7 @@ CASES = [
     (["rules", "names.csv", "--target", "outcome"], "no column is left to learn from"),
     (["rules", "onecolumn.csv", "--target", "outcome"], "no column beside 'outcome'"),
     (
-        ["rules", "noise.csv", "--target", "outcome"],
+        ["rules", "noise.csv", "--target", "outcome", "--method", "plane"],
         "all planes that were tried are constant: no linear combination of the features tells the classes of 'outcome'",
     ),
     (
@@ -106,9 +106,12 @@ CASES = [
         "--positive: 'il' is no class of 'outcome'; did you mean 'ill'?",
     ),
     # missing values
-    (["rules", "gaps.csv", "--target", "outcome"], "2 of 6 rows lack a value ('age': 1, 'bmi': 1)"),
     (
-        ["rules", "notarget.csv", "--target", "outcome"],
+        ["rules", "gaps.csv", "--target", "outcome", "--method", "plane"],
+        "2 of 6 rows lack a value ('age': 1, 'bmi': 1)",
+    ),
+    (
+        ["rules", "notarget.csv", "--target", "outcome", "--method", "plane"],
         "is missing in 1 row, the first of them row 5",
     ),
     (
@@ -276,7 +279,7 @@ def test_a_mistake_ends_with_a_message_and_leaves_all_files_alone(words, message
 
 
 def test_a_table_that_does_not_fit_the_model_is_refused(run, clearmargin, folder):
-    clearmargin(*TRAIN, "--save-model", "m.json", "--quiet")
+    clearmargin(*TRAIN, "--method", "plane", "--save-model", "m.json", "--quiet")
     frame = pd.read_csv("patients.csv")
     frame.rename(columns={"age": "ages"}).to_csv("a.csv", index=False)
     frame.replace({"outcome": {"ill": "dead"}}).to_csv("b.csv", index=False)

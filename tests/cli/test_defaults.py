@@ -53,7 +53,8 @@ def test_both_doors_give_the_same_rules(clearmargin, folder):
     X, y = load_pima(return_X_y=True)
     X, y = X.iloc[:300], y.iloc[:300]
     X.assign(target=y.to_numpy()).to_csv(folder / "pima.csv", index=False)
-    shown = clearmargin("rules", "pima.csv", "--target", "target", "--cv", "none", "--json").out
+    words = ("rules", "pima.csv", "--target", "target", "--method", "plane")
+    shown = clearmargin(*words, "--cv", "none", "--json").out
     found = json.loads(shown)["rules"]["rules"]
     extractor = RuleExtractor().fit(X, y)
     expected = extractor.rules_.to_dict()["rules"]
@@ -79,7 +80,7 @@ def test_a_table_without_linear_structure_is_said_without_a_nu_that_nobody_set(
         RuleExtractor().fit(X, y)
     assert " nu" not in str(failure.value)
     X.assign(outcome=y).to_csv(folder / "xor.csv", index=False)
-    said = run("rules", "xor.csv", "--target", "outcome").err
+    said = run("rules", "xor.csv", "--target", "outcome", "--method", "plane").err
     assert "all planes that were tried are constant" in said
     assert "--nu" not in said
     given = run("rules", "xor.csv", "--target", "outcome", "--nu", "0.5").err

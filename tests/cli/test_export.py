@@ -45,7 +45,7 @@ def test_options_of_an_export_are_passed_on(clearmargin, folder):
 
 
 def test_rules_are_exported_to_a_spreadsheet_and_from_a_model(clearmargin, folder):
-    clearmargin("rules", *TRAIN, "--save-model", "m.json")
+    clearmargin("rules", *TRAIN, "--method", "plane", "--save-model", "m.json")
     said = clearmargin("export", "m.json", "--to", "xlsx", "--out", "rules.xlsx")
     assert "written to rules.xlsx" in said.out
     assert (folder / "rules.xlsx").read_bytes().startswith(b"PK")

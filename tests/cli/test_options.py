@@ -57,6 +57,7 @@ SAME = {
     recipes.make_task: "target positive missing",
     recipes.choose_rows: "row where most",
     recipes.train: "machine",
+    recipes.make_one_page: "method",
     recipes.explain_rows: "kind weights",
     clearmargin.explain: "precision guarantee",
     recipes.ExtractOptions: "assume_ranges",

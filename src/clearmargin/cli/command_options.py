@@ -235,9 +235,9 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "missing": _choice(
         "--missing",
-        "rows with missing values: refuse (default), leave out, or fill with medians and most frequent categories",
+        "rows with missing values: refuse (default, where only planes are made), leave out, or fill with medians and "
+        "most frequent categories (default, where methods are compared; rules with points take them as they are)",
         ["error", "drop", "impute"],
-        default="error",
     ),
     "row": _count("--row", "a row of the table; the first one below the column names is 1"),
     "where": _text(
@@ -282,6 +282,14 @@ OPTIONS: Mapping[str, Option] = {
         "--save-model", "write the model, with its rules, to a .json file", "FILE", _MODEL
     ),
     # The rules.
+    "method": _choice(
+        "--method",
+        "proved rules of a sparse plane (plane), rules with points (rule-svc), a scorecard (card), or the best of "
+        "these on unseen rows that fits on a page (auto; default, unless an option of the plane or its rules is "
+        "given)",
+        ["auto", "plane", "rule-svc", "card"],
+        _RULES,
+    ),
     "criterion": _choice(
         "--criterion",
         "what makes a rule good (default: volume); coverage takes longer and gives fewer rules",

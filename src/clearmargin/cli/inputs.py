@@ -92,7 +92,7 @@ def read_task(
     table = read_table(arguments, console)
     settings: dict[str, Any] = {
         "positive": arguments.positive,
-        "missing": getattr(arguments, "missing", "keep"),
+        "missing": getattr(arguments, "missing", "keep") or "error",
         "categories": names_in(arguments.categories, table.columns),
         "model": model,
         "cv": None,

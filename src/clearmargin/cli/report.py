@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.command_options import EXTRACTION, MODEL, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file, writing
+from clearmargin.cli.page import chosen_method, prepare_page
+
+if TYPE_CHECKING:
+    from clearmargin.report import Report
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    names = (*TASK, "missing", *MODEL, *EXTRACTION, *SPLIT, "out!", "force")
+    names = (*TASK, "missing", "method", *MODEL, *EXTRACTION, *SPLIT, "out!", "force")
     add_options(parser, *names, out=".html; it needs no other")
     parser.epilog = "example: clearmargin report patients.csv --target outcome --out report.html"
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train or load a model, extract its rules, write the report."""
-    from clearmargin.cli.inputs import extract_options, prepare, show_progress
-    from clearmargin.cli.listing import print_model
+    """Make the rules of a table and write a report on them: by the method that fits best, or from a plane."""
     from clearmargin.cli.points_model import report_by_points
-    from clearmargin.recipes.found_rules import find_rules, make_report
     from clearmargin.recipes.weighted_rules import holds_points
 
     console = Console.of(arguments)
@@ -34,15 +37,40 @@ def run(arguments: argparse.Namespace) -> None:
         report_by_points(arguments, console, out)
         return
     model_file = claim(arguments.save_model, arguments, [".json"])
+    command = shlex.join(["clearmargin", *arguments.typed])
+    method = chosen_method(arguments)
+    make = _of_plane if method == "plane" else partial(_of_page, method=method)
+    made, model, facts = make(arguments, console, command=command)
+    save_model_file(model, model_file, arguments, console)
+    with writing(out):
+        made.save(out, overwrite=arguments.force)
+    console.wrote(f"The report is in {out}: open it in a browser.")
+    console.result("", {**facts, "file": str(out)})
+
+
+def _of_page(
+    arguments: argparse.Namespace, console: Console, *, command: str, method: str
+) -> tuple[Report, Any, dict[str, Any]]:
+    from clearmargin.recipes.one_page import page_report
+
+    page = prepare_page(arguments, console, method)
+    for sentence in page.sentences:
+        console.say(sentence)
+    facts = {**page.to_dict(), "rules": len(page.rules)}
+    return page_report(page, command=command), page.model, facts
+
+
+def _of_plane(
+    arguments: argparse.Namespace, console: Console, *, command: str
+) -> tuple[Report, Any, dict[str, Any]]:
+    from clearmargin.cli.inputs import extract_options, prepare, show_progress
+    from clearmargin.cli.listing import print_model
+    from clearmargin.recipes.found_rules import find_rules, make_report
+
     trained = prepare(arguments, console)
     console.say(trained.task.summary)
     print_model(trained.model, trained.accuracy, console, given=arguments.model is not None)
     options = extract_options(arguments)
     found = find_rules(trained, options, progress=show_progress(console))
-    save_model_file(found.model, model_file, arguments, console)
-    with writing(out):
-        command = shlex.join(["clearmargin", *arguments.typed])
-        made = make_report(trained, found, options, command=command)
-        made.save(out, overwrite=arguments.force)
-    console.wrote(f"The report is in {out}: open it in a browser.")
-    console.result("", {**trained.to_dict(), "rules": len(found.rules), "file": str(out)})
+    facts = {**trained.to_dict(), "rules": len(found.rules)}
+    return make_report(trained, found, options, command=command), found.model, facts

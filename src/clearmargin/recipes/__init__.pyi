@@ -61,6 +61,12 @@ from .comparing import (
 from .comparing import (
     compare_files as compare_files,
 )
+from .found_points import (
+    FoundPoints as FoundPoints,
+)
+from .found_points import (
+    find_points as find_points,
+)
 from .found_rules import (
     ExplainedCases as ExplainedCases,
 )
@@ -87,6 +93,15 @@ from .found_rules import (
 )
 from .machines import (
     train as train,
+)
+from .one_page import (
+    OnePage as OnePage,
+)
+from .one_page import (
+    PageBudget as PageBudget,
+)
+from .one_page import (
+    make_one_page as make_one_page,
 )
 from .ranked import (
     Ranked as Ranked,
@@ -147,9 +162,12 @@ __all__ = [
     "ExportedRules",
     "ExtractOptions",
     "FoundChanges",
+    "FoundPoints",
     "FoundRules",
     "GrownTree",
     "LoadedPoints",
+    "OnePage",
+    "PageBudget",
     "PlaneOptions",
     "Predictions",
     "Ranked",
@@ -165,6 +183,7 @@ __all__ = [
     "explain_rows",
     "export_rules",
     "find_changes",
+    "find_points",
     "find_rules",
     "grow_tree",
     "judge_advised",
@@ -173,6 +192,7 @@ __all__ = [
     "load_points_for_task",
     "load_rules",
     "load_rules_or_points",
+    "make_one_page",
     "make_report",
     "make_task",
     "predict_by_model",

@@ -82,6 +82,11 @@ class Scored:
     facts: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The card in lines for people."""
+        return str(self.card)
+
     def to_dict(self) -> dict[str, Any]:
         """Return task, card and figures as plain data for JSON."""
         return {
@@ -115,6 +120,7 @@ def score_table(
     max_points: int | None = None,
     certify: bool = False,
     distil: int | None = None,
+    balanced: bool = False,
     progress: Progress = False,
 ) -> Scored:
     """Make a scorecard of a table: a few cuts with whole points, whose sum decides between two classes.
@@ -132,6 +138,8 @@ def score_table(
         Whether to make a card with proof: points at least and at most.
     distil : int, optional
         Make the card with proof of a plane distilled to so many features of the model.
+    balanced : bool, default False
+        Whether all classes weigh the same in the machine that is trained here.
     progress : bool or "auto", default False
         Whether a bar is shown.
 
@@ -167,11 +175,13 @@ def score_table(
         raise InvalidValueError("distil is for cards with proof; add certify")
     if max_points is not None:
         chosen["integer_points"] = max_points
-    card, fidelity = _score(task, model, chosen)
+    card, fidelity = _score(task, model, chosen, balanced)
     facts: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
     if model is None:
-        facts, notes = _judge(task, lambda part: _score(part, None, chosen)[0].predict, progress)
+        facts, notes = _judge(
+            task, lambda part: _score(part, None, chosen, balanced)[0].predict, progress
+        )
     accuracy = float((card.predict(task.X) == task.y).mean())
     machine = "SVC" if model is None else str((model.facts or {}).get("trained_by", "a model"))
     return Scored(task, card, accuracy, fidelity, machine, facts, notes)
@@ -222,7 +232,9 @@ def _given(task: Task) -> Any:
     return task.X if task.given is None else task.given
 
 
-def _score(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tuple[Scorecard, float]:
+def _score(
+    task: Task, model: PlaneModel | None, chosen: dict[str, Any], balanced: bool
+) -> tuple[Scorecard, float]:
     """Make the card; the positive class has many points."""
     from clearmargin.scorecards import Scorecard, ScoreRules
 
@@ -232,9 +244,10 @@ def _score(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tupl
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import SVC
 
+    weight = "balanced" if balanced else None
     labels = sorted(task.counts, key=lambda label: (label == task.positive, str(label)))
     is_second = (task.y == labels[1]).astype(int)
-    machine = make_pipeline(encoder(task, scale=True), SVC())
+    machine = make_pipeline(encoder(task, scale=True), SVC(class_weight=weight))
     made = ScoreRules(machine, **chosen).fit(task.X, is_second)
     card = made.scorecard_
     return Scorecard(card.features, card.threshold, card.space, labels), made.fidelity_

@@ -1,4 +1,4 @@
-"""Show on a data set of the package what comes out: a sparse plane, its rules, an explanation, a report."""
+"""Show on a data set of the package what comes out: one page of rules, an explanation, a report."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from clearmargin.exceptions import DataError
-from clearmargin.recipes.unseen import Retraining
+from clearmargin.recipes.cards_and_trees import Scored
 from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
-    from clearmargin.lp_svm import LPSVCCV
-    from clearmargin.models import PlaneModel
-    from clearmargin.plane_rules import RuleExtractor
     from clearmargin.progress import Progress
-    from clearmargin.report import Report
-    from clearmargin.rules.value import IntArray
+    from clearmargin.recipes.one_page import OnePage
 
 __all__ = [
     "DATASETS",
@@ -34,7 +32,6 @@ DATASETS = {
     "cleveland": "load_cleveland",
     "pima": "load_pima",
 }
-_MAX_FEATURES = 5
 
 
 def load_dataset(name: str) -> Any:
@@ -70,47 +67,32 @@ def dataset_csv(data: Any) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demonstration:
-    """A plane trained on a data set of the package.
+    """One page of rules for a data set of the package.
 
     Parameters
     ----------
     name : str
         The data set.
-    data : Bunch
-        Its rows.
-    svm : LPSVCCV
-        The plane.
-    retraining : Retraining
-        How it is trained again on part of the cases: nu and features are chosen anew.
+    page : OnePage
+        The page.
     """
 
     name: str
-    data: Any
-    svm: LPSVCCV
-    retraining: Retraining
+    page: OnePage
 
-    def extract(self, progress: Progress = False) -> RuleExtractor:
-        """Extract the rules of the plane."""
-        X, y = self.data.data, self.data.target
-        return _extract(_named(self.svm, self.data), self.data, X, y, progress)
-
-    def report(self, extractor: RuleExtractor) -> Report:
-        """Report on plane and rules, which are made again in every fold."""
-        from clearmargin.report import report
-
-        data = self.data
-        X, y = data.data, data.target
-        splitting = self.retraining.splitting
-        refit = self.retraining.refit(
-            lambda rows, model: _extract(model, data, X[rows], y[rows], False)
-        )
-        return report(extractor, X, y, cv=None if splitting is None else splitting.cv, refit=refit)
+    @property
+    def explanation(self) -> str:
+        """Why the first case got its class."""
+        X, result = self.page.task.X, self.page.result
+        case = {name: X.values(name)[0] for name in X.names}
+        decides = result.card if isinstance(result, Scored) else self.page.model
+        return str(decides.explain(case))
 
 
 def demonstrate(
     name: str, data: Any, cv: int | None, *, progress: Progress = False
 ) -> Demonstration:
-    """Train a sparse plane on a data set.
+    """Make one page of rules for a data set, by the default way.
 
     Parameters
     ----------
@@ -126,40 +108,13 @@ def demonstrate(
     Returns
     -------
     Demonstration
-        From which rules are extracted, and a report is made.
+        With an explanation of its first case.
     """
-    from clearmargin.tables.splitting import Splitting
+    from clearmargin.recipes.one_page import make_one_page
+    from clearmargin.recipes.task import make_task
+    from clearmargin.tables.files import FileTable
 
-    X, y = data.data, data.target
-
-    def train(rows: IntArray) -> PlaneModel:
-        return _named(_fit(X[rows], y[rows], False), data)
-
-    splitting = Splitting(cv) if cv else None
-    retraining = Retraining(X, y, splitting, train, lambda rows, _: X[rows])
-    return Demonstration(name, data, _fit(X, y, progress), retraining)
-
-
-def _fit(X: Any, y: Any, progress: Progress) -> LPSVCCV:
-    from clearmargin.lp_svm import LPSVCCV
-
-    return LPSVCCV(rule="1se", max_features=_MAX_FEATURES, progress=progress).fit(X, y)
-
-
-def _extract(model: PlaneModel, data: Any, X: Any, y: Any, progress: Progress) -> RuleExtractor:
-    """Extract rules with the names and units of the data set, whose table is an array without names."""
-    from clearmargin.plane_rules import RuleExtractor
-    from clearmargin.rules import FeatureSpace
-
-    units = [data.units.get(name) for name in data.feature_names]
-    # Declared, the ranges of the data need not be said in every rule.
-    ranges = FeatureSpace(data.feature_names, X.min(axis=0), X.max(axis=0), units=units)
-    return RuleExtractor(model, criterion="coverage", bounds=ranges, progress=progress).fit(X, y)
-
-
-def _named(svm: LPSVCCV, data: Any) -> PlaneModel:
-    from clearmargin.models import PlaneModel
-    from clearmargin.rules import FeatureSpace, RuleSet
-
-    space = FeatureSpace(data.feature_names)
-    return PlaneModel(RuleSet([], space, svm.classes_.tolist()), svm.coef_, svm.intercept_)
+    columns = dict(zip(data.feature_names, np.asarray(data.data, dtype=np.float64).T, strict=True))
+    target = np.asarray(data.target).astype(object)
+    task = make_task(FileTable(name, {**columns, "class": target}), "class", cv=cv)
+    return Demonstration(name, make_one_page(task, progress=progress))

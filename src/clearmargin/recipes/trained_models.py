@@ -46,17 +46,20 @@ class PlaneOptions:
         Maximum number of features of the plane, where nu is chosen; 8 by default.
     balanced : bool, default False
         Whether all classes weigh the same.
+    folds : int, optional
+        Number of folds by which nu is chosen; 10 by default.
 
     Examples
     --------
     >>> from clearmargin.recipes import PlaneOptions
     >>> PlaneOptions(nu=1.0)
-    PlaneOptions(nu=1.0, max_features=None, balanced=False)
+    PlaneOptions(nu=1.0, max_features=None, balanced=False, folds=None)
     """
 
     nu: float | None = None
     max_features: int | None = None
     balanced: bool = False
+    folds: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -375,7 +378,7 @@ def _machine(task: Task, options: PlaneOptions, progress: Progress) -> Any:
                 "has one. Leave it out, or add rows"
             )
         return LPSVC(options.nu or 1.0, class_weight=weight)
-    folds = min(FOLDS, *task.counts.values())
+    folds = min(options.folds or FOLDS, *task.counts.values())
     return default_machine(
         folds,
         max_features=options.max_features,

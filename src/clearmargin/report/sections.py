@@ -40,6 +40,7 @@ __all__ = [
     "about",
     "advice_section",
     "case_section",
+    "choice_section",
     "contrast_section",
     "curve_section",
     "default_title",
@@ -76,6 +77,38 @@ def proof_mark(proof: str | None) -> Mark:
     if proof == "distilled":
         return Mark("○ proved of the distilled plane, not of the model", "observed")
     return Mark("○ observed", "observed") if proof == "observed" else Mark("– not checked")
+
+
+def choice_section(summary: Summary) -> Section | None:
+    """Return how the method was chosen among others by cross-validation, beside plain support vector machines.
+
+    Parameters
+    ----------
+    summary : dict
+        The summary; `choice` is what `MethodChoice.to_dict` gives.
+
+    Returns
+    -------
+    Section or None
+        None where no method was chosen.
+    """
+    facts = summary.get("choice")
+    if facts is None:
+        return None
+    plain_machines = [
+        (f"plain SVM ({entry['method']})", entry["unseen"]) for entry in facts["plain"]["methods"]
+    ]
+    titles = facts["titles"]
+    methods = [(titles[entry["method"]], entry["unseen"]) for entry in facts["methods"]]
+    rows = tuple((name, ratio_text(share)) for name, share in [*methods, *plain_machines])
+    what = "balanced accuracy" if facts["scoring"] == "balanced_accuracy" else "right"
+    text = (
+        f"Every method was trained anew in {facts['cross_validation']}, without the rows it is judged on. The best of "
+        "several figures is too high by its choice; what is quoted above is that of choosing and training, where in "
+        "each fold the method counts that was best in the other folds."
+    )
+    table = TableBlock("Methods on unseen rows", ("method", what), rows, frozenset({1}))
+    return Section("choice", "Why this form", (Para.of(text), table))
 
 
 def rule_section(summary: Summary) -> Section | None:
@@ -919,6 +952,7 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
     """
     made = [
         Section("learned", "In short", (Bullets(tuple(summary["learned"])),)),
+        choice_section(summary),
         rule_section(summary),
         *_card_sections(summary),
         feature_section(summary),

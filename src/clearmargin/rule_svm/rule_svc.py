@@ -398,8 +398,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Of few rules the certificate is beside the point: nothing that is predicted depends on it.
         if self.gap_ > self.tol and self.max_rules is None:
             warnings.warn(
-                f"the certified gap of the linear program over all rules is {self.gap_:.1e}, more than "
-                f"tol={self.tol:g}; raise time_limit, or lower C",
+                f"the certified gap of the linear program over all rules is {self.gap_:.1e}, more than the "
+                f"{self.tol:g} asked for (tol); raise time_limit, or lower C",
                 UncertifiedWarning,
                 stacklevel=5,
             )

@@ -1,0 +1,202 @@
+"""Rules with points for a table: a `RuleSVC`, or a scorecard written as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearmargin.recipes.task import Task
+
+if TYPE_CHECKING:
+    from clearmargin.progress import Progress
+    from clearmargin.rule_svm import RuleSVC, WeightedRules
+    from clearmargin.rules import RuleSet
+    from clearmargin.scorecards import Scorecard
+
+__all__ = ["FoundPoints", "card_as_points", "find_points", "points_as_rules"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundPoints:
+    """Rules with points, learned from a table.
+
+    Parameters
+    ----------
+    task : Task
+        The table.
+    model : RuleSVC
+        The machine over rules.
+    accuracy : float
+        The share of the rows on which it is right.
+    facts : dict
+        What is known of its training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> found = find_points(make_task(table, "ill", cv=None), max_rules=1)
+    >>> len(found.rules), found.accuracy
+    (1, 1.0)
+    """
+
+    task: Task
+    model: RuleSVC
+    accuracy: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def weighted(self) -> WeightedRules:
+        """The rules with their points."""
+        weighted: WeightedRules = self.model.weighted_rules_
+        return weighted
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules without their points."""
+        return self.weighted.rules
+
+    @property
+    def text(self) -> str:
+        """The rules with their points in lines for people."""
+        return str(self.weighted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return task, model and rules with points as plain data for JSON."""
+        return {
+            **self.task.to_dict(),
+            "model": {"accuracy": self.accuracy, **self.facts},
+            "weighted_rules": self.weighted.to_dict(),
+        }
+
+
+def find_points(
+    task: Task,
+    *,
+    balanced: bool = False,
+    certify: bool = True,
+    progress: Progress = False,
+    **options: Any,
+) -> FoundPoints:
+    """Learn a few rules with whole-number points from a table.
+
+    Parameters
+    ----------
+    task : Task
+        The table; missing values are taken as they are, even where the task has filled them for others.
+    balanced : bool, default False
+        Whether all classes weigh the same.
+    certify : bool, default True
+        Whether the distance to the optimum over all rules is computed, too.
+    progress : bool or "auto", default False
+        Whether a bar is shown.
+    **options
+        Parameters of `RuleSVC`.
+
+    Returns
+    -------
+    FoundPoints
+        Trained on all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> print(find_points(make_task(table, "ill", cv=None), max_rules=1).weighted)
+    yes if the points of what holds sum to 0 or more (else no)
+      -1  age <= 43
+    """
+    from clearmargin.recipes.unseen import inner_folds
+    from clearmargin.rule_svm import RuleSVC
+
+    folds = max(2, min(5, *task.counts.values()))
+    model = RuleSVC(
+        points=True,
+        class_weight="balanced" if balanced else None,
+        cv=inner_folds(task, folds),
+        certify=certify,
+        progress=progress,
+        **options,
+    )
+    rows = task.X if task.given is None else task.given
+    model.fit(rows.taken_by(model), task.y)
+    facts = {"trained_by": "RuleSVC", "target": task.target, "rows": len(rows)}
+    if certify:
+        facts |= {"C": float(model.C_), "gap": float(model.gap_)}
+    return FoundPoints(task, model, float((model.predict(rows) == task.y).mean()), facts)
+
+
+def card_as_points(card: Scorecard, fill: Mapping[str, Any] | None = None) -> WeightedRules:
+    """Write a scorecard as rules with points, one for each interval or category that has any.
+
+    Parameters
+    ----------
+    card : Scorecard
+        The card, with no points below zero.
+    fill : mapping from feature to value, optional
+        What missing values count as.
+
+    Returns
+    -------
+    WeightedRules
+        The same points, summed in the same way.
+
+    Examples
+    --------
+    >>> from clearmargin import FeatureSpace
+    >>> from clearmargin.scorecards import Scorecard, ScoredFeature
+    >>> card = Scorecard([ScoredFeature(0, [0, 2], cuts=[40])], 1.5, FeatureSpace(["age"]), ["no", "yes"])
+    >>> print(card_as_points(card))
+    yes if the points of what holds sum to 2 or more (else no)
+      +2  age >= 40
+    """
+    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.rules import RuleSet
+
+    known = {name: value for name, value in (fill or {}).items() if name in card.space.names}
+    space = card.space.with_fill(known) if known else card.space
+    rules = RuleSet(card.rules(), space, card.classes)
+    return WeightedRules(rules, [r.weight for r in rules], 0.0, threshold=card.threshold)
+
+
+def points_as_rules(weighted: WeightedRules) -> str:
+    """Write rules with points in the rule language, which has no sums: weights are points for the class of a rule.
+
+    Parameters
+    ----------
+    weighted : WeightedRules
+        Rules with points.
+
+    Returns
+    -------
+    str
+        Rules to edit and to give back as an expert's rules; how the points decide is a comment.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> from clearmargin.rule_svm import WeightedRules
+    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
+    >>> print(points_as_rules(WeightedRules(rules, [2.0], -1.5)), end="")
+    # ill if the points of what holds sum to 2 or more (else well)
+    # Points are weights here, for the class that a rule names.
+    classes: well, ill
+    bmi >= 30 => ill [weight 2]
+    """
+    from clearmargin.rules import Rule, RuleSet
+
+    table = np.atleast_2d(weighted.weights)
+    row = {label: 0 if weighted.is_binary else k for k, label in enumerate(weighted.classes)}
+    rules = [
+        Rule(rule.region, rule.label, name=rule.name, weight=float(abs(table[row[rule.label], r])))
+        for r, rule in enumerate(weighted.rules)
+    ]
+    head = f"# {weighted.summary()}\n# Points are weights here, for the class that a rule names.\n"
+    return head + RuleSet(rules, weighted.space, weighted.classes).to_text()

@@ -1,0 +1,187 @@
+"""One page of rules for any table: every row gets a class, the budget is kept, and figures are honest."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from clearmargin import RuleSet
+from clearmargin.exceptions import DataError
+from clearmargin.recipes import PageBudget, find_points, make_one_page, make_task
+from clearmargin.recipes.found_points import card_as_points, points_as_rules
+from clearmargin.recipes.one_page import METHODS, page_report, plane_text
+from clearmargin.rule_svm import WeightedRules
+from clearmargin.tables.files import FileTable
+
+
+def strangers_table(rows=240, seed=0, noise=0.1):
+    """Numbers, a time in seconds, categories and missing values; two of the columns decide."""
+    rng = np.random.default_rng(seed)
+    age, colour = (
+        rng.integers(18, 80, rows).astype(float),
+        rng.choice(["red", "green", "blue"], rows),
+    )
+    since = 1.7e9 + rng.integers(0, 10**6, rows)
+    income = rng.normal(3_000, 900, rows)
+    income[rng.random(rows) < 0.1] = np.nan
+    ill = (age > 50) | (colour == "red")
+    ill ^= rng.random(rows) < noise
+    columns = {"age": age, "colour": colour.astype(object), "since": since, "income": income}
+    return FileTable("t", {**columns, "ill": np.where(ill, "yes", "no").astype(object)})
+
+
+@pytest.fixture(scope="module")
+def task():
+    return make_task(strangers_table(), "ill", missing="impute", cv=3)
+
+
+@pytest.fixture(scope="module")
+def page(task):
+    return make_one_page(task)
+
+
+def test_every_method_gives_every_row_a_class_within_the_budget(task):
+    rows = task.given
+    for method in METHODS:
+        made = make_one_page(task, method)
+        predicted = made.model.predict(rows)
+        assert set(predicted) <= {"yes", "no"}
+        assert (predicted == task.y).mean() > 0.75
+        if method == "card":
+            assert len(made.result.card.lines()) <= 2 * PageBudget().max_cuts
+        else:
+            assert len(made.result.rules) <= 15
+            assert max(len(rule.region.bounded) for rule in made.result.rules) <= 3
+
+
+def test_the_choice_says_what_readability_costs_in_two_sentences(page, task):
+    first, second = page.sentences
+    assert first.startswith("Chosen by 3 stratified folds")
+    assert page.size in first
+    assert second.startswith("Measured on unseen rows: right on ")
+    assert "plain SVM" in second
+    assert "proved" not in second
+    assert page.choice.readable.chosen == page.method
+    facts = json.loads(json.dumps(page.to_dict()))
+    assert [entry["method"] for entry in facts["choice"]["methods"]] == list(METHODS)
+    assert facts["choice"]["price"]["points"] == pytest.approx(100 * page.choice.price[0])
+
+
+def test_on_noise_the_figure_is_at_chance_and_the_page_says_so():
+    shares, warned = [], 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        columns = {f"x{k}": rng.normal(size=120) for k in range(4)}
+        label = np.repeat(["no", "yes"], 60).astype(object)
+        task = make_task(FileTable("t", {**columns, "y": label}), "y", cv=2)
+        made = make_one_page(task)
+        shares.append(made.choice.readable.honest)
+        warned += len(made.sentences) == 3
+    # Three tables of 120 rows: a standard error of 2.6 points.
+    assert abs(np.mean(shares) - 0.5) < 0.09
+    assert warned >= 2
+
+
+def test_a_method_that_cannot_learn_gives_way_to_the_next():
+    # Neither column says anything alone, so that every plane is constant.
+    grid = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 12)
+    table = FileTable(
+        "t",
+        {"a": grid[:, 0], "b": grid[:, 1], "y": np.array(["n", "n", "p", "p"] * 12, dtype=object)},
+    )
+    task = make_task(table, "y", cv=2)
+    made = make_one_page(task)
+    assert made.method == "rule-svc"
+    assert made.result.accuracy == 1.0
+    with pytest.raises(DataError, match="proved rules of a sparse plane: all planes"):
+        make_one_page(task, "plane")
+
+
+def test_more_than_two_classes_have_no_card_and_unknown_methods_are_refused(task):
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=90)
+    label = np.where(size < -0.5, "s", np.where(size < 0.5, "m", "l")).astype(object)
+    three = make_task(FileTable("t", {"size": size, "y": label}), "y", cv=2)
+    made = make_one_page(three)
+    assert "card" not in made.choice.readable.names
+    assert (made.model.predict(three.X) == three.y).mean() > 0.9
+    with pytest.raises(DataError, match="did you mean 'card'"):
+        make_one_page(task, "crad")
+
+
+def test_without_folds_rules_with_points_are_made_and_nothing_is_claimed():
+    task = make_task(strangers_table(60), "ill", missing="impute", cv=None)
+    made = make_one_page(task, budget=PageBudget(max_rules=3))
+    assert made.method == "rule-svc"
+    assert len(made.result.rules) <= 3
+    assert made.sentences == (
+        f"Made without a comparison: {made.size}; how right it is on unseen rows is not known.",
+    )
+
+
+def test_a_large_table_is_compared_on_a_sample_and_learned_from_as_a_whole(monkeypatch):
+    monkeypatch.setattr("clearmargin.recipes.one_page._MOST_COMPARED", 90)
+    task = make_task(strangers_table(200), "ill", missing="impute", cv=2)
+    made = make_one_page(task, "rule-svc")
+    assert any("compared on 90 of the 200 rows" in note for note in made.notes)
+    assert made.choice.readable.rows.sum() == 90
+    assert made.result.facts["rows"] == 200
+
+
+def test_balanced_classes_weigh_the_same_in_training_and_in_the_choice():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300)
+    rare = (x + 0.8 * rng.normal(size=300)) > 1.8
+    table = FileTable(
+        "t",
+        {"x": x, "z": rng.normal(size=300), "y": np.where(rare, "rare", "usual").astype(object)},
+    )
+    task = make_task(table, "y", cv=2)
+    made = make_one_page(task, balanced=True)
+    assert made.choice.constant[1] == 0.5
+    assert made.choice.readable.honest > 0.6
+    assert "balanced accuracy" in made.sentences[1]
+    recall = (made.model.predict(task.X) == "rare")[task.y == "rare"].mean()
+    assert recall > 0.6
+
+
+def test_a_card_as_rules_with_points_decides_as_the_card(task):
+    made = make_one_page(task, "card")
+    assert (
+        card_as_points(made.result.card).predict(task.X) == made.result.card.predict(task.X)
+    ).all()
+    # What is missing counts as what the card was made with.
+    assert (made.weighted.predict(task.given) == made.result.card.predict(task.X)).all()
+
+
+def test_rules_with_points_are_text_that_can_be_given_back(page):
+    weighted = find_points(page.task, max_rules=4).weighted
+    text = points_as_rules(weighted)
+    assert text.startswith(f"# {weighted.summary()}")
+    again = RuleSet.from_text(text)
+    assert [rule.weight for rule in again] == np.abs(weighted.weights).tolist()
+    assert [rule.label for rule in again] == [rule.label for rule in weighted.rules]
+    assert WeightedRules.from_dict(json.loads(json.dumps(weighted.to_dict()))) == weighted
+
+
+def test_the_plane_that_decides_other_rows_is_written_out():
+    task = make_task(strangers_table(), "ill", missing="impute", cv=None)
+    made = make_one_page(task, "plane")
+    planes = made.model.estimator_
+    text = plane_text(planes)
+    assert text.startswith("yes where ")
+    assert all(name in text for name in planes.features_used)
+
+
+def test_the_report_says_first_what_was_chosen_and_judges_it_in_the_same_folds(page):
+    made = page_report(page, command="clearmargin report t.csv --target ill")
+    facts = made.to_dict()
+    assert facts["learned"][: len(page.sentences)] == list(page.sentences)
+    assert facts["reproduce"]["call"] == "clearmargin report t.csv --target ill"
+    assert "Why this form" in made.to_markdown()
+    share = facts["validation"]["figures"]["accuracy"]["value"]
+    # The same folds and the same training: only the choice in each fold is missing here.
+    place = page.choice.readable.names.index(page.method)
+    assert share == pytest.approx(float(page.choice.readable.means[place]))
