@@ -32,6 +32,7 @@ from clearmargin import (
     SurrogateRules,
     SVMTreeClassifier,
     certify,
+    explain_many,
     grow_box,
     recourse,
 )
@@ -110,6 +111,8 @@ def explained(X: np.ndarray, y: np.ndarray) -> Answer:
     texts = [
         str(e) for kind in ("largest", "central") for e in extractor.explain_many(cases, kind=kind)
     ]
+    for guarantee in ("proved", "measured"):
+        texts += map(str, explain_many(machine, cases, named(X), guarantee=guarantee))
     return {"rules": extractor.rules_.to_text() + "\n" + "\n".join(texts)}
 
 

@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.rankings.discretise import quantile_cuts
+from clearmargin.rankings.discretise import quantile_cuts, round_cut
 from clearmargin.rule_base.leverage_search import Contrast, Counter
 from clearmargin.rules import Box, Domain, FeatureSpace, Interval
 from clearmargin.rules.boxes import Words, pack_bits
@@ -164,8 +164,7 @@ class BinnedRows:
         cuts: list[FloatArray | None] = []
         for j, categories in enumerate(space.categories):
             known = points[~np.isnan(points[:, j]), j]
-            integer = bool(space.integer[j])
-            cuts.append(None if categories else quantile_cuts(known, max_bins, integer=integer))
+            cuts.append(None if categories else _cuts(known, max_bins, bool(space.integer[j])))
         rows = cls(space, tuple(cuts), np.empty((0, len(space)), dtype=np.intp), codes)
         return cls(space, rows.cuts, rows.bins_of(points), codes)
 
@@ -220,6 +219,20 @@ class BinnedRows:
         with np.errstate(invalid="ignore"):
             whole = self.space.integer & (case == np.floor(case))
         return Domain(FeatureSpace(self.space.names, integer=whole)).round_to_values(box)
+
+
+def _cuts(values: FloatArray, max_bins: int, integer: bool) -> FloatArray:
+    """Cut between values, not at them, except of whole numbers: few other rows then have a value at the very end."""
+    cuts = quantile_cuts(values, max_bins, integer=integer)
+    if integer or not len(cuts):
+        return cuts
+    distinct = np.unique(values)
+    at = np.searchsorted(distinct, cuts)
+    for k in np.flatnonzero(distinct[at] == cuts).tolist():
+        low, high = float(distinct[at[k] - 1]), float(np.nextafter(cuts[k], -np.inf))
+        if low < high:
+            cuts[k] = round_cut(low, high, low / 2 + high / 2)
+    return cuts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
