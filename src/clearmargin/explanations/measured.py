@@ -1,8 +1,8 @@
 """Measured explanations: conditions found on some rows and counted on others.
 
 The rows of a table are split by what is in them, not by where they stand: each row has a key made of its values, and of
-the rows that the model gives one class, those with the smallest keys, a quarter, are kept for the count. Equal rows have
-equal keys, so that none is in both parts, and neither the order of the rows nor a row more changes the rest.
+the rows that the model gives one class, those with the smallest keys, a quarter, are kept for the count. Equal rows
+have equal keys, so that none is in both parts, and neither the order of the rows nor a row more changes the rest.
 
 The search sees the other rows. A model can be asked about any row, so that for each of them it is asked about five
 more, which have half of their values, drawn by chance, from another row. (Anchors draw all values but those that the
