@@ -18,6 +18,7 @@ from clearmargin.rule_svm.choice import Problem, weighted_accuracy
 from clearmargin.rule_svm.refit import Columns, hinge_weights
 from clearmargin.rule_svm.rule_lp import FixedColumns, RuleLPSolution, smallest_cost, solve_rule_lp
 from clearmargin.rule_svm.selection import Column, column_matrix
+from clearmargin.rule_svm.training_rows import RowSample
 from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = ["AllRules", "CostChoice", "choose_cost"]
@@ -62,9 +63,15 @@ class AllRules:
         fixed = FixedColumns(self.fixed.values[rows], self.fixed.price, self.fixed.sign)
         return AllRules(self.problem.take(rows), fixed, tol, self.time_limit)
 
-    def smallest_cost(self) -> float:
-        """Find the smallest cost at which a rule enters some score; infinite if none ever does."""
+    def smallest_cost(self, sample: RowSample | None = None) -> float:
+        """Find the smallest cost at which a rule enters some score; infinite if none ever does.
+
+        With a sample, that of as many rows like those of the sample as there are rows in all.
+        """
         problem = self.problem
+        if sample is not None:
+            share = len(sample.rows) / len(problem.rows.table)
+            problem = problem.take(sample.rows, sample.weight / share)
         return min(
             smallest_cost(
                 problem.conditions, problem.rows.table, y, problem.rows.weight, **self._options()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from clearmargin.exceptions import (
     ClearmarginWarning,
@@ -39,6 +40,7 @@ from clearmargin.rule_svm.fitted_terms import (
     weighted_rules,
 )
 from clearmargin.rule_svm.outcome import RulesOutcome
+from clearmargin.rule_svm.refit import LOSSES
 from clearmargin.rule_svm.rule_lp import RuleLPSolution
 from clearmargin.rule_svm.rule_task import RuleTask, read_experts, read_monotone
 from clearmargin.rule_svm.selection import Column
@@ -54,10 +56,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleSVC"]
 
-# Losses that the weights of few rules are refitted with; the first one is preferred.
-_LOSSES = ("logistic", "squared_hinge")
-# Where there are too few rows for folds.
-_USUAL = ("logistic", 0.25)
+# Seconds that the certificate of few rules may take: nothing that is predicted depends on it.
+_CERTIFICATE_SECONDS = 10.0
+# The cost of a unit of loss where there are too few rows for folds.
+_USUAL_C = 0.25
 
 
 class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -99,6 +101,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         accuracy for "balanced".
     monotone : mapping from feature to {-1, 1}, optional
         Features whose rise must not lower (1), or raise (-1), the score of ``classes_[1]``. Two classes only.
+    loss : {"logistic", "squared_hinge", "hinge", "auto"}, default "logistic"
+        The loss by which the weights of few rules are fitted; "auto" chooses among the three by cross-validation, which
+        takes longer and brought nothing on tables that were tried. The machine over all rules has the hinge loss.
     points : bool, default False
         Whether weights are whole numbers of at most 10.
     cv : int, splitter or iterable of (train, test), default 5
@@ -108,7 +113,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default 1e-6
         Relative gap of the linear program to reach.
     time_limit : float, optional
-        Seconds that a linear program may take; `gap_` says what was reached.
+        Seconds that a linear program may take; `gap_` says what was reached. By default there is no limit where the
+        program is the machine, and 10 seconds where it certifies a machine of few rules.
     random_state : int, RandomState or None, default None
         Shuffles rows before they are put into folds. With None folds depend on what rows hold, not on their order.
     progress : bool or "auto", default "auto"
@@ -143,7 +149,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     cv_results_ : dict of ndarrays
         What cross-validation tried and scored, in the form of scikit-learn; empty where a class has a single row.
     cv_score_ : float
-        The mean score of what was chosen. The highest of several, it is a little too high; NaN without folds.
+        The mean accuracy, with class weights, of what was chosen, on rows not seen; as the best of several it is a
+        little too high. NaN without folds.
     calibration_ : ndarray of shape (1 or n_classes, 2)
         Slope and offset of the sigmoid from score to probability, fitted to scores of rows not seen.
     vote_share_ : float
@@ -169,6 +176,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
+    Of more than 5,000 rows, few rules are chosen on a sample of about as many, in which a rare class has 500 rows if it
+    can; which rows these are depends on what they hold. Weights and certificate are those of all rows.
+
     A condition on a missing value, or on a category that no training row had, is false. The folds choose their rules
     from their own training rows, thresholds apart, so that `cv_score_` is at chance on noise.
 
@@ -187,6 +197,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "max_conditions": Choice(1, 2, 3),
         "C": PositiveNumber(optional=True),
         "max_bins": WholeNumber(2),
+        "loss": Choice(*LOSSES, "auto"),
         "tol": PositiveNumber(),
         "time_limit": PositiveNumber(optional=True),
     }
@@ -204,6 +215,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rule_price: float = 0.1,
         class_weight: Any = None,
         monotone: Mapping[str, int] | None = None,
+        loss: str = "logistic",
         points: bool = False,
         cv: Any = 5,
         certify: bool = True,
@@ -222,6 +234,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.rule_price = rule_price
         self.class_weight = class_weight
         self.monotone = monotone
+        self.loss = loss
         self.points = points
         self.cv = cv
         self.certify = certify
@@ -269,8 +282,10 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         task = self._task(rows)
         self.classes_ = rows.classes
         self.space_ = task.conditions.space
-        terms, scores = self._fit_all(task) if self.max_rules is None else self._fit_few(task)
-        self._keep(task, terms, scores)
+        # Products of matrices are small, and threads would only wait for each other.
+        with threadpool_limits(1, "blas"):
+            terms, scores = self._fit_all(task) if self.max_rules is None else self._fit_few(task)
+            self._keep(task, terms, scores)
         return self
 
     def _check_options(self) -> None:
@@ -325,7 +340,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.vote_share_ = vote_share(task.rows, task.experts, self.cv_score_)
             if self.vote_share_ and not with_experts:
                 most = min(most, self.max_rules - len(task.experts.rules))
-        chosen = problem.select(most)
+        sample = task.sample()
+        chosen = problem.take(sample.rows, sample.weight).select(most)
         weights = problem.fit(problem.columns(chosen), setting.loss, setting.C)
         self.loss_, self.refit_C_ = setting.loss, setting.C
         if not chosen and not task.linear and not weights[:, 1:].any():
@@ -346,31 +362,39 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose(self, task: RuleTask) -> tuple[Setting, FloatArray | None, bool]:
         """Choose the number of rules, loss and cost, and whether an expert's rules take part."""
-        assert self.max_rules is not None
         C = None if self.C is None else float(self.C) * task.mean_weight
+        losses = LOSSES if self.loss == "auto" else (self.loss,)
         self.cv_results_: dict[str, Any] = {}
         self.cv_score_ = math.nan
-        has_experts = task.experts is not None
         if not task.rows.folds:
-            most = self.max_rules - (
-                len(task.experts.rules) if task.has_vote and task.experts else 0
-            )
-            return Setting(most, _USUAL[0], C or _USUAL[1]), None, has_experts
+            setting = Setting(task.most_columns(with_experts=True), losses[0], C or _USUAL_C)
+            return setting, None, task.experts is not None
+        found, with_experts = self._best(task, losses, C)
+        self.cv_results_ = results = found.results
+        is_chosen = (
+            (results["n_rules"] == found.setting.n_columns)
+            & (results["loss"] == found.setting.loss)
+            & (results["C"] == found.setting.C)
+        )
+        self.cv_score_ = float(results["mean_test_score"][np.argmax(is_chosen)])
+        scores = np.full((len(task.rows.values), found.scores.shape[1]), np.nan)
+        scores[task.sample().rows] = found.scores
+        return found.setting, scores, with_experts
+
+    def _best(self, task: RuleTask, losses: Sequence[str], C: float | None) -> tuple[Chosen, bool]:
+        """Give the best setting, and whether an expert's rules take part in it."""
         best: tuple[Chosen, bool] | None = None
-        for with_experts in (True, False) if has_experts else (False,):
-            has_vote = with_experts and task.has_vote and task.experts is not None
-            most = self.max_rules - (len(task.experts.rules) if has_vote and task.experts else 0)
-            least = 0 if has_vote or self.linear == "free" else 1
-            settings = settings_up_to(most, _LOSSES, C, least=least)
-            found = choose_setting(
-                task.problem(with_experts=with_experts), settings, task.rows.folds, self.progress
-            )
-            score = float(found.results["mean_test_score"].max())
-            if best is None or score > self.cv_score_ + 1e-12:
-                best, self.cv_score_ = (found, with_experts), score
+        sample = task.sample()
+        for with_experts in (False,) if task.experts is None else (True, False):
+            has_base = self.linear == "free" or (with_experts and task.has_vote)
+            most = task.most_columns(with_experts=with_experts)
+            settings = settings_up_to(most, losses, C, least=0 if has_base else 1)
+            problem = task.problem(with_experts=with_experts).take(sample.rows, sample.weight)
+            found = choose_setting(problem, settings, sample.folds, self.progress)
+            if best is None or found.merit > best[0].merit:
+                best = found, with_experts
         assert best is not None
-        self.cv_results_ = best[0].results
-        return best[0].setting, best[0].scores, best[1]
+        return best
 
     def _certify(self, task: RuleTask, chosen: list[Column]) -> None:
         """Solve the linear program over all rules, and compare the best machine over chosen rules with it."""
@@ -378,9 +402,10 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = 0
         if not self.certify:
             return
-        programs = task.programs(float(self.tol), self.time_limit)
+        limit = _CERTIFICATE_SECONDS if self.time_limit is None else self.time_limit
+        programs = task.programs(float(self.tol), limit)
         if self.C is None:
-            smallest = programs.smallest_cost()
+            smallest = programs.smallest_cost(task.sample())
             self.C_ = (
                 USUAL_MULTIPLE * smallest if math.isfinite(smallest) else 1.0 / task.mean_weight
             )

@@ -23,7 +23,7 @@ from clearmargin.rule_svm.extra_terms import (
 from clearmargin.rule_svm.fitted_terms import FittedTerms
 from clearmargin.rule_svm.rule_lp import FixedColumns, RuleLPSolution
 from clearmargin.rule_svm.selection import Column, Rows
-from clearmargin.rule_svm.training_rows import TrainingRows
+from clearmargin.rule_svm.training_rows import RowSample, TrainingRows
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
@@ -76,6 +76,16 @@ class RuleTask:
         if self.experts is None or not len(self.experts.rules):
             return False
         return self.max_rules is None or len(self.experts.rules) <= self.max_rules
+
+    def most_columns(self, *, with_experts: bool) -> int:
+        """Give how many columns may be chosen, so that there are at most `max_rules` rules in the end."""
+        assert self.max_rules is not None
+        taken = len(self.experts.rules) if self.experts and with_experts and self.has_vote else 0
+        return self.max_rules - taken
+
+    def sample(self) -> RowSample:
+        """Give the rows that few rules are chosen on."""
+        return RowSample.of(self.rows)
 
     def problem(self, *, with_experts: bool, is_relative: bool = True) -> Problem:
         """Give the problem of choosing rules; weights of rows are 1 on average, or as they are."""
