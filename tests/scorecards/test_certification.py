@@ -254,6 +254,15 @@ def test_an_imputed_missing_value_has_a_cell_of_its_own_where_values_are_missing
     assert (proved[known] == machine.predict(gaps)[known]).all()
 
 
+def test_a_single_case_without_its_category_is_explained():
+    X, y = _mixed()
+    X.loc[::4, "job"] = None
+    rules = ScoreRules(make_pipeline(_encode(), LinearSVC(random_state=0)), certify=True).fit(X, y)
+    told = rules.explain(X.iloc[0])
+    assert told.outside == ("job is missing",)
+    assert told.label == rules.predict(X.iloc[[0]])[0]
+
+
 def test_nothing_is_proved_of_missing_values_that_nothing_imputes_nor_outside_of_the_ranges():
     X, y = _mixed()
     machine = make_pipeline(_encode(), LinearSVC(random_state=0)).fit(X, y)

@@ -23,6 +23,7 @@ from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.options import WholeNumber, check_options
 from clearmargin.rule_base.training import class_codes, read_labels, train
+from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
@@ -385,7 +386,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         card: Scorecard | CertifiedScorecard = self.scorecard_
         if isinstance(card, Scorecard):
             return card.explain(row)
-        case = case_table(row, card.space.names)
+        case = _as_objects(case_table(row, card.space.names), card.space)
         told = card.explain(case)
         return (
             told if told.is_proved else card.explain(case, as_label(self.predict(case).tolist()[0]))
@@ -398,6 +399,16 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         if self.certify and self.estimator is not None:
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
+
+
+def _as_objects(case: Any, space: FeatureSpace) -> Any:
+    """Return a case whose categories are objects: a single missing one would be a column of numbers for pandas."""
+    named = [
+        name
+        for name, categories in zip(space.names, space.categories, strict=True)
+        if categories is not None and name in getattr(case, "columns", ())
+    ]
+    return case.astype(dict.fromkeys(named, object)) if named and hasattr(case, "astype") else case
 
 
 def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:
