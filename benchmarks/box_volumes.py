@@ -90,7 +90,13 @@ def on_pima(criterion: str) -> list[float]:
             place.corner_at = watched
         try:
             for nu in (0.1, 1.0, 10.0, 100.0):
-                RuleExtractor(LPSVC(nu=nu), criterion=criterion, progress=False).fit(X, y)
+                RuleExtractor(
+                    LPSVC(nu=nu),
+                    criterion=criterion,
+                    min_coverage=2,
+                    max_rules=None,
+                    progress=False,
+                ).fit(X, y)
         finally:
             for place in places:
                 place.corner_at = original

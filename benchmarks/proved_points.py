@@ -113,7 +113,9 @@ def runs(wanted: int) -> Iterator[tuple[int, int, int, int]]:
         rng = np.random.default_rng(seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            extractor = RuleExtractor(model, criterion=criterion, progress=False).fit(X, y)
+            extractor = RuleExtractor(
+                model, criterion=criterion, min_coverage=2, max_rules=None, progress=False
+            ).fit(X, y)
         wrong = false = count = 0
         for rule in extractor.rules_:
             P = points_in(rule.region, bool(rule.label), extractor, rng, 500)

@@ -52,7 +52,11 @@ def is_known(rows: pd.DataFrame, others: pd.DataFrame) -> np.ndarray:
 def send_rules(X: pd.DataFrame, y: pd.Series, path: Path) -> tuple[Pipeline, RuleSet]:
     """Site A: train a sparse plane, turn it into rules, save them as text."""
     svm = make_pipeline(StandardScaler(), LPSVCCV(max_features=8)).fit(X, y)
-    rules = RuleExtractor(svm, criterion="coverage", max_rules=4, bounds=CODES).fit(X, y).rules_
+    rules = (
+        RuleExtractor(svm, criterion="coverage", min_coverage=2, max_rules=8, bounds=CODES)
+        .fit(X, y)
+        .rules_
+    )
     rules.save(path, overwrite=True)
     return svm, rules
 

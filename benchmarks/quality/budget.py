@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from benchmarks.quality.folds import Fold
 from benchmarks.quality.judge import Answer
-from benchmarks.quality.ours import Method, rules_of
+from benchmarks.quality.ours import ALL, Method, rules_of
 from benchmarks.quality.statement import Statement, answer_of, one_class, with_default
 from clearmargin import RuleSet, SupportVectorRules, SurrogateRules
 from clearmargin.exceptions import ClearmarginError
@@ -80,19 +80,23 @@ def candidates(teacher: str, leaves: tuple[int, ...] = LEAVES) -> list[Method]:
         Method(
             "SurrogateRules, boxes",
             lambda model, seed: SurrogateRules(
-                model, method="train", learner="boxes", random_state=seed
+                model, method="train", learner="boxes", max_rules=None, random_state=seed
             ),
         )
     )
     if teacher != "linear":
-        found.append(Method("SupportVectorRules", lambda model, _s: SupportVectorRules(model)))
+        found.append(
+            Method("SupportVectorRules", lambda model, _s: SupportVectorRules(model, **ALL))
+        )
     return found
 
 
 def _tree(kind: str, n: int) -> Method:
     return Method(
         f"SurrogateRules, {kind}, {n} leaves",
-        lambda model, seed: SurrogateRules(model, method=kind, max_leaves=n, random_state=seed),
+        lambda model, seed: SurrogateRules(
+            model, method=kind, max_leaves=n, max_rules=None, random_state=seed
+        ),
     )
 
 

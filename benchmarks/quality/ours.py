@@ -38,32 +38,40 @@ class Method:
 
 
 def _exact(name: str, *, also_short: bool = False, **options: Any) -> Method:
-    return Method(name, lambda model, _seed: RuleExtractor(model, **options), also_short)
+    # All rules, as peers give all of theirs; what few of them are worth is asked in `budget`.
+    chosen = {"min_coverage": 2, "max_rules": None, **options}
+    return Method(name, lambda model, _seed: RuleExtractor(model, **chosen), also_short)
 
 
 def _surrogate(name: str, *, also_short: bool = False, **options: Any) -> Method:
     return Method(
-        name, lambda model, seed: SurrogateRules(model, random_state=seed, **options), also_short
+        name,
+        lambda model, seed: SurrogateRules(
+            model, max_leaves=16, max_rules=None, random_state=seed, **options
+        ),
+        also_short,
     )
 
 
+# Every rule, however few rows it has.
+ALL: dict[str, Any] = {"min_coverage": 1, "max_rules": None}
 LINEAR = (
     _exact("RuleExtractor, volume", criterion="volume"),
     _exact("RuleExtractor, coverage", criterion="coverage"),
     _exact("RuleExtractor, overlapping", criterion="coverage", disjoint=False, also_short=True),
     _exact(
-        "RuleExtractor, overlapping, 8 rules a class",
+        "RuleExtractor, overlapping, 16 rules",
         criterion="coverage",
         disjoint=False,
-        max_rules=8,
+        max_rules=16,
         also_short=True,
     ),
 )
 KERNEL = (
-    Method("SupportVectorRules", lambda model, _seed: SupportVectorRules(model)),
+    Method("SupportVectorRules", lambda model, _seed: SupportVectorRules(model, **ALL)),
     Method(
         "SupportVectorRules, certified",
-        lambda model, _seed: SupportVectorRules(model, certify=True, budget=64),
+        lambda model, _seed: SupportVectorRules(model, certify=True, budget=64, **ALL),
     ),
     _surrogate("SurrogateRules, alba", method="alba"),
 )
@@ -71,7 +79,7 @@ ANY = (
     _surrogate("SurrogateRules, local", method="local", also_short=True),
     _surrogate("SurrogateRules, train", method="train"),
     _surrogate("SurrogateRules, boxes", method="train", learner="boxes"),
-    Method("SVMTreeClassifier, intervals", lambda _model, seed: SVMTree(random_state=seed)),
+    Method("SVMTreeClassifier, intervals", lambda _model, seed: SVMTree(random_state=seed, **ALL)),
 )
 METHODS = (*LINEAR, *KERNEL, *ANY)
 # What takes long waits for a full run; proofs of boxes in many dimensions take minutes even there.

@@ -43,7 +43,7 @@ class Plan:
         return "too slow here" if self.full else "left to the full run"
 
 
-SLOWEST = "RuleExtractor, overlapping, 8 rules a class"
+SLOWEST = "RuleExtractor, overlapping, 16 rules"
 QUICK = Plan(
     leaves=(4, 8, 12, 16, 24),
     n_explained=6,

@@ -72,7 +72,7 @@ def _linear(fold: Fold, rows: Sequence[int], kind: str) -> list[Explained]:
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the plane has .* features with a weight")
-        extractor = RuleExtractor(fold.model, max_rules=1).fit(fold.X_train, fold.predicted_train)
+        extractor = RuleExtractor(fold.model, max_rules=2).fit(fold.X_train, fold.predicted_train)
     shared = (time.process_time() - start) / len(rows)
     found = []
     for row in rows:

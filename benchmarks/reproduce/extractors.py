@@ -39,6 +39,9 @@ MEASURES = (
 )
 SHARES = frozenset(("accuracy", "fidelity", "coverage", "covered_fidelity", "overlap", "proved"))
 
+# Every rule, however few rows it has.
+ALL: dict[str, Any] = {"min_coverage": 1, "max_rules": None}
+
 
 @dataclass(frozen=True)
 class Published:
@@ -105,23 +108,23 @@ def few_features(data: DataSet, *, bins: int | None = None) -> Any:
 
 def all_extractors(data: DataSet, *, certify: bool) -> dict[str, Any]:
     """Everything that reads a kernel machine; trees have as many leaves as the published sets have rules."""
-    leaves: dict[str, Any] = {"max_leaves": data.published.most_rules}
+    leaves: dict[str, Any] = {"max_leaves": data.published.most_rules, "max_rules": None}
     found: dict[str, Any] = {
-        "SupportVectorRules()": SupportVectorRules(),
-        "PrototypeRules()": PrototypeRules(),
-        "HyperRectangleRules()": HyperRectangleRules(),
-        "FuzzyRules()": FuzzyRules(),
+        "SupportVectorRules()": SupportVectorRules(**ALL),
+        "PrototypeRules()": PrototypeRules(**ALL),
+        "HyperRectangleRules()": HyperRectangleRules(**ALL),
+        "FuzzyRules()": FuzzyRules(**ALL),
         "SurrogateRules(method='svs')": SurrogateRules(method="svs", **leaves),
         "SurrogateRules(method='alba')": SurrogateRules(method="alba", **leaves),
         "SurrogateRules(method='train')": SurrogateRules(method="train", **leaves),
         "SurrogateRules(method='local')": SurrogateRules(method="local", **leaves),
         "SurrogateRules(method='train', learner='boxes')": SurrogateRules(
-            method="train", learner="boxes"
+            method="train", learner="boxes", max_rules=None
         ),
     }
     if certify:
         found["SupportVectorRules(certify=True, budget=64), model elsewhere"] = SupportVectorRules(
-            certify=True, budget=64, fallback="estimator"
+            certify=True, budget=64, fallback="estimator", **ALL
         )
     return found
 
@@ -193,7 +196,11 @@ def best_section(plan: Plan) -> Section:
 
 def _best(data: DataSet, plan: Plan) -> ExtractorComparison:
     X, y = data.load(return_X_y=True)
-    most: dict[str, Any] = {"method": "local", "max_leaves": data.published.most_rules}
+    most: dict[str, Any] = {
+        "method": "local",
+        "max_leaves": data.published.most_rules,
+        "max_rules": None,
+    }
     extractors: Mapping[str, Any] = {
         "ours, rules alone": SurrogateRules(**most),
         "ours, rules for 5 rows or more, model elsewhere": SurrogateRules(
@@ -209,9 +216,12 @@ def _best(data: DataSet, plan: Plan) -> ExtractorComparison:
 def _linear(data: DataSet, C: float, plan: Plan) -> ExtractorComparison:
     """The exact rules of a plane: no rule ever contradicts the machine, so only its few rules leave something open."""
     X, y = data.load(return_X_y=True)
-    most = data.published.most_rules // 2
     rules = RuleExtractor(
-        criterion="coverage", max_rules=most, disjoint=False, fallback="estimator"
+        criterion="coverage",
+        min_coverage=2,
+        max_rules=data.published.most_rules,
+        disjoint=False,
+        fallback="estimator",
     )
     extractors = {"ours, proved rules of a linear machine, model elsewhere": rules}
     model = make_pipeline(StandardScaler(), SVC(kernel="linear", C=C))

@@ -88,6 +88,7 @@ class Setting:
             "tighten": self.tighten,
             "min_coverage": 1 if self.singletons else 2,
             "disjoint": self.disjoint,
+            "max_rules": None,
         }
 
 

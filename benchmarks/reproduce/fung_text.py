@@ -32,6 +32,8 @@ POINTS = {"Lung CAD": (5, 124, 102), **{plane.name: plane.printed for plane in P
 NUS = (0.00249, 0.0025, 0.00251, 0.00253, 0.00255)
 BOUNDS = ("data", "class", (0, 10), (0, 11), (1, 11))
 CRITERIA = ("volume", "coverage-lp", "coverage-lp-feature", "coverage-lp-separable")
+# Every rule with two points or more, as in the paper.
+ALL: dict[str, Any] = {"min_coverage": 2, "max_rules": None}
 TRIED = f"{len(NUS) * len(BOUNDS) * len(CRITERIA)}"
 
 
@@ -42,7 +44,9 @@ def rule_hits() -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for nu, bounds, criterion in product(NUS, BOUNDS, CRITERIA):
         svm = LPSVC(nu).fit(X, y)
-        made = RuleExtractor(svm, criterion=criterion, bounds=bounds, tighten=False).fit(X, y)
+        made = RuleExtractor(svm, criterion=criterion, bounds=bounds, tighten=False, **ALL).fit(
+            X, y
+        )
         has_rule = any(_is_printed(rule.region, X.columns) for rule in made.rules_)
         place = (criterion, str(bounds))
         found[place] = found.get(place, 0) + has_rule
@@ -93,7 +97,9 @@ def section() -> Section:
     X, y = load_wbc(return_X_y=True)
     nu = next(plane.nu for plane in PLANES if plane.name == WBC)
     svm = LPSVC(nu).fit(X, y)
-    extractor = RuleExtractor(svm, criterion="volume", bounds=(0, 10), tighten=False).fit(X, y)
+    extractor = RuleExtractor(svm, criterion="volume", bounds=(0, 10), tighten=False, **ALL).fit(
+        X, y
+    )
     first = next(k for k, rule in enumerate(extractor.rules_) if rule.label == "benign")
     rule = extractor.rules_[first : first + 1]
     said = rule.to_text().splitlines()[-1]

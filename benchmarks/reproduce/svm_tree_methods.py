@@ -27,6 +27,8 @@ __all__ = [
 Array = NDArray[Any]
 # Algorithm 2 of the paper alone: a box for each support vector, and no box whose points another one covers as well.
 LETTER: dict[str, Any] = {"anchors": "support", "tune": False, "shorten": False, "cover": False}
+# Every rule, as published.
+ALL: dict[str, Any] = {"min_coverage": 1, "max_rules": None}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def machine_answers(model: Any, X: Array, y: Array, rows: Array) -> dict[str, An
     machine = machine_answer(model, X, y, rows)
     answers = {"machine": machine}
     for name, phases in (("letter", LETTER), ("tuned", {})):
-        extractor = SupportVectorRules(model, **phases).fit(X, y)
+        extractor = SupportVectorRules(model, **ALL, **phases).fit(X, y)
         answers[name] = Answer(extractor.predict(rows), machine.vectors, len(extractor.rules_))
     return answers
 
@@ -81,7 +83,7 @@ def tree_answers(
     **settings: Any,
 ) -> dict[str, Answer]:
     """A tree and, if asked for, its rules: the exact ones, simplified intervals, and all that is as published."""
-    model = SVMTreeClassifier(random_state=seed, **settings).fit(X, y)
+    model = SVMTreeClassifier(random_state=seed, **ALL, **settings).fit(X, y)
     if not rules:
         return {"tree": _tree_answer(model, rows)}
     exact = model.exact_rules_
@@ -91,7 +93,7 @@ def tree_answers(
     }
     if published:
         answers |= published_answers(X, y, rows, seed, **settings)
-        curved = SVMTreeClassifier(kernel="rbf", random_state=seed, **settings).fit(X, y)
+        curved = SVMTreeClassifier(kernel="rbf", random_state=seed, **ALL, **settings).fit(X, y)
         answers["rbf"] = _tree_answer(curved, rows)
     answers["simplified"] = _rule_answer(model, rows, min_coverage=min_coverage)
     return answers
@@ -101,9 +103,9 @@ def published_answers(
     X: Array, y: Array, rows: Array, seed: int, **settings: Any
 ) -> dict[str, Answer]:
     """The published system: its tree, read simplified and strictly, and its boxes of all vectors and of pairs."""
-    model = SVMTreeClassifier(published=True, random_state=seed, **settings).fit(X, y)
+    model = SVMTreeClassifier(published=True, random_state=seed, **ALL, **settings).fit(X, y)
     strict = SVMTreeClassifier(
-        published=True, one_class_leaves="strict", random_state=seed, **settings
+        published=True, one_class_leaves="strict", random_state=seed, **ALL, **settings
     ).fit(X, y)
     return {
         "published tree": _tree_answer(model, rows, len(model.exact_rules_)),

@@ -15,7 +15,7 @@ svm = LPSVC(nu=0.0025).fit(X, y)
 
 limits = {
     "no limit": {},
-    "one rule per class": {"max_rules": 1},
+    "two rules": {"max_rules": 2},
     "at least ten rows per rule": {"min_coverage": 10},
     "at most two conditions": {"max_conditions": 2},
 }

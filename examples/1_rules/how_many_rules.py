@@ -11,7 +11,7 @@ from clearmargin.plot import plot_coverage
 
 X, y = load_ionosphere(return_X_y=True)
 svm = LPSVC(nu=0.05).fit(X, y)
-extractor = RuleExtractor(svm).fit(X, y)
+extractor = RuleExtractor(svm, min_coverage=2, max_rules=None).fit(X, y)
 
 for label, trace in extractor.trace_.items():
     print(f"{label}: {trace.kept} rules cover {trace.covered} of {trace.points} rows")

@@ -20,7 +20,7 @@ known = (women.glucose > 0) & (women.bmi > 0)  # a zero stands for a missing val
 X, y = women.loc[known, ["glucose", "bmi"]], test[known]
 # The machine sees scaled values; the rules come out in mg/dl and kg/m².
 svm = make_pipeline(StandardScaler(), LPSVC(nu=0.1)).fit(X, y)
-extractor = RuleExtractor(svm, criterion="coverage", max_rules=4).fit(X, y)
+extractor = RuleExtractor(svm, criterion="coverage", max_rules=8).fit(X, y)
 
 share = " and ".join(f"{part:.0%} of {name}" for name, part in extractor.coverage_.items())
 print(f"{len(extractor.rules_)} rules cover {share}, of those that the machine gets right")

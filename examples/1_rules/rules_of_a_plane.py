@@ -15,7 +15,7 @@ from clearmargin.plot import plot_rules
 X, y = load_wbc(return_X_y=True)
 svm = LPSVCCV(rule="1se", max_features=5).fit(X, y)  # chooses how sparse the plane is
 # Scores are from 1 to 10 by definition, so that rules need not say it.
-extractor = RuleExtractor(svm, criterion="coverage", max_rules=5, bounds=(1, 10)).fit(X, y)
+extractor = RuleExtractor(svm, criterion="coverage", max_rules=10, bounds=(1, 10)).fit(X, y)
 rules = extractor.rules_
 
 proved = sum(rule.proof == "proved" for rule in rules)

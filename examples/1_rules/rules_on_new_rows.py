@@ -13,7 +13,7 @@ from clearmargin.datasets import load_wbc
 X, y = load_wbc(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 svm = LPSVC(nu=0.005).fit(X_train, y_train)
-extractor = RuleExtractor(svm, criterion="coverage", max_rules=3).fit(X_train, y_train)
+extractor = RuleExtractor(svm, criterion="coverage", max_rules=6).fit(X_train, y_train)
 
 scores = extractor.rules_.score(X_test, y_test, model=svm)
 print(f"the rules cover {scores.coverage:.1%} of {len(X_test)} new rows")

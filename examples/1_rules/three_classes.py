@@ -13,7 +13,7 @@ from clearmargin import RuleExtractor
 iris = load_iris(as_frame=True)
 X, y = iris.data, iris.target_names[iris.target]
 model = LogisticRegression(max_iter=1000).fit(X, y)
-extractor = RuleExtractor(model, max_rules=2).fit(X, y)
+extractor = RuleExtractor(model, max_rules=6).fit(X, y)
 
 for label, trace in extractor.trace_.items():
     print(f"{label}: {trace.kept} rules cover {trace.covered} of {trace.points} flowers")

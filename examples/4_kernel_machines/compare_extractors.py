@@ -17,8 +17,8 @@ from clearmargin.plot import plot_extractors
 X, y = load_wbc(return_X_y=True)
 machine = make_pipeline(StandardScaler(), SVC())
 candidates = {
-    "boxes": SupportVectorRules(max_rules=5),
-    "two boxes, machine elsewhere": SupportVectorRules(max_rules=1, fallback="estimator"),
+    "boxes": SupportVectorRules(max_rules=10),
+    "two boxes, machine elsewhere": SupportVectorRules(max_rules=2, fallback="estimator"),
     "tree": SurrogateRules(max_leaves=12, n_generated=1000),
 }
 comparison = compare_extractors(machine, X, y, cv=2, extractors=candidates, random_state=0)

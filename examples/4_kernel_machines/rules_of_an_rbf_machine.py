@@ -22,7 +22,7 @@ X, y = women.loc[known, ["glucose", "bmi"]], test[known]
 machine = make_pipeline(StandardScaler(), SVC()).fit(X, y)
 
 for certify in (False, True):
-    extractor = SupportVectorRules(machine, max_rules=2, certify=certify).fit(X, y)
+    extractor = SupportVectorRules(machine, max_rules=4, certify=certify).fit(X, y)
     rules = extractor.rules_
     scores = rules.score(X, y, model=machine)
     print(f"{len(rules)} {rules[0].proof} rules cover {scores.coverage:.0%} of the rows", end=", ")

@@ -19,7 +19,7 @@ codes = {"sex": (0, 1), "cp": (1, 4), "fbs": (0, 1), "restecg": (0, 2), "exang":
 codes |= {"slope": (1, 3), "ca": (0, 3), "thal": (3, 7)}
 
 svm = make_pipeline(StandardScaler(), LPSVC(nu=0.07)).fit(X_a, y_a)
-extractor = RuleExtractor(svm, criterion="coverage", max_rules=3, bounds=codes).fit(X_a, y_a)
+extractor = RuleExtractor(svm, criterion="coverage", max_rules=6, bounds=codes).fit(X_a, y_a)
 sent = extractor.rules_.to_text()
 print("\n".join(line for line in sent.splitlines() if "=>" in line))
 

@@ -14,7 +14,7 @@ from clearmargin.datasets import load_wbc
 from clearmargin.report import report
 
 X, y = load_wbc(return_X_y=True)
-extractor = RuleExtractor(LPSVC(nu=0.0025), max_rules=2)
+extractor = RuleExtractor(LPSVC(nu=0.0025), max_rules=4)
 made = report(extractor, X, y, cv=3, random_state=0, title="Biopsies: what the machine learned")
 
 with TemporaryDirectory() as folder:

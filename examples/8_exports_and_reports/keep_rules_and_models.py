@@ -14,7 +14,7 @@ from clearmargin.datasets import load_wbc
 
 X, y = load_wbc(return_X_y=True)
 svm = LPSVC(nu=0.0025).fit(X, y)
-rules = RuleExtractor(svm, max_rules=2, bounds=(1, 10)).fit(X, y).rules_
+rules = RuleExtractor(svm, max_rules=4, bounds=(1, 10)).fit(X, y).rules_
 
 with TemporaryDirectory() as folder:
     text = rules.save(Path(folder, "biopsies.rules"))

@@ -13,7 +13,7 @@ from clearmargin.datasets import load_wbc
 from clearmargin.export import to_sql
 
 X, y = load_wbc(return_X_y=True)
-extractor = RuleExtractor(LPSVC(nu=0.0025), max_rules=2, bounds=(1, 10)).fit(X, y)
+extractor = RuleExtractor(LPSVC(nu=0.0025), max_rules=4, bounds=(1, 10)).fit(X, y)
 rules = extractor.rules_
 print(to_sql(rules))
 

@@ -10,7 +10,7 @@ from clearmargin.datasets import load_wbc
 from clearmargin.export import export, to_python
 
 X, y = load_wbc(return_X_y=True)
-rules = RuleExtractor(LPSVC(nu=0.0025), max_rules=2, bounds=(1, 10)).fit(X, y).rules_
+rules = RuleExtractor(LPSVC(nu=0.0025), max_rules=4, bounds=(1, 10)).fit(X, y).rules_
 source = to_python(rules, name="biopsy", default="benign")
 print(source.partition("\n\n")[0])
 

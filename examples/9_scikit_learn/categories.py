@@ -23,7 +23,7 @@ answer = np.where(worth > 0, "repays", "defaults")
 
 encode = make_column_transformer((StandardScaler(), ["age", "income"]), (OneHotEncoder(), ["home"]))
 model = make_pipeline(encode, LPSVC(nu=0.1)).fit(loans, answer)
-extractor = RuleExtractor(model, criterion="coverage", max_rules=2).fit(loans, answer)
+extractor = RuleExtractor(model, criterion="coverage", max_rules=4).fit(loans, answer)
 print(extractor.rules_.describe())
 
 # %%

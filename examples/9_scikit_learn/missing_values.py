@@ -20,7 +20,7 @@ print(X.isna().sum().to_dict())
 
 steps = SimpleImputer(strategy="median"), StandardScaler(), LPSVC(nu=0.1)
 model = make_pipeline(*steps).fit(X, y)
-extractor = RuleExtractor(model, criterion="coverage", max_rules=2).fit(X, y)
+extractor = RuleExtractor(model, criterion="coverage", max_rules=4).fit(X, y)
 print(extractor.rules_.to_text())
 
 # %%

@@ -24,5 +24,5 @@ print(f"certified: no plane is better by more than {svm.gap_:.0e}")
 # %%
 # The search is handed over as it is. The bounds are scores from 1 to 10, not scaled values.
 
-extractor = RuleExtractor(search, criterion="coverage", max_rules=1, bounds=(1, 10)).fit(X, y)
+extractor = RuleExtractor(search, criterion="coverage", max_rules=2, bounds=(1, 10)).fit(X, y)
 print(extractor.rules_.describe())

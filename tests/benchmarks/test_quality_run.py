@@ -144,7 +144,7 @@ def test_rules_that_vote_are_judged_a_second_time_by_any_of_them():
 
 def test_a_slow_method_of_ours_is_skipped_with_the_reason():
     fold = fold_of()
-    name = "RuleExtractor, overlapping, 8 rules a class"
+    name = "RuleExtractor, overlapping, 16 rules"
     reason = QUICK.skips(name, "small", 3)
     assert QUICK.skips(name, "small", 2) is None
     found = answers(fold, full=False, skipped={name: reason})
@@ -161,7 +161,7 @@ def test_a_plan_keeps_everything_but_its_sets():
 def test_methods_that_would_take_hours_say_so():
     assert too_large("RuleExtractor, overlapping", np.zeros((3_000, 50))) is not None
     assert too_large("RuleExtractor, volume", np.zeros((3_000, 50))) is None
-    assert too_large("RuleExtractor, overlapping, 8 rules a class", np.zeros((3_000, 50))) is None
+    assert too_large("RuleExtractor, overlapping, 16 rules", np.zeros((3_000, 50))) is None
     assert too_large("RuleExtractor, coverage", np.zeros((700, 9))) is None
     assert "10 columns" in too_large("SupportVectorRules, certified", np.zeros((5, 11)))
 

@@ -131,7 +131,7 @@ def test_as_published_rules_reach_the_plane_and_count_alike(biopsies):
     X, y, *_ = biopsies
     summary = quick(published=True, mu=1.0, max_rules=None).summarize(X, y)
     machine = clone(QUICK).fit(X, y)
-    extractor = RuleExtractor(machine, progress=False).fit(X, y)
+    extractor = RuleExtractor(machine, min_coverage=2, max_rules=None, progress=False).fit(X, y)
     assert set(summary.rules.to_text().splitlines()) == set(extractor.rules_.to_text().splitlines())
 
 

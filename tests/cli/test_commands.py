@@ -97,7 +97,7 @@ def test_columns_of_codes_are_categories_on_request(clearmargin, folder):
 
 
 def test_the_options_of_extraction_are_followed(clearmargin, folder):
-    words = ("rules", *TRAIN, "--criterion", "volume", "--max-rules", "1", "--nu", "10", "--json")
+    words = ("rules", *TRAIN, "--criterion", "volume", "--max-rules", "2", "--nu", "10", "--json")
     data = json.loads(clearmargin(*words, "--assume-ranges", "--max-conditions", "1").out)
     assert len(data["rules"]["rules"]) == 2
     assert all(len(rule["when"]) == 1 for rule in data["rules"]["rules"])

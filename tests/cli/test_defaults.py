@@ -40,7 +40,8 @@ def test_options_that_are_left_out_are_left_to_the_estimators():
     ):
         assert extraction[name].default is None
     assert f"default: {defaults['criterion'].default})" in extraction["criterion"].help
-    assert f"default: {defaults['min_coverage'].default};" in extraction["min_coverage"].help
+    assert f"default: {defaults['min_coverage'].default}," in extraction["min_coverage"].help
+    assert f"default: {defaults['max_rules'].default})" in extraction["max_rules"].help
     assert f"default: {defaults['order'].default})" in extraction["cut_order"].help
     assert f"({defaults['bounds'].default}, default)" in extraction["bounds"].help
     assert extraction["cut_order"].choices == list(ORDERS)

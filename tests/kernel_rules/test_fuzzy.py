@@ -204,7 +204,7 @@ def wbc():
 def test_every_rule_of_the_paper_is_that_of_a_support_vector(wbc):
     X, y = (np.asarray(part) for part in wbc)
     X = X.astype(float)
-    rules = FuzzyRules(SVC(), shorten=False).fit(X, y)
+    rules = FuzzyRules(SVC(), shorten=False, min_coverage=1, max_rules=None).fit(X, y)
     vectors = X[rules.estimator_.support_]
     partition = FuzzyPartition(X.min(axis=0), X.max(axis=0), 3)
     expected = set(map(tuple, partition.strongest(vectors).tolist()))
@@ -266,9 +266,10 @@ def test_agreement_is_the_share_of_equal_decisions(wbc):
 
 def test_shorter_rules_are_fewer_and_no_worse_on_the_training_points():
     X, y = load_ionosphere(return_X_y=True)
+    everything = {"min_coverage": 1, "max_rules": None}
     plain, short, shortest = (
         FuzzyRules(**options).fit(X, y)
-        for options in ({"shorten": False}, {}, {"max_conditions": 3})
+        for options in ({"shorten": False, **everything}, everything, {"max_conditions": 3})
     )
     said = plain.estimator_.predict(X)
     assert len(short.fuzzy_rules_) < len(plain.fuzzy_rules_)
@@ -286,9 +287,9 @@ def test_rules_are_said_in_words(wbc):
     assert pickle.loads(pickle.dumps(rules)).fuzzy_rules_ == rules.fuzzy_rules_
 
 
-def test_at_most_so_many_rules_of_a_class_stay_and_the_crisp_ones_are_theirs():
+def test_at_most_so_many_rules_stay_and_the_crisp_ones_are_theirs():
     X, y = load_iris(return_X_y=True)
-    rules = FuzzyRules(max_rules=1, min_coverage=3).fit(X, y)
+    rules = FuzzyRules(max_rules=3, min_coverage=3).fit(X, y)
     assert sorted(rule.label for rule in rules.fuzzy_rules_) == [0, 1, 2]
     assert sorted(rule.label for rule in rules.rules_) == [0, 1, 2]
     assert all(rule.stats.covered >= 3 for rule in rules.rules_)

@@ -17,6 +17,7 @@ from clearmargin.rules import RuleSet
 from .support_vector_cases import scaled
 
 RAW = {"anchors": "support", "prune": False, "cover": False, "shorten": False}
+ALL = {"min_coverage": 1, "max_rules": None}
 KERNELS = {
     "linear": SVC(kernel="linear"),
     "square": SVC(kernel="poly", degree=2, coef0=1.0),
@@ -36,7 +37,8 @@ def inside(rules: RuleSet, X: np.ndarray) -> np.ndarray:
 
 def test_every_support_vector_on_its_side_is_in_a_box(two_classes):
     X, y = two_classes
-    rules = SupportVectorRules(scaled(SVC(gamma=0.5, C=5.0)), tune=False, **RAW).fit(X, y)
+    rules = SupportVectorRules(scaled(SVC(gamma=0.5, C=5.0)), tune=False, **RAW, **ALL)
+    rules.fit(X, y)
     support = rules.estimator_[-1].support_
     said = rules.estimator_.predict(X[support])
     covers = inside(rules.rules_, X[support])
@@ -142,7 +144,7 @@ def test_each_switch_leaves_its_phase_out(two_classes):
     model = scaled(SVC()).fit(X, y)
 
     def fitted(**switches):
-        return SupportVectorRules(model, anchors="support", **switches).fit(X, y).rules_
+        return SupportVectorRules(model, anchors="support", **ALL, **switches).fit(X, y).rules_
 
     whole = fitted()
     unpruned = fitted(prune=False, cover=False)

@@ -84,8 +84,10 @@ def test_a_constant_feature_is_no_obstacle(two_classes):
 
 def test_pima_is_extracted_with_every_anchor():
     X, y = load_pima(return_X_y=True)
-    rules = SupportVectorRules().fit(X, y)
+    rules = SupportVectorRules(min_coverage=1, max_rules=None).fit(X, y)
     assert rules.score(X, rules.estimator_.predict(X)) > 0.97
+    page = SupportVectorRules(rules.estimator_).fit(X, y)
+    assert page.score(X, rules.estimator_.predict(X)) > 0.94
 
 
 # --- models
@@ -110,7 +112,7 @@ def test_one_class_machines_have_rules():
 def test_a_search_may_be_the_model(two_classes):
     X, y = two_classes
     search = GridSearchCV(scaled(SVC()), {"svc__C": [1.0, 10.0]}, cv=2)
-    rules = SupportVectorRules(search).fit(X, y)
+    rules = SupportVectorRules(search, min_coverage=1, max_rules=None).fit(X, y)
     assert rules.score(X, rules.estimator_.predict(X)) == 1.0
     tuned = GridSearchCV(SupportVectorRules(scaled(SVC())), {"estimator__svc__C": [1.0, 9.0]}, cv=2)
     assert tuned.fit(X, y).best_score_ > 0.7

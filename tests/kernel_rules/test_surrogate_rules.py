@@ -126,7 +126,9 @@ def test_whole_numbers_with_gaps_between_them_make_rules(method, seed):
     rng = np.random.default_rng(seed)
     X = rng.choice([0, 3, 11, 14, 27, 60], size=(120, 3)).astype(np.float64)
     y = (np.sin(X[:, 0] / 4) + (X[:, 1] > 12) + 0.3 * rng.normal(size=120) > 0.7).astype(int)
-    rules = SurrogateRules(SVC(gamma=0.05), method=method, max_leaves=32, random_state=seed)
+    rules = SurrogateRules(
+        SVC(gamma=0.05), method=method, max_leaves=32, max_rules=None, random_state=seed
+    )
     rules.fit(X, y)
     assert len(rules.rules_) >= 1
     assert rules.rules_.covers(X).any(axis=1).mean() > 0.9

@@ -139,7 +139,7 @@ def test_several_classes_keep_their_decisions(path):
     assert np.array_equal(loaded.predict(table), model.predict(table))
     own, kept = model.decision_function(table), loaded.decision_function(table)
     assert np.allclose(kept, own - own[:, :1], atol=1e-9)
-    rules = RuleExtractor(loaded, max_rules=1).fit(table, grade).rules_
+    rules = RuleExtractor(loaded, max_rules=3).fit(table, grade).rules_
     assert [rule.label for rule in rules] == [1, 2, 3]
 
 

@@ -89,7 +89,7 @@ def test_positions_of_labels_do_not_depend_on_the_order_of_classes():
 
 
 def test_without_a_model_a_sparse_one_is_trained(wbc):
-    extractor = RuleExtractor(criterion="coverage-lp").fit(*wbc)
+    extractor = RuleExtractor(criterion="coverage-lp", min_coverage=2, max_rules=None).fit(*wbc)
     assert isinstance(extractor.estimator_, LPSVCCV)
     assert 1 <= len(extractor.hyperplane_.active) <= 8
     assert min(extractor.coverage_.values()) > 0.9
@@ -161,7 +161,7 @@ def test_a_class_may_be_the_fallback(wbc, svm):
 def test_numbers_may_be_classes_and_fallbacks(wbc):
     X, y = wbc
     codes = np.where(y == "malignant", 1, -1)
-    extractor = RuleExtractor(LPSVC(nu=0.0025), fallback=-1, max_rules=1).fit(X, codes)
+    extractor = RuleExtractor(LPSVC(nu=0.0025), fallback=-1, max_rules=2).fit(X, codes)
     assert set(extractor.predict(X).tolist()) == {-1, 1}
     assert (extractor.predict(X)[extractor.which(X) < 0] == -1).all()
     assert [type(rule.label) for rule in extractor.rules_] == [int, int]

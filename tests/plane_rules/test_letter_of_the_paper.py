@@ -29,7 +29,7 @@ from clearmargin.plane_rules.side import Side
 from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.rules import Box, Hyperplane
 
-LETTER = {"criterion": "volume", "tighten": False, "min_coverage": 1}
+LETTER = {"criterion": "volume", "tighten": False, "min_coverage": 1, "max_rules": None}
 # By weight the features of a child tie in fractions, all that spent the same on the box before, and rounding decides.
 DEPTHS = {"natural": 20, "weight": 2}
 

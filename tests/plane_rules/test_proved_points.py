@@ -75,7 +75,7 @@ def test_no_point_of_a_proved_rule_is_contradicted_by_the_model_or_by_fractions(
         model.intercept_ = model.intercept_ - model.coef_ @ X.mean(axis=0)
     else:
         model = make_pipeline(scaler, classifier).fit(X, y)
-    extractor = RuleExtractor(model, progress=False).fit(X, y)
+    extractor = RuleExtractor(model, min_coverage=2, max_rules=None, progress=False).fit(X, y)
     assert min(extractor.coverage_.values()) > 0.3
     rng = np.random.default_rng(seed)
     for rule in extractor.rules_:

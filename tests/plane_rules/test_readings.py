@@ -94,7 +94,7 @@ def encoder(**kwargs):
 def test_categories_come_back_by_name(people, criterion):
     X, y = people
     model = make_pipeline(encoder(), LogisticRegression(C=10.0)).fit(X, y)
-    extractor = RuleExtractor(model, criterion=criterion).fit(X, y)
+    extractor = RuleExtractor(model, criterion=criterion, min_coverage=2, max_rules=None).fit(X, y)
     text = extractor.rules_.to_text()
     assert "smoker" in text
     assert any(name in text for name in ("never", "daily", "ex"))
@@ -272,7 +272,7 @@ def test_with_three_classes_there_is_no_single_plane_and_no_volume():
 
 def test_the_limits_hold_for_three_classes_too():
     X, y = IRIS.data, IRIS.target
-    extractor = RuleExtractor(LogisticRegression(max_iter=1_000), max_rules=1, max_depth=3).fit(
+    extractor = RuleExtractor(LogisticRegression(max_iter=1_000), max_rules=3, max_depth=3).fit(
         X, y
     )
     assert [rule.label for rule in extractor.rules_] == [0, 1, 2]

@@ -369,8 +369,9 @@ def test_work_that_is_not_paid_for_is_not_done(monkeypatch):
 def test_the_price_of_short_rules_is_reported():
     X, y = load_wbc(return_X_y=True)
     svm = LPSVC(nu=0.0025).fit(X, y)
-    short = RuleExtractor(svm, max_conditions=2, bounds=(1, 10)).fit(X, y)
-    free = RuleExtractor(svm, bounds=(1, 10)).fit(X, y)
+    everything = {"bounds": (1, 10), "min_coverage": 2, "max_rules": None}
+    short = RuleExtractor(svm, max_conditions=2, **everything).fit(X, y)
+    free = RuleExtractor(svm, **everything).fit(X, y)
     assert max(rule.n_conditions for rule in short.rules_) <= 2
     for label, trace in short.trace_.items():
         # Whole numbers between two rules are shared out in the end, which may bring in a row more.

@@ -201,7 +201,9 @@ def test_every_criterion_is_sound_on_the_same_plane(oracle, criterion, declared)
     y = oracle.sides(X, coef, intercept)
     chosen = {"disjoint": True, "max_rules": None, "max_conditions": None, "min_coverage": 2}
     model = oracle.given(X, coef, intercept)
-    extractor = RuleExtractor(model, criterion=criterion, bounds=bounds).fit(X, y)
+    extractor = RuleExtractor(
+        model, criterion=criterion, bounds=bounds, min_coverage=2, max_rules=None
+    ).fit(X, y)
     check_rules(oracle, extractor, coef, intercept, bounds, chosen)
     check_counts(oracle, extractor, X, y, y, chosen)
     assert min(extractor.coverage_.values()) > 0.3

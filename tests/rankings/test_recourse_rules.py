@@ -206,29 +206,6 @@ def test_relations_hold_after_the_change():
     assert way.cost == pytest.approx(9.0)
 
 
-def test_columns_of_one_category_change_together():
-    names = ["age", "car", "tv", "other"]
-    space = FeatureSpace(names, [0, 0, 0, 0], [99, 1, 1, 1], [True] * 4)
-    text = "car > 0.5 => yes\ntv > 0.5 and age > 40 => yes\nother > 0.5 => no"
-    weighted = WeightedRules(
-        parse_rules(text, space=space, classes=["no", "yes"]), [2, 2, -1], -0.5
-    )
-    domain = Domain(space, True, True, {"purpose": {name: name for name in names[1:]}})
-    case = {"age": 30, "car": 0, "tv": 0, "other": 1}
-    way = recourse(weighted, case, actionable=names[1:], bounds=domain)
-    after = {change.feature: change.after for change in way.changes}
-    assert after == {"car": 1, "other": 0}
-    assert way.cost == 1.0
-    cheap = {"age": 0.05, "tv": 0.1, "car": 5.0}
-    other = recourse(weighted, case, actionable=names, bounds=domain, costs=cheap)
-    assert {change.feature: change.after for change in other.changes} == {
-        "age": 41,
-        "tv": 1,
-        "other": 0,
-    }
-    assert other.cost == pytest.approx(0.65)
-
-
 def test_a_linear_term_without_bounds_is_refused():
     rules = parse_rules("x > 3 => b", classes=["a", "b"])
     weighted = WeightedRules(rules, [0.5], -1.0, [LinearTerm(0, 1.0, 0.0)])

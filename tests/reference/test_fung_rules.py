@@ -35,7 +35,9 @@ def matched(name):
 @cache
 def covering(name, disjoint):
     X, y, svm = matched(name)
-    return RuleExtractor(svm, criterion="coverage", disjoint=disjoint).fit(X, y)
+    return RuleExtractor(
+        svm, criterion="coverage", disjoint=disjoint, min_coverage=2, max_rules=None
+    ).fit(X, y)
 
 
 DATA = ["wbc", "ionosphere", "cleveland"]

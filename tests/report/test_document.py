@@ -115,4 +115,4 @@ def test_printing_says_it_in_short(reports):
     made = reports["plain"]
     assert isinstance(made, Report)
     assert str(made).split("\n") == [made.to_dict()["title"], *made.to_dict()["learned"]]
-    assert repr(made) == "<Report 'Rules for ill and well': 15 rules, 90 cases>"
+    assert repr(made) == "<Report 'Rules for ill and well': 2 rules, 90 cases>"

@@ -36,9 +36,9 @@ from clearmargin.tables.encoding import column_encoding
 IRIS = load_iris()
 X, Y = IRIS.data[50:, 1:3], IRIS.target_names[IRIS.target[50:]]
 GIVERS = (
-    RuleExtractor(LogisticRegression(max_iter=1000), max_rules=1),
-    SupportVectorRules(max_rules=1, fallback="estimator"),
-    SurrogateRules(n_generated=200, max_rules=1, fallback="estimator"),
+    RuleExtractor(LogisticRegression(max_iter=1000), max_rules=3),
+    SupportVectorRules(max_rules=3, fallback="estimator"),
+    SurrogateRules(n_generated=200, max_leaves=6, max_rules=3, fallback="estimator"),
     SVMTreeClassifier(),
 )
 
@@ -144,7 +144,7 @@ def test_a_box_that_was_dropped_is_the_reason_and_names_the_option():
         ]
         same = [box for box in held if box.label == answer.predicted]
         assert (answer.status == "dropped_box") == bool(same)
-    kernel = SupportVectorRules(max_rules=1, fallback="estimator").fit(X, Y)
+    kernel = SupportVectorRules(max_rules=3, fallback="estimator").fit(X, Y)
     options = {row.option for row in kernel.explain_coverage(X)}
     assert options >= {"max_rules"}
     text = next(row.text for row in kernel.explain_coverage(X) if row.option == "max_rules")

@@ -184,20 +184,6 @@ def test_many_flips_are_counted_not_listed():
     assert str(said).endswith("  and 3 more")
 
 
-def test_flips_stay_within_the_ranges_of_features():
-    text = "feature x: in [0, 10]\nfeature y: in [0, 10]\nx > 20 => b"
-    rules = parse_rules(text, classes=["a", "b"])
-    weighted = WeightedRules(rules, [5.0], -4.0, [LinearTerm(0, 0.1, 0.0), LinearTerm(1, 0.5, 0.0)])
-    said = weighted.explain([2.0, 3.0])
-    assert [flip.feature for flip in said.flips] == ["y"]
-    assert said.flips[0].after == pytest.approx(7.6)
-
-
-def test_a_category_that_nobody_knows_is_called_so():
-    said = patients().explain({"smoker": "pipe", "bmi": 32.5, "age": 50})
-    assert "smoker = yes (now unknown): ill" in str(said)
-
-
 def test_weighted_sums_of_experts_flip_too():
     rules = parse_rules("0.5*x + y <= 3 => a", classes=["a", "b"])
     weighted = WeightedRules(rules, [-1.0], 0.5)

@@ -49,7 +49,8 @@ def fresh():
 
 @pytest.fixture(scope="session", params=WAYS.values(), ids=WAYS.keys())
 def model(request, table):
-    return SVMTreeClassifier(random_state=0, **request.param).fit(*table)
+    everything = {"min_coverage": 1, "max_rules": None}
+    return SVMTreeClassifier(random_state=0, **everything, **request.param).fit(*table)
 
 
 @pytest.fixture(scope="session")

@@ -195,7 +195,7 @@ def test_the_counts_of_a_simple_tree_are_as_expected():
 def test_names_and_labels_are_those_of_the_user(three_classes):
     X, y = three_classes
     frame = pd.DataFrame(X, columns=["length", "mass", "width of it", "same"])
-    model = SVMTreeClassifier(random_state=0).fit(frame, y)
+    model = SVMTreeClassifier(random_state=0, min_coverage=1, max_rules=None).fit(frame, y)
     assert model.rules_.space.names == tuple(frame.columns)
     assert (model.predict_by_rules(frame) == model.predict(frame)).all()
     assert (model.interval_rules_.predict(frame) == model.predict(frame)).all()

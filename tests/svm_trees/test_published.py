@@ -174,7 +174,9 @@ def walk(leaf, x, low, high):
 @pytest.mark.parametrize("seed", [3, 4])
 def test_published_rules_are_the_boxes_of_algorithms_2_and_3_less_those_in_others(boxes, seed):
     X, y = imbalanced(80, seed)
-    model = SVMTreeClassifier(published=True, boxes=boxes, random_state=seed).fit(X, y)
+    model = SVMTreeClassifier(
+        published=True, boxes=boxes, min_coverage=1, max_rules=None, random_state=seed
+    ).fit(X, y)
     machines = [leaf for leaf in model.tree_.leaves if leaf.pairs]
     assert all(leaf.n_support == leaf.size for leaf in machines)  # so that each point has its box
     expected = published_boxes(model, boxes == "pairs")
@@ -195,9 +197,10 @@ def test_published_trees_refine_k_means_by_one_centre_at_a_time(table):
 
 
 def test_published_is_short_for_its_parts(table):
-    published = SVMTreeClassifier(published=True).fit(*table)
+    everything = {"published": True, "min_coverage": 1, "max_rules": None}
+    published = SVMTreeClassifier(**everything).fit(*table)
     spelled = SVMTreeClassifier(
-        published=True, one_class_leaves="simplified", boxes="support", kernel="linear"
+        **everything, one_class_leaves="simplified", boxes="support", kernel="linear"
     ).fit(*table)
     assert published.tree_ == spelled.tree_
     assert published.rules_ == spelled.rules_

@@ -131,6 +131,22 @@ def number_of_folds(text: str) -> int:
     return number
 
 
+def number_of_rules(text: str) -> int | str:
+    """Read a maximum number of rules from the command line, or 'all'.
+
+    Examples
+    --------
+    >>> number_of_rules("all"), number_of_rules("3")
+    ('all', 3)
+    """
+    if text.lower() == "all":
+        return "all"
+    try:
+        return whole_number(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or 'all'") from None
+
+
 def one_of(choices: Iterable[str]) -> Callable[[str], str]:
     """Make a reader of one of some words, which suggests the nearest one for any other.
 
@@ -296,11 +312,17 @@ OPTIONS: Mapping[str, Option] = {
         ["coverage", "volume", "coverage-lp", "coverage-exact"],
         _RULES,
     ),
-    "max_rules": _count("--max-rules", "maximum number of rules per class", _RULES),
+    "max_rules": Option(
+        "--max-rules",
+        "maximum number of rules in all classes together, those that cover most first (default: 15), or all",
+        _RULES,
+        {"type": number_of_rules, "metavar": "N"},
+    ),
     "max_conditions": _count("--max-conditions", "maximum number of features in a rule", _RULES),
     "min_coverage": _count(
         "--min-coverage",
-        "minimum number of rows under a rule (default: 2; one in a thousand if the table is too large to be held)",
+        "minimum number of rows under a rule (default: auto, as many as tell it from chance; one in a thousand at "
+        "least if the table is too large to be held)",
         _RULES,
     ),
     "distil": _count(

@@ -14,6 +14,7 @@ from clearmargin.recipes.unseen import unseen_text
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
     from clearmargin.recipes.task import Task
+    from clearmargin.rule_base.budget import RuleBudget
     from clearmargin.rule_base.distillation import Distillation
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
@@ -58,6 +59,7 @@ def print_rules(
     assumed: bool,
     hint: bool = True,
     distillation: Distillation | None = None,
+    budget: RuleBudget | None = None,
 ) -> None:
     """Print the first rules of each class, each with what it covers, and how to get shorter ones."""
     if distillation is not None:
@@ -82,6 +84,9 @@ def print_rules(
     if not len(rules):
         console.say("\nNo rule covers as many rows as it must; see --min-coverage.")
         return
+    if budget is not None and not budget.is_all:
+        more = str(budget).replace("max_rules=None", "--max-rules all")
+        console.say(f"\n{more}.")
     text = "\nEach rule is proved: the model says the same wherever the rule applies"
     if distillation is not None:
         text = "\nEach rule is proved of the distilled plane, not of the model, wherever the rule applies"

@@ -118,6 +118,7 @@ def _run_plane(arguments: argparse.Namespace, console: Console, files: Files) ->
         assumed=arguments.assume_ranges,
         hint=arguments.bounds != "class",
         distillation=found.distillation,
+        budget=found.budget,
     )
     text = found.rules.to_text()
     _write(text, json_text(found.rules.to_dict()), found.model, files, arguments, console)

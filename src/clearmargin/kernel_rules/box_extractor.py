@@ -111,7 +111,7 @@ class BoxExtractor(ModelRules):
     def _keep(self, task: ExtractionTask, found: FoundBoxes) -> None:
         """Turn boxes into rules, and keep what is needed to predict and to explain."""
         made: RuleBoxes = make_rules(task, found, self.min_coverage, self.max_rules)
-        self.rules_, self._dropped = made.rules, made.dropped
+        self.rules_, self._dropped, self.budget_ = made.rules, made.dropped, made.budget
         self.space_ = task.encoding.space
         self._boxes, self._codes = made.boxes, made.codes
         self._reach = task.upper - task.lower

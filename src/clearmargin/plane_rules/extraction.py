@@ -38,6 +38,13 @@ from clearmargin.plane_rules.search import (
 from clearmargin.plane_rules.side import Region, Side
 from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.progress import advance, part
+from clearmargin.rule_base.budget import (
+    MinCoverage,
+    RuleBudget,
+    choose_rules,
+    have_evidence,
+    least_rows,
+)
 from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain, narrowed_to
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.row_coverage import DroppedBox
@@ -51,7 +58,6 @@ from clearmargin.tables.row_order import canonical_order
 __all__ = [
     "CRITERIA",
     "DEFAULT_CRITERION",
-    "DEFAULT_MIN_COVERAGE",
     "DEFAULT_ORDER",
     "ClassBoxes",
     "Extraction",
@@ -77,10 +83,11 @@ CRITERIA = (
 
 # What `RuleExtractor` and the command line do where nobody chooses.
 DEFAULT_CRITERION = "volume"
-DEFAULT_MIN_COVERAGE = 2
 DEFAULT_ORDER = ORDERS[0]
 
 
+# A box of a single row is that row.
+_FEWEST = 2
 # With more points than this, boxes are searched for on a sample of them, and then counted on all.
 _MOST_POINTS = 30_000
 
@@ -91,12 +98,13 @@ class ExtractionOptions:
 
     A search that is not thorough, for large samples, looks once, and not where too few points are for a rule. With
     `has_class_bounds` a class is searched within the ranges of the points to cover of it, `bounds="class"`. `proof` is
-    what a proof of a box says: of a distilled plane, it says nothing of the model.
+    what a proof of a box says: of a distilled plane, it says nothing of the model. `max_rules` limits the search of
+    each class, `budget` the rules of all classes together, after all were found.
     """
 
     criterion: str
     max_depth: int
-    min_coverage: int
+    min_coverage: MinCoverage
     max_rules: int | None
     disjoint: bool
     max_conditions: int | None
@@ -105,6 +113,7 @@ class ExtractionOptions:
     has_class_bounds: bool = False
     thorough: bool = True
     proof: Proof = "proved"
+    budget: int | None = None
 
     @classmethod
     def of(cls, extractor: Any) -> ExtractionOptions:
@@ -113,12 +122,13 @@ class ExtractionOptions:
             extractor.criterion,
             extractor.max_depth,
             extractor.min_coverage,
-            extractor.max_rules,
+            None,
             bool(extractor.disjoint),
             extractor.max_conditions,
             bool(extractor.tighten),
             extractor.order,
             isinstance(extractor.bounds, str) and extractor.bounds == "class",
+            budget=extractor.max_rules,
         )
 
 
@@ -183,8 +193,9 @@ class Trace:
     seconds : float
         Time taken.
     unlimited : int, optional
-        With `max_conditions`: points that rules of any length would cover, estimated where points were sampled, and
-        before whole numbers between two rules are shared out. The difference to `covered` is the price of short rules.
+        With `max_conditions`: points that rules of any length would cover, with `max_rules` as many rules as were kept;
+        estimated where points were sampled, and before whole numbers between two rules are shared out. The difference
+        to `covered` is the price of short rules.
     members : int, default 0
         Training points of the class, whether the model classifies them correctly or not.
     """
@@ -238,6 +249,8 @@ class Extraction:
         Where columns can be taken to live without a condition.
     dropped : tuple of DroppedBox
         Boxes that were found and gave no rule.
+    budget : RuleBudget
+        What the rules cover, and what all that were found would.
     """
 
     rules: RuleSet
@@ -248,6 +261,7 @@ class Extraction:
     domains: tuple[Box, ...]
     limits: Box
     dropped: tuple[DroppedBox, ...]
+    budget: RuleBudget
 
 
 def extract_rules(
@@ -315,7 +329,8 @@ def extract_rules(
         found = grow_boxes(
             found, surface.guards(), domain, data.points, to_cover, disjoint=options.disjoint
         )
-    rules, boxes, trace = _rules(surface, found, data, options.proof)
+    found, budget = _within_budget(surface, found, data, options)
+    rules, boxes, trace = _rules(surface, found, data, options)
     return Extraction(
         RuleSet(rules, space, surface.classes),
         tuple(boxes),
@@ -325,7 +340,72 @@ def extract_rules(
         tuple(result.domain for result in found),
         limits,
         tuple(_dropped(surface, found)),
+        budget,
     )
+
+
+def _within_budget(
+    surface: Surface,
+    found: Sequence[ClassBoxes],
+    data: LabelledPoints,
+    options: ExtractionOptions,
+) -> tuple[list[ClassBoxes], RuleBudget]:
+    """Keep the boxes with enough rows, and of these the ones that cover most, in all classes together."""
+    places = [(k, place) for k, result in enumerate(found) for place in range(len(result.boxes))]
+    codes = np.array([k for k, _ in places], dtype=np.intp)
+    rows = [found[k].rows[place] for k, place in places]
+    right = [inside[data.true[inside] == k] for k, inside in zip(codes, rows, strict=True)]
+    enough = have_evidence(
+        _sizes(rows),
+        _sizes(right),
+        codes,
+        data.class_shares(len(surface.classes)),
+        options.min_coverage,
+    )
+    lengths = [_n_conditions(found[k].boxes[place], surface) for k, place in places]
+    usable = [r for r in np.flatnonzero(enough).tolist() if lengths[r] is not None]
+    order = choose_rules(
+        [right[r] for r in usable],
+        codes[usable],
+        options.budget,
+        lengths=[lengths[r] or 0 for r in usable],
+    )
+    chosen = [usable[place] for place in order]
+    kept = [
+        result.take(
+            [places[r][1] for r in chosen if codes[r] == k],
+            [places[r][1] for r in np.flatnonzero(~enough) if codes[r] == k],
+        )
+        for k, result in enumerate(found)
+    ]
+    budget = RuleBudget(
+        options.budget,
+        len(data.points),
+        len(chosen),
+        _count_union([rows[r] for r in chosen], len(data.points)),
+        len(usable),
+        _count_union([rows[r] for r in usable], len(data.points)),
+        all(result.is_complete for result in found),
+    )
+    return kept, budget
+
+
+def _sizes(sets: Sequence[IntArray]) -> IntArray:
+    return np.array([len(members) for members in sets], dtype=np.intp)
+
+
+def _n_conditions(box: Box, surface: Surface) -> int | None:
+    """Count the conditions of a box over the user's features; None where it holds no case."""
+    region = to_user_box(box, surface)
+    return None if region is None else len(region.bounded)
+
+
+def _count_union(members: Sequence[IntArray], m: int) -> int:
+    """Count the rows that are in at least one of some sets."""
+    covered = np.zeros(m, dtype=np.bool_)
+    for rows in members:
+        covered[rows] = True
+    return int(np.count_nonzero(covered))
 
 
 def _dropped(surface: Surface, found: Sequence[ClassBoxes]) -> Iterator[DroppedBox]:
@@ -356,13 +436,22 @@ def _boxes(
     to_cover = data.are_right(k)
     if options.has_class_bounds:
         columns = narrowed_to(data.points[is_inside & to_cover], columns, surface)
-    return boxes_of_class(
-        halfspaces, columns, limits, data.points, is_inside, to_cover, options, guards
+    search = partial(
+        boxes_of_class, halfspaces, columns, limits, data.points, is_inside, to_cover, guards=guards
     )
+    if options.min_coverage != "auto":
+        return search(options)
+    least = max(_FEWEST, least_rows(float(data.class_shares(len(surface.classes))[k])))
+    found = search(replace(options, min_coverage=least))
+    if found.boxes or least == _FEWEST:
+        return found
+    # Better one rule with little evidence, which its counts show, than a class of which nothing is said.
+    one = search(replace(options, min_coverage=_FEWEST, max_rules=1))
+    return replace(one, is_complete=found.is_complete)
 
 
 def _rules(
-    surface: Surface, found: Sequence[ClassBoxes], data: LabelledPoints, proof: Proof
+    surface: Surface, found: Sequence[ClassBoxes], data: LabelledPoints, options: ExtractionOptions
 ) -> tuple[list[Rule], list[Box], dict[Label, Trace]]:
     """Turn boxes into rules and count what they cover."""
     rules: list[Rule] = []
@@ -373,15 +462,16 @@ def _rules(
         covered = np.zeros(len(data.points), dtype=np.bool_)
         for box, rows in zip(result.boxes, result.rows, strict=True):
             user_box = to_user_box(box, surface)
-            if user_box is None:
-                continue
+            assert user_box is not None  # others were left out before rules were chosen
             stats = RuleStats(
                 rows=len(data.points),
                 covered=len(rows),
                 correct=int(np.count_nonzero(data.true[rows] == k)),
                 agreed=int(np.count_nonzero(data.predicted[rows] == k)),
             )
-            rules.append(Rule(user_box, label, origin="extracted", proof=proof, stats=stats))
+            rules.append(
+                Rule(user_box, label, origin="extracted", proof=options.proof, stats=stats)
+            )
             boxes.append(box)
             covered[rows] = True
             kept += 1
@@ -392,7 +482,9 @@ def _rules(
             kept,
             int(np.count_nonzero(covered & data.are_right(k))),
             result.seconds,
-            result.unlimited,
+            None
+            if result.unlimited is None
+            else sum(result.unlimited[: kept if options.budget else None]),
             int(np.count_nonzero(data.true == k)),
         )
     return rules, boxes, trace
@@ -409,11 +501,24 @@ class ClassBoxes:
     n_to_cover: int
     problems: int
     found: int
-    unlimited: int | None
+    unlimited: tuple[int, ...] | None
     seconds: float
     # Boxes that gave no rule: those with fewer points than `min_coverage`, and those beyond `max_rules`.
     few: tuple[Box, ...] = ()
     beyond: tuple[Box, ...] = ()
+    is_complete: bool = True
+
+    def take(self, kept: Sequence[int], few: Sequence[int]) -> ClassBoxes:
+        """Keep some boxes; of the others, some have too few points, and for the rest there was no room."""
+        rest = sorted({*range(len(self.boxes))} - {*kept, *few})
+        return replace(
+            self,
+            boxes=tuple(self.boxes[r] for r in kept),
+            rows=tuple(self.rows[r] for r in kept),
+            origins=tuple(self.origins[r] for r in kept),
+            few=(*self.few, *(self.boxes[r] for r in few)),
+            beyond=(*self.beyond, *(self.boxes[r] for r in rest)),
+        )
 
 
 def boxes_of_class(
@@ -446,7 +551,7 @@ def boxes_of_class(
     to_cover : ndarray of bool of shape (m,)
         Which points are to be covered; those of them that are in all half-spaces can be.
     options : ExtractionOptions
-        How.
+        How; `min_coverage` is a number here.
     guards : sequence of Guard, optional
         What proves a box; by default planes that are computed as they stand.
 
@@ -456,18 +561,20 @@ def boxes_of_class(
         Boxes ordered by the number of points to cover in them, those with the largest coverage first.
     """
     start = time.perf_counter()
+    least = _number(options.min_coverage)
     domain = Box(columns.lower, columns.upper)
     coverable = np.flatnonzero(is_inside & to_cover)
     step = max(1, -(-len(coverable) // _MOST_POINTS))
     sample = X[canonical_order(X, coverable, -(-len(coverable) // step))]
     # With short rules there is a second search, for what they cost.
     searches = 1 if options.max_conditions is None else 2
-    scaled = replace(options, min_coverage=-(-options.min_coverage // step))
+    fewest = -(-least // step)
+    scaled = replace(options, min_coverage=fewest)
     with part(1 / searches):
-        pairs, problems = _search(halfspaces, domain, sample, scaled)
+        pairs, problems, is_complete = _search(halfspaces, domain, sample, scaled)
     found = len(pairs)
-    kept = [(box, points) for box, points in pairs if len(points) >= scaled.min_coverage]
-    few = [box for box, points in pairs if len(points) < scaled.min_coverage]
+    kept = [(box, points) for box, points in pairs if len(points) >= fewest]
+    few = [box for box, points in pairs if len(points) < fewest]
     kept.sort(key=lambda pair: -len(pair[1]))
     most = len(kept) if options.max_rules is None else options.max_rules
     kept, beyond = kept[:most], kept[most:]
@@ -483,7 +590,7 @@ def boxes_of_class(
     prove(simple, guards, limits, disjoint=options.disjoint)
     inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(is_inside))
     sizes = [int(np.count_nonzero(to_cover[group])) for group in inside]
-    order = [k for k in range(len(simple)) if sizes[k] >= options.min_coverage]
+    order = [k for k in range(len(simple)) if sizes[k] >= least]
     order.sort(key=lambda k: -sizes[k])
     return ClassBoxes(
         tuple(simple[k] for k in order),
@@ -496,8 +603,9 @@ def boxes_of_class(
         found,
         _covered_without_limit(halfspaces, domain, sample, scaled, step),
         time.perf_counter() - start,
-        (*few, *(simple[k] for k in range(len(simple)) if sizes[k] < options.min_coverage)),
+        (*few, *(simple[k] for k in range(len(simple)) if sizes[k] < least)),
         tuple(box for box, _ in beyond),
+        is_complete and step == 1,
     )
 
 
@@ -526,35 +634,43 @@ def _covered_without_limit(
     X: FloatArray,
     options: ExtractionOptions,
     step: int,
-) -> int | None:
-    """Return how many points rules of any length would cover: what a limit on their length costs."""
+) -> tuple[int, ...] | None:
+    """Return how many points each rule would cover if rules had any length: what a limit on their length costs."""
     if options.max_conditions is None:
         return None
     with part(0.5, counts=False):
-        pairs, _ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
+        pairs, *_ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
     sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
-    return step * sum(size for size in sizes if size >= options.min_coverage)
+    return tuple(step * size for size in sizes if size >= _number(options.min_coverage))
 
 
 def _search(
     halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
-) -> tuple[list[tuple[Box, IntArray]], int]:
+) -> tuple[list[tuple[Box, IntArray]], int, bool]:
+    """Return boxes with their points, how many corners were computed, and whether the search came to its end."""
     if not len(X):
         advance()
-        return [], 0
+        return [], 0, True
     if len(halfspaces) > 1:
-        return extract_polytope_boxes(
+        pairs, problems = extract_polytope_boxes(
             halfspaces,
             domain,
             X,
             max_depth=options.max_depth,
-            min_coverage=options.min_coverage,
+            min_coverage=_number(options.min_coverage),
             max_rules=options.max_rules,
         )
+        return pairs, problems, options.max_rules is None
     side = Side.of(halfspaces[0])
     Z = side.orient(X)
     search = _search_side(side, side.region(domain), Z, options)
-    return [(side.box(box), box.points) for box in search.boxes], search.problems
+    pairs = [(side.box(box), box.points) for box in search.boxes]
+    return pairs, search.problems, search.is_complete
+
+
+def _number(min_coverage: MinCoverage) -> int:
+    assert min_coverage != "auto"  # a search of one class has its number
+    return min_coverage
 
 
 def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionOptions) -> Search:
@@ -573,7 +689,7 @@ def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionO
             domain,
             Z,
             search,
-            min_coverage=options.min_coverage,
+            min_coverage=_number(options.min_coverage),
             max_rules=options.max_rules,
             criterion=criterion,
         )
@@ -606,7 +722,7 @@ def _search_disjoint(
     find: Callable[..., Search] = partial(
         extract_boxes,
         criterion=criterion,
-        min_points=1 if options.thorough else options.min_coverage,
+        min_points=1 if options.thorough else _number(options.min_coverage),
     )
     if criterion is coverage_corner:
         quick = partial(find, criterion=partial(coverage_corner, thorough=False))
@@ -616,7 +732,7 @@ def _search_disjoint(
         domain,
         Z,
         max_depth=options.max_depth,
-        min_coverage=options.min_coverage,
+        min_coverage=_number(options.min_coverage),
         max_rules=options.max_rules,
         # A face moved in to the points would count as a condition.
         tighten=options.tighten and options.max_conditions is None,

@@ -22,12 +22,19 @@ from clearmargin.plane_rules.extraction import (
     warn_of_dense_plane,
 )
 from clearmargin.progress import Progress, task
+from clearmargin.rule_base.budget import (
+    DEFAULT_MAX_RULES,
+    MinCoverage,
+    RuleBudget,
+    choose_rules,
+    have_evidence,
+)
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.rule_auc import class_shares, mean_auc
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import seen_ranges
-from clearmargin.rules.value import IntArray
+from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.blocks import Block, TableBlocks, WholeTableNeeded
 from clearmargin.tables.survey import Survey
 
@@ -48,6 +55,7 @@ class SampledRules(NamedTuple):
     trace: dict[Label, Trace]
     accuracy: float
     auc: float
+    budget: RuleBudget
 
 
 def n_sampled(model: Planes) -> int:
@@ -62,9 +70,9 @@ def extract_from_blocks(
     labels: Mapping[str, Label],
     *,
     criterion: str | None = None,
-    max_rules: int | None = None,
+    max_rules: int | None = DEFAULT_MAX_RULES,
     max_conditions: int | None = None,
-    min_coverage: int | None = None,
+    min_coverage: MinCoverage = "auto",
     order: str | None = None,
     bounds: str | None = None,
     assume_ranges: bool = False,
@@ -86,8 +94,9 @@ def extract_from_blocks(
         As for `RuleExtractor`.
     bounds : {"data", "class"}, optional
         As for `RuleExtractor`; the ranges of a class are those in the sample.
-    min_coverage : int, optional
-        Minimum number of rows under a rule, of all rows; by default one in a thousand.
+    min_coverage : int or "auto", default "auto"
+        Minimum number of rows under a rule, of all rows; by default one in a thousand, and as many as tell it from
+        chance.
     assume_ranges : bool, default False
         Whether the ranges seen in the data are taken for granted.
 
@@ -95,16 +104,16 @@ def extract_from_blocks(
     -------
     SampledRules
         The rules, what they cover of each class, the share of all rows on which the model is right, and the area under
-        the ROC curve of the rules.
+        the ROC curve of the rules; and what the rules that were left out would add.
     """
-    least = min_coverage or max(2, found.n_rows // 1000)
+    limits, sampled = _limits(found, min_coverage, max_rules)
     codes = {label: k for k, label in enumerate(model.classes_.tolist())}
     class_of = {text: codes[label] for text, label in labels.items()}
     options = ExtractionOptions(
         criterion or DEFAULT_CRITERION,
         max_depth=20,
-        min_coverage=max(1, math.floor(least * len(found.X) / found.n_rows)),
-        max_rules=max_rules,
+        min_coverage=sampled,
+        max_rules=None,
         disjoint=True,
         max_conditions=max_conditions,
         tighten=True,
@@ -121,7 +130,7 @@ def extract_from_blocks(
     try:
         # Threads of linear algebra would wait in a loop for products too small to share, beside those that read.
         with threadpool_limits(1, "blas"):
-            return _count_on_all(extraction, table, needed, class_of, model, found, least)
+            return _count_on_all(extraction, table, needed, class_of, model, found, limits)
     except (WholeTableNeeded, KeyError) as error:
         raise DataError(f"{table.name} changed while it was read; try again") from error
 
@@ -140,6 +149,39 @@ def _extract_on_sample(
     return extract_rules(surface, space, declared, data, options)
 
 
+def _limits(
+    found: Survey, min_coverage: MinCoverage, max_rules: int | None
+) -> tuple[_Limits, MinCoverage]:
+    """Return the limits of rules, counted in all rows, and how many rows of the sample a rule needs."""
+    if min_coverage == "auto" and len(found.X) == found.n_rows:
+        return _Limits(1, "auto", max_rules), "auto"
+    least = max(2, found.n_rows // 1000) if min_coverage == "auto" else min_coverage
+    sampled = max(1, math.floor(least * len(found.X) / found.n_rows))
+    return _Limits(least, min_coverage, max_rules), sampled
+
+
+class _Limits(NamedTuple):
+    """How many rows a rule needs, and how many rules there may be."""
+
+    least: int
+    min_coverage: MinCoverage
+    max_rules: int | None
+
+    def apply(
+        self, counts: RuleCounts, codes: IntArray, shares: FloatArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return the rules with enough rows, and those of them that are kept."""
+        covered, correct, _, hit = counts.of_rules
+        enough = covered >= self.least
+        if self.min_coverage == "auto":
+            enough &= have_evidence(covered, correct, codes, shares, "auto")
+        usable = np.flatnonzero(enough)
+        # Rules do not meet: each stands for rows of its own, as many as it gets right.
+        alone = [np.array([place]) for place in range(len(usable))]
+        weights = hit[usable].astype(np.float64)
+        return usable, usable[choose_rules(alone, codes[usable], self.max_rules, weights=weights)]
+
+
 def _count_on_all(
     extraction: Extraction,
     table: TableBlocks,
@@ -147,7 +189,7 @@ def _count_on_all(
     class_of: Mapping[str, int],
     model: Planes,
     found: Survey,
-    least: int,
+    limits: _Limits,
 ) -> SampledRules:
     """Put the counts of all rows in the place of those of the sample; rules of too few rows are dropped."""
     rules, classes = extraction.rules, model.classes_.tolist()
@@ -155,26 +197,17 @@ def _count_on_all(
     counts, points = count_rules(rules, table.blocks(needed), class_of, model)
     if sum(found.n_rows_of.values()) != counts.n_rows:
         raise WholeTableNeeded
-    covered, correct, agreed, hit = counts.of_rules
-    kept = np.flatnonzero(covered >= least)
-    # Class by class, as they are, and those with the largest coverage first, whose order the sample may have changed.
-    first = [int(np.argmax(predicted_by == predicted_by[k])) for k in kept]
-    order = kept[np.lexsort((-hit[kept], first))]
-    members = [
-        Rule(
-            rules[int(k)].region,
-            rules[int(k)].label,
-            origin="extracted",
-            proof=rules[int(k)].proof,
-            stats=RuleStats(counts.n_rows, int(covered[k]), int(correct[k]), int(agreed[k])),
-        )
-        for k in order
-    ]
     n_of_class = np.bincount(
         list(class_of.values()),
         weights=[found.n_rows_of[text] for text in class_of],
         minlength=len(classes),
     )
+    covered, hit = counts.of_rules[0], counts.of_rules[3]
+    usable, kept = limits.apply(counts, predicted_by, n_of_class / counts.n_rows)
+    # Class by class, as they are, and those with the largest coverage first, whose order the sample may have changed.
+    first = [int(np.argmax(predicted_by == predicted_by[k])) for k in kept]
+    order = kept[np.lexsort((-hit[kept], first))]
+    members = [_with_counts(rules[int(k)], counts, int(k)) for k in order]
     traces: dict[Label, Trace] = {}
     for label, trace in extraction.trace.items():
         code = classes.index(label)
@@ -191,7 +224,24 @@ def _count_on_all(
     final = RuleSet(members, rules.space, rules.classes)
     dropped = np.delete(counts.of_classes, order, axis=0).sum(axis=0)
     area = _auc_of_counts(final, np.vstack([counts.of_classes[order], dropped]), classes)
-    return SampledRules(final, traces, accuracy, area)
+    budget = RuleBudget(
+        limits.max_rules,
+        counts.n_rows,
+        len(kept),
+        # Rules do not meet, so that no row is counted twice.
+        int(covered[kept].sum()),
+        len(usable),
+        int(covered[usable].sum()),
+        extraction.budget.is_complete and len(found.X) == found.n_rows,
+    )
+    return SampledRules(final, traces, accuracy, area, budget)
+
+
+def _with_counts(rule: Rule, counts: RuleCounts, k: int) -> Rule:
+    """Return a rule with the counts of all rows."""
+    covered, correct, agreed, _ = counts.of_rules[:, k].tolist()
+    stats = RuleStats(counts.n_rows, covered, correct, agreed)
+    return Rule(rule.region, rule.label, origin="extracted", proof=rule.proof, stats=stats)
 
 
 def _auc_of_counts(rules: RuleSet, counts: IntArray, classes: list[Label]) -> float:

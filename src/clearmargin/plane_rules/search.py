@@ -77,11 +77,14 @@ class Search:
         Number of corners that were computed.
     uncovered : ndarray of int
         Points that no box covers.
+    is_complete : bool
+        Whether all regions with points were searched, down to the depth asked for.
     """
 
     boxes: list[FoundBox] = field(default_factory=list)
     problems: int = 0
     uncovered: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    is_complete: bool = True
 
 
 def extract_boxes(
@@ -143,7 +146,9 @@ def extract_boxes(
         region, points, depth = agenda.pop()
         enough = max_rules is not None and counted >= max_rules
         poor = len(points) < min_points
-        if poor or depth >= max_depth or enough or search.problems >= most_problems:
+        too_long = search.problems >= most_problems
+        if poor or depth >= max_depth or enough or too_long:
+            search.is_complete &= not (enough or too_long)
             left_over.append(points)
             advance(len(points) / len(Z))
             continue
@@ -300,7 +305,8 @@ def search_coverage(
     found.sort(key=lambda search: -_worth(search.boxes, Z, min_coverage, max_rules))
     sets = [consolidate(side, Z, s.boxes, min_coverage) for s in found[:_CONSOLIDATED]]
     best = max(sets, key=lambda boxes: _worth(boxes, Z, min_coverage, max_rules))
-    return Search(best, problems, _left_over(best, len(Z)))
+    is_complete = all(search.is_complete for search in found)
+    return Search(best, problems, _left_over(best, len(Z)), is_complete)
 
 
 def _worth(boxes: list[FoundBox], Z: FloatArray, min_coverage: int, max_rules: int | None) -> float:
@@ -540,7 +546,7 @@ def cover_with_overlap(
     pool += greedy
     problems += disjoint.problems
     if not pool:
-        return Search([], problems, np.arange(len(Z)))
+        return Search([], problems, np.arange(len(Z)), disjoint.is_complete)
     table = np.stack([corner.holds(Z).all(axis=1) for corner in pool])
     chosen = _choose(table, min(len(kept) or len(pool), max_rules or len(pool)))
     boxes = [
@@ -553,7 +559,8 @@ def cover_with_overlap(
         )
         for r in chosen
     ]
-    return Search(boxes, problems, np.flatnonzero(~table[chosen].any(axis=0)))
+    uncovered = np.flatnonzero(~table[chosen].any(axis=0))
+    return Search(boxes, problems, uncovered, disjoint.is_complete)
 
 
 def _greedy_corners(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task, find_row, find_rows
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clearmargin.plane_rules import RuleExtractor
     from clearmargin.progress import Progress
     from clearmargin.report import Report
+    from clearmargin.rule_base.budget import RuleBudget
     from clearmargin.rule_base.distillation import Distillation
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
@@ -53,8 +54,10 @@ class ExtractOptions:
     ----------
     criterion : str, optional
         What makes a rule good.
-    max_rules, max_conditions, min_coverage : int, optional
-        Maximum number of rules per class, of features in a rule, and minimum number of rows under a rule.
+    max_rules : int or "all", optional
+        Maximum number of rules in all classes together.
+    max_conditions, min_coverage : int, optional
+        Maximum number of features in a rule, and minimum number of rows under one.
     assume_ranges : bool, default False
         Whether the ranges seen in the data are taken for granted.
     order : {"weight", "natural"}, optional
@@ -73,7 +76,7 @@ class ExtractOptions:
     """
 
     criterion: str | None = None
-    max_rules: int | None = None
+    max_rules: int | Literal["all"] | None = None
     max_conditions: int | None = None
     min_coverage: int | None = None
     assume_ranges: bool = False
@@ -91,7 +94,8 @@ class ExtractOptions:
     def chosen(self) -> dict[str, Any]:
         """Give the parameters of `RuleExtractor` that are chosen."""
         chosen = {name: getattr(self, name) for name in _CHOICES}
-        return {name: value for name, value in chosen.items() if value is not None}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return {name: None if value == "all" else value for name, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +117,8 @@ class FoundRules:
     auc : float, optional
         Area under the ROC curve of the rules, like coverage and recall on the rows that they were made of; on others
         it is in the report.
+    budget : RuleBudget, optional
+        What the rules cover, and what all that were found would.
 
     Examples
     --------
@@ -133,6 +139,7 @@ class FoundRules:
     model: Any
     facts: dict[str, Any] = field(default_factory=dict)
     auc: float | None = None
+    budget: RuleBudget | None = None
 
     @property
     def distillation(self) -> Distillation | None:
@@ -150,6 +157,7 @@ class FoundRules:
                 for label, trace in self.trace.items()
             ],
             "auc": self.auc,
+            "budget": None if self.budget is None else self.budget.to_dict(),
             "rules": self.rules.to_dict(),
         }
 
@@ -193,7 +201,8 @@ def find_rules(
     extractor = _extract(task, model, options or ExtractOptions(), progress)
     area = mean_auc(extractor.class_shares(task.X), class_codes(task.y, extractor.classes_))
     facts = model_facts(model, trained.accuracy)
-    return FoundRules(task, extractor.rules_, extractor.trace_, extractor, facts, area)
+    rules, trace = extractor.rules_, extractor.trace_
+    return FoundRules(task, rules, trace, extractor, facts, area, extractor.budget_)
 
 
 def _extract(

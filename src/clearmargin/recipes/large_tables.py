@@ -171,7 +171,7 @@ def find_rules_in_blocks(
             f"{task.source.name} is too large to distil a plane from it (--distil), which needs all rows in memory; "
             "distil it from a part of the rows, or leave it out"
         )
-    rules, trace, accuracy, auc = extract_from_blocks(
+    rules, trace, accuracy, auc, budget = extract_from_blocks(
         model,
         task.source,
         task.found,
@@ -181,4 +181,4 @@ def find_rules_in_blocks(
         **chosen.chosen(),
     )
     kept = model.with_rules(rules, {"criterion": chosen.criterion or DEFAULT_CRITERION})
-    return FoundRules(task, rules, trace, kept, model_facts(model, accuracy), auc)
+    return FoundRules(task, rules, trace, kept, model_facts(model, accuracy), auc, budget)

@@ -219,6 +219,7 @@ def _no_rules(model: Any) -> Summary:
     return {
         "model": {"name": type(model).__name__},
         "distillation": None,
+        "budget": None,
         "rules": None,
         "features": [],
         "validation": None,
@@ -240,7 +241,8 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
         )
     return {
         "model": {"name": _name(subject), "threshold": _threshold(subject.machine)},
-        "distillation": _distillation(subject.model),
+        "distillation": _facts_of(subject.model, "distillation_"),
+        "budget": _facts_of(subject.model, "budget_"),
         "rules": {
             "list": rule_facts(rules, classes, measured),
             "classes": class_facts(rules, classes, measured),
@@ -266,9 +268,10 @@ def _coverage(subject: Subject, table: Table, measured: Measured) -> Summary:
     }
 
 
-def _distillation(model: Any) -> Summary | None:
-    distilled = getattr(model, "distillation_", None)
-    return None if distilled is None else dict(distilled.to_dict())
+def _facts_of(model: Any, name: str) -> Summary | None:
+    """Return what an attribute of a model says, where it has one."""
+    found = getattr(model, name, None)
+    return None if found is None else dict(found.to_dict())
 
 
 def _total(measured: Measured) -> Summary:

@@ -832,7 +832,11 @@ def _trust(summary: Summary) -> list[str]:
         text += f" and are right on {share_text(total['correct'], total['covered'])} of them"
     if total["agreed"] is not None and total["covered"]:
         text += f"; there they say what the model says on {share_text(total['agreed'], total['covered'])}"
-    phrases = [f"{text}.", *_unseen(summary)]
+    phrases = [f"{text}."]
+    budget = summary.get("budget")
+    if budget is not None and (budget["more"] or not budget["is_complete"]):
+        phrases.append(f"{budget['text']}.")
+    phrases += _unseen(summary)
     bare = summary["uncovered"]["rows"]
     if bare:
         phrases.append(f"{counted(bare, 'case is', 'cases are')} covered by no rule.")

@@ -1,3 +1,9 @@
+from .budget import (
+    RuleBudget as RuleBudget,
+)
+from .distillation import (
+    Distillation as Distillation,
+)
 from .explanation import (
     Explanation as Explanation,
 )
@@ -8,4 +14,4 @@ from .rule_features import (
     RuleFeatures as RuleFeatures,
 )
 
-__all__ = ["Explanation", "RowCoverage", "RuleFeatures"]
+__all__ = ["Distillation", "Explanation", "RowCoverage", "RuleBudget", "RuleFeatures"]

@@ -18,9 +18,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.rule_base.budget import MinCoverage, RuleBudget
 from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.labelled_points import LabelledPoints
-from clearmargin.rule_base.options import Option, WholeNumber, check_options
+from clearmargin.rule_base.options import Option, OrAuto, WholeNumber, check_options
 from clearmargin.rule_base.row_coverage import CoverageExplainer, DroppedBox, RowCoverage
 from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
@@ -167,10 +168,10 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         >>> from clearmargin import RuleExtractor
         >>> from clearmargin.datasets import load_wbc
         >>> X, y = load_wbc(return_X_y=True)
-        >>> extractor = RuleExtractor(max_rules=1).fit(X, y)
+        >>> extractor = RuleExtractor(max_rules=2).fit(X, y)
         >>> first, second = extractor.explain_coverage(X.iloc[[0, 2]])
         >>> first.status, second.status, second.is_covered
-        ('failed_conditions', 'covered', True)
+        ('dropped_box', 'covered', True)
         """
         X = read_frame(X)
         table, outside = self._read_table(X)
@@ -266,28 +267,31 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     ----------
     estimator : classifier, optional
         The model. A fitted one is used as it is, another one is cloned and fitted.
-    min_coverage : int
-        Rules that cover fewer training points are dropped.
-    max_rules : int, optional
-        Maximum number of rules per class.
+    min_coverage : int or "auto"
+        Rules that cover fewer training points are dropped; with "auto" those that cannot be told from chance, see
+        `clearmargin.rule_base.budget`.
+    max_rules : int or None
+        Maximum number of rules in all classes together, those that cover most first; None for all. `budget_` says what
+        the others would add.
     fallback : str or a class
         What to predict where no rule covers a row: "estimator", the class that the model predicts; "abstain", None;
         "nearest", the class of the nearest rule, where a subclass has it; or always the same class.
     """
 
     estimator: Any
-    min_coverage: int
+    min_coverage: MinCoverage
     max_rules: int | None
     fallback: Any
 
     _options: ClassVar[Mapping[str, Option]] = {
-        "min_coverage": WholeNumber(1),
+        "min_coverage": OrAuto(WholeNumber(1)),
         "max_rules": WholeNumber(1, optional=True),
     }
     # The words that `fallback` may be, apart from a class.
     _fallbacks: ClassVar[tuple[str, ...]] = ("estimator", "abstain")
 
     rules_: RuleSet
+    budget_: RuleBudget
     space_: FeatureSpace
     _encoding: Encoding
     _codes: IntArray

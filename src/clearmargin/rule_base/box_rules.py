@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.fitted import innermost
 from clearmargin.models.kernel_machine import read_machine
+from clearmargin.rule_base.budget import MinCoverage, RuleBudget, choose_rules, have_evidence
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
 from clearmargin.rule_base.simplify import drop_boxes, shorten_bounds, to_user_box
@@ -28,6 +29,8 @@ __all__ = [
     "FoundBoxes",
     "RuleBoxes",
     "SupportVectors",
+    "choose_boxes",
+    "count_budget",
     "make_rules",
     "read_support",
 ]
@@ -192,6 +195,8 @@ class RuleBoxes(NamedTuple):
         Their positions among the boxes that were found.
     dropped : tuple of DroppedBox
         Boxes that gave no rule.
+    budget : RuleBudget
+        What the rules cover, and what all that were found would.
     """
 
     rules: RuleSet
@@ -199,12 +204,13 @@ class RuleBoxes(NamedTuple):
     codes: IntArray
     places: IntArray
     dropped: tuple[DroppedBox, ...]
+    budget: RuleBudget
 
 
 def make_rules(
     task: ExtractionTask,
     found: FoundBoxes,
-    min_coverage: int,
+    min_coverage: MinCoverage,
     max_rules: int | None,
     *,
     weights: FloatArray | None = None,
@@ -221,10 +227,10 @@ def make_rules(
         The training points and their classes.
     found : FoundBoxes
         The boxes.
-    min_coverage : int
-        Boxes that cover fewer training points are left out.
+    min_coverage : int or "auto"
+        Boxes that cover fewer training points are left out; with "auto" those that cannot be told from chance.
     max_rules : int or None
-        Most rules of each class; then those with the most points of their class stay.
+        Maximum number of rules in all classes together; then those that cover most stay.
     weights : ndarray of shape (m,), optional
         What each training point counts where rules are put in order; 1 when not given.
 
@@ -236,7 +242,9 @@ def make_rules(
     covers = found.boxes.masks(task.points)
     rightly = covers & (task.codes == found.codes[:, None])
     right, covered = rightly.sum(axis=1), covers.sum(axis=1)
-    stay = _largest(found.codes, right, covered >= min_coverage, max_rules)
+    enough, stay = choose_boxes(
+        task, covers, found.codes, found.boxes.n_conditions, min_coverage, max_rules
+    )
     if not stay.any():
         most = int(covered.max()) if len(covered) else 0
         raise DataError(
@@ -272,7 +280,62 @@ def make_rules(
         Boxes.of(boxes, len(task.encoding.columns)),
         np.array(codes, dtype=np.intp),
         np.array(places, dtype=np.intp),
-        tuple(_dropped(task, found, stay, covered < min_coverage)),
+        tuple(_dropped(task, found, stay, ~enough)),
+        count_budget(covers, enough, stay, max_rules),
+    )
+
+
+def choose_boxes(
+    task: ExtractionTask,
+    covers: BoolArray,
+    codes: IntArray,
+    lengths: IntArray,
+    min_coverage: MinCoverage,
+    max_rules: int | None,
+) -> tuple[BoolArray, BoolArray]:
+    """Choose regions that cover enough training points and, of these, those that cover most.
+
+    Parameters
+    ----------
+    task : ExtractionTask
+        The training points and their classes.
+    covers : ndarray of bool of shape (r, m)
+        The points in each region.
+    codes, lengths : ndarray of int of shape (r,)
+        Its class, and its number of conditions.
+    min_coverage : int or "auto"
+        As for `make_rules`.
+    max_rules : int or None
+        As for `make_rules`.
+
+    Returns
+    -------
+    enough, chosen : ndarray of bool of shape (r,)
+        Which cover enough points, and which are chosen.
+    """
+    rightly = covers & (task.codes == codes[:, None])
+    counts = np.bincount(task.codes, minlength=len(task.classes))
+    enough = have_evidence(
+        covers.sum(axis=1), rightly.sum(axis=1), codes, counts / counts.sum(), min_coverage
+    )
+    usable = np.flatnonzero(enough)
+    rows = [np.flatnonzero(rightly[r]) for r in usable]
+    chosen = np.zeros(len(codes), dtype=np.bool_)
+    chosen[usable[choose_rules(rows, codes[usable], max_rules, lengths=lengths[usable])]] = True
+    return enough, chosen
+
+
+def count_budget(
+    covers: BoolArray, enough: BoolArray, chosen: BoolArray, max_rules: int | None
+) -> RuleBudget:
+    """Count what the chosen regions cover, and what all with enough points would."""
+    return RuleBudget(
+        max_rules,
+        covers.shape[1],
+        int(np.count_nonzero(chosen)),
+        int(np.count_nonzero(covers[chosen].any(axis=0))),
+        int(np.count_nonzero(enough)),
+        int(np.count_nonzero(covers[enough].any(axis=0))),
     )
 
 
@@ -291,16 +354,3 @@ def _by_precision(
 ) -> IntArray:
     """Return the order of rules: by Laplace precision, of equal ones the one with the larger coverage first."""
     return np.lexsort((-covered, -(right + 1.0) / (covered + classes)))
-
-
-def _largest(
-    codes: IntArray, right: IntArray, allowed: BoolArray, max_rules: int | None
-) -> BoolArray:
-    """Return which boxes stay: those allowed, of each class at most so many, those with the largest coverage."""
-    if max_rules is None:
-        return allowed
-    stay = np.zeros_like(allowed)
-    for k in np.unique(codes):
-        members = np.flatnonzero(allowed & (codes == k))
-        stay[members[np.argsort(-right[members], kind="stable")][:max_rules]] = True
-    return stay

@@ -70,6 +70,16 @@ class Distillation:
     See Also
     --------
     distil : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from clearmargin import RuleExtractor
+    >>> from clearmargin.datasets import load_wbc
+    >>> X, y = load_wbc(return_X_y=True)
+    >>> extractor = RuleExtractor(RidgeClassifier(), max_features=4).fit(X, y)
+    >>> extractor.distillation_.n_features, len(extractor.distillation_.features)
+    (9, 4)
     """
 
     surface: Surface

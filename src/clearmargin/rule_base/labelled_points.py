@@ -47,6 +47,11 @@ class LabelledPoints:
         """Tell which points belong to a class and are predicted to."""
         return np.asarray((self.predicted == k) & (self.true == k))
 
+    def class_shares(self, n_classes: int) -> FloatArray:
+        """Give the share of each class among the labels."""
+        counts = np.bincount(self.true, minlength=n_classes)
+        return np.asarray(counts / max(1, len(self.true)), dtype=np.float64)
+
     def sample(self) -> LabelledPoints:
         """Take all points, or about a thousand of them where there are many, whatever order they are in."""
         step = max(1, len(self.points) // _SAMPLE)

@@ -1,8 +1,8 @@
 """Explain one case of weighted rules: what holds of it, what that adds up to, and which single changes flip its class.
 
-A flip changes the value of one feature, within the range of its space, and leaves the others as they are. All of them
-are tried: each cell of values that rules tell apart, each category, and where a linear term makes the score cross the
-threshold within a cell. What is said of a flip is what the rules predict of the changed case.
+A flip changes the value of one feature and leaves the others as they are. All of them are tried: each cell of values
+that rules tell apart, each category, and where a linear term makes the score cross the threshold within a cell. What is
+said of a flip is what the rules predict of the changed case.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ class Flip:
     text : str
         What would have to hold, in the rule language.
     before, after : float, str or None
-        The value, and the nearest one that flips the class; None where it is missing, "unknown" for a category that
-        the rules do not know.
+        The value, and the nearest one that flips the class; None where it is missing.
     label : str, int, float or bool
         The class with it.
     score : float
@@ -107,7 +106,7 @@ class PointsExplanation:
     parts : tuple of Addend
         What adds up to the score; the largest first.
     flips : tuple of Flip
-        Single changes within the ranges of the features that would change the class, in the order of the features.
+        Single changes that would change the class, in the order of the features.
     n_rules : int
         How many rules there are.
 
@@ -297,8 +296,7 @@ def _candidates(weighted: WeightedRules, point: FloatArray, j: int) -> list[_Can
     value, categories = float(point[j]), weighted.space.categories[j]
     if categories is not None:
         return [_Candidate(j, float(k), 0) for k in range(len(categories)) if k != value]
-    low, high = float(weighted.space.lower[j]), float(weighted.space.upper[j])
-    values = {x for x in _values(weighted, point, j) if low <= x <= high}
+    values = set(_values(weighted, point, j))
     if math.isnan(value):
         # Nothing is near or far; the smallest value that flips stands for its cell.
         return [_Candidate(j, x, 1) for x in sorted(values)]
@@ -386,10 +384,9 @@ def _flip(
     name, before = weighted.space.names[j], float(point[j])
     categories = weighted.space.categories[j]
     if categories is not None:
+        known = before >= 0  # neither missing nor unknown
         text = f"{quote(name)} = {quote(categories[int(value)])}"
-        now: float | str | None = None if math.isnan(before) else "unknown"
-        if before >= 0:
-            now = categories[int(before)]
+        now: float | str | None = categories[int(before)] if known else None
         after: float | str = categories[int(value)]
         return Flip(name, text, now, after, weighted.classes[label], score)
     is_missing = math.isnan(before)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.base import RuleBasedClassifier
+from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage, RuleBudget
 from clearmargin.rule_base.explanation import Explanation, weighted_confidence
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import (
@@ -119,8 +120,16 @@ class SVMTreeClassifier(RuleBasedClassifier):
         class have no one-class SVM; the number of centres of K-means grows by half instead of by one; boxes of support
         vectors are cut to the points of their leaf; and `rules_` are boxes that were cut free of other classes,
         merged, shortened and selected. With True `rules_` are the boxes of algorithms 2 and 3, less those whose
-        points another box of the class covers too (algorithm 4, set S), and `exact_rules_` the rules of the paths (set
+        points another box of the class covers too (algorithm 4, set S), all of them with ``min_coverage=1`` and
+        ``max_rules=None``, and `exact_rules_` the rules of the paths (set
         C). Where the paper contradicts itself, both follow the readings listed in :mod:`clearmargin.svm_trees.grow`.
+    min_coverage : int or "auto", default "auto"
+        Rules of `rules_` that cover fewer training points are left out; with "auto" those whose share of their class
+        cannot be told from that among all rows, by an exact test at 5 %.
+    max_rules : int or None, default 15
+        Maximum number of rules in `rules_`, in all classes together: one page. Those that cover most rows that no other
+        one covers come first, and each class that has a rule gets one. The tree itself, `predict` and `exact_rules_`
+        stay as they are. None gives all; `budget_` says what they would add.
     random_state : int, RandomState or None, default 0
         Source of random numbers for K-means: the same tree in each run by default, another one with None.
 
@@ -132,7 +141,11 @@ class SVMTreeClassifier(RuleBasedClassifier):
         The tree as an ordered list of rules: the first rule that covers a row gives what `predict` gives. Only of
         trees whose leaves decide by planes.
     rules_ : RuleSet
-        The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them.
+        The tree as few rules of intervals, which come close to it; `predict_by_rules` predicts by them, and by the tree
+        where none covers a row.
+    budget_ : RuleBudget
+        What `rules_` cover, and what all that were found would: "14 rules cover 71 % of the training rows; 100 more
+        would cover 80 %".
     interval_rules_ : IntervalRules
         The same rules with the leaves they come from.
     best_params_ : dict
@@ -170,6 +183,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
         "loss": Choice("all", "minority"),
         "min_leaf": WholeNumber(1),
         "max_layers": OrAuto(WholeNumber(1, optional=True)),
+        "min_coverage": OrAuto(WholeNumber(1)),
+        "max_rules": WholeNumber(1, optional=True),
     }
     # Whether cells are refused without fitting where their loss is known; the tree is the same without.
     _prefilter = True
@@ -202,6 +217,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
         one_class_leaves: Literal["simplified", "strict"] | None = None,
         boxes: Literal["points", "support", "pairs"] | None = None,
         published: bool = False,
+        min_coverage: MinCoverage = "auto",
+        max_rules: int | None = DEFAULT_MAX_RULES,
         random_state: Any = 0,
     ):
         self.order = order
@@ -220,6 +237,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
         self.one_class_leaves = one_class_leaves
         self.boxes = boxes
         self.published = published
+        self.min_coverage = min_coverage
+        self.max_rules = max_rules
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -371,12 +390,16 @@ class SVMTreeClassifier(RuleBasedClassifier):
         Returns
         -------
         ndarray of shape (m,)
-            The class of the first rule that covers a row, and of the nearest rule where none does.
+            The class of the first rule that covers a row. Where none does, what the tree predicts; with
+            ``max_rules=None``, the class of the nearest rule.
         """
-        reading = self.interval_rules_
-        codes = [self.tree_.classes.index(rule.label) for rule in reading.rules]
-        answers: NDArray[Any] = self.classes_[codes][reading.which(read_points(self, X))]
-        return answers
+        reading, points = self.interval_rules_, read_points(self, X)
+        codes = np.array([self.tree_.classes.index(rule.label) for rule in reading.rules])
+        if self.max_rules is None:
+            return np.asarray(self.classes_[codes[reading.which(points)]])
+        which = reading.rules.which(points)
+        decided = self.tree_.decide(points)
+        return np.asarray(self.classes_[np.where(which < 0, decided, codes[which])])
 
     def apply(self, X: Any) -> IntArray:
         """Give the leaf to which each row comes.
@@ -425,8 +448,17 @@ class SVMTreeClassifier(RuleBasedClassifier):
         """The rules of intervals with the leaves they come from; see `interval_rules` for other ways to make them."""
         check_is_fitted(self)
         if self._interval_rules is None:
-            self._interval_rules = interval_rules(self)
+            self._interval_rules = interval_rules(
+                self, min_coverage=self.min_coverage, max_rules=self.max_rules
+            )
         return self._interval_rules
+
+    @property
+    def budget_(self) -> RuleBudget:
+        """What `rules_` cover, and what all rules that were found would."""
+        budget = self.interval_rules_.budget
+        assert budget is not None  # of rules that were read from a tree
+        return budget
 
     def _choose(self, points: FloatArray, codes: IntArray, partition: Partition) -> Growth:
         """Say how the tree is to grow, after what is "auto" was chosen."""

@@ -57,6 +57,8 @@ from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, make_rules
 from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
+from clearmargin.rule_base.budget import MinCoverage, RuleBudget
+from clearmargin.rule_base.options import OrAuto, WholeNumber
 from clearmargin.rule_base.shaping import contradicted, limits_of, merge_boxes, shorten, tune
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.boxes import Boxes
@@ -64,7 +66,7 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, bool
 from clearmargin.svm_trees.grow import LocalSVM, fit_duels
 from clearmargin.svm_trees.svm_tree import Leaf, LeafKernel, SVMTree, left_sides
 from clearmargin.tables.encoding import Decoding, column_encoding
-from clearmargin.tables.validation import check_choice, check_whole
+from clearmargin.tables.validation import check_choice
 
 if TYPE_CHECKING:
     from clearmargin.svm_trees.classifier import SVMTreeClassifier
@@ -97,6 +99,8 @@ class IntervalRules(Value):
         For each rule whether it comes from support vectors alone.
     reach : array-like of shape (n,)
         The range of each feature, the unit in which distances are measured.
+    budget : RuleBudget, optional
+        What the rules cover of the training rows, and what all that were found would.
 
     Examples
     --------
@@ -113,6 +117,7 @@ class IntervalRules(Value):
     leaves: tuple[tuple[int, ...], ...]
     from_machine: BoolArray
     reach: FloatArray
+    budget: RuleBudget | None
 
     def __init__(
         self,
@@ -120,6 +125,7 @@ class IntervalRules(Value):
         leaves: Iterable[Iterable[int]],
         from_machine: ArrayLike,
         reach: ArrayLike,
+        budget: RuleBudget | None = None,
     ):
         sources = tuple(tuple(int(leaf) for leaf in some) for some in leaves)
         for rule in rules:
@@ -136,6 +142,7 @@ class IntervalRules(Value):
             leaves=sources,
             from_machine=bool_array(from_machine, "from_machine", shape=(len(rules),)),
             reach=float_array(reach, "the reach of the features", shape=(len(rules.space),)),
+            budget=budget,
         )
 
     @property
@@ -205,7 +212,8 @@ def interval_rules(
     *,
     simplify: bool | None = None,
     by: Literal["tree", "labels"] = "tree",
-    min_coverage: int = 1,
+    min_coverage: MinCoverage = 1,
+    max_rules: int | None = None,
 ) -> IntervalRules:
     """Read a fitted tree as rules of intervals.
 
@@ -218,8 +226,11 @@ def interval_rules(
         unless the tree is ``published``. Without, rules are the boxes of the leaves, with bounds on all features.
     by : {"tree", "labels"}, default "tree"
         Whose word rules should match on the training points: what the tree predicts, or the labels.
-    min_coverage : int, default 1
-        Rules that cover fewer training points are left out. More than 1 makes fewer and more robust rules.
+    min_coverage : int or "auto", default 1
+        Rules that cover fewer training points are left out, with "auto" those that cannot be told from chance. More
+        than 1 makes fewer and more robust rules.
+    max_rules : int, optional
+        Maximum number of rules in all classes together, those that cover most first; by default all.
 
     Returns
     -------
@@ -238,7 +249,8 @@ def interval_rules(
     """
     check_is_fitted(model)
     check_choice("by", by, ("tree", "labels"))
-    least = check_whole("min_coverage", min_coverage, 1)
+    OrAuto(WholeNumber(1)).check("min_coverage", min_coverage)
+    WholeNumber(1, optional=True).check("max_rules", max_rules)
     points, true, membership = model._training
     task = _task(model, by)
     simplify = not model.published if simplify is None else simplify
@@ -268,13 +280,18 @@ def interval_rules(
     elif simplify and model._svm.weights is not None:
         weights = model._svm.costs(true)
     made = make_rules(
-        task, FoundBoxes.observed(found.boxes, found.codes), least, None, weights=weights
+        task,
+        FoundBoxes.observed(found.boxes, found.codes),
+        min_coverage,
+        max_rules,
+        weights=weights,
     )
     return IntervalRules(
         made.rules,
         [found.leaves[k] for k in made.places],
         found.from_machine[made.places],
         np.ptp(points, axis=0),
+        made.budget,
     )
 
 

@@ -21,8 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.baselines.support_rows import RangeScale, usable_support
 from clearmargin.kernel_rules.box_extractor import BoxExtractor
-from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, SupportVectors
+from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, SupportVectors, choose_boxes
 from clearmargin.rule_base.box_selection import tidy_boxes
+from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage
 from clearmargin.rule_base.options import Choice, Option, WholeNumber
 from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
@@ -52,10 +53,13 @@ class PrototypeRules(BoxExtractor):
         an `SVC` on standardised columns.
     by : {"model", "labels"}, default "model"
         Whether rules follow what the model predicts or the labels.
-    min_coverage : int, default 1
-        Regions that cover fewer training points are left out.
-    max_rules : int, optional
-        Maximum number of rules per class.
+    min_coverage : int or "auto", default "auto"
+        Rules that cover fewer training points are dropped; with "auto" those whose share of their class cannot be told
+        from that among all rows, by an exact test at 5 % (5 rows of a class with half of all rows, 29 of one with nine
+        in ten). A class all of whose rules lack that keeps one.
+    max_rules : int or None, default 15
+        Maximum number of rules in all classes together: one page. Those that cover most rows that no other one covers
+        come first, and each class that has a rule gets one. None gives all; `budget_` says what they would add.
     fallback : {"nearest", "estimator", "abstain"} or class, default "nearest"
         Who decides where no rule covers a case.
     shape : {"interval", "ellipsoid"}, default "interval"
@@ -73,6 +77,9 @@ class PrototypeRules(BoxExtractor):
     ----------
     rules_ : RuleSet
         The boxes as rules.
+    budget_ : RuleBudget
+        What the rules cover, and what all that were found would: "14 rules cover 71 % of the training rows; 100 more
+        would cover 80 %".
     ellipsoids_ : tuple of Ellipsoid
         The ellipsoids over the numbers that the table is read as, those with the highest confidence first.
     n_iter_ : int
@@ -106,8 +113,8 @@ class PrototypeRules(BoxExtractor):
         estimator: Any = None,
         *,
         by: str = "model",
-        min_coverage: int = 1,
-        max_rules: int | None = None,
+        min_coverage: MinCoverage = "auto",
+        max_rules: int | None = DEFAULT_MAX_RULES,
         fallback: Any = "nearest",
         shape: str = "interval",
         k_max: int = 20,
@@ -172,10 +179,8 @@ class PrototypeRules(BoxExtractor):
         covered = inside.sum(axis=1)
         right = (inside & (task.codes == codes[:, None])).sum(axis=1)
         sure = (right + 1.0) / (covered + len(task.classes))
-        stay = np.zeros(len(codes), dtype=np.bool_)
-        for code in np.unique(codes):
-            members = np.flatnonzero((codes == code) & (covered >= self.min_coverage))
-            stay[members[np.argsort(-right[members], kind="stable")][: self.max_rules]] = True
+        same = np.zeros(len(codes), dtype=np.intp)  # an ellipsoid has no conditions to count
+        _, stay = choose_boxes(task, inside, codes, same, self.min_coverage, self.max_rules)
         if self.shape == "ellipsoid" and not stay.any():
             raise DataError(
                 f"no ellipsoid covers {self.min_coverage} training points (the one with the largest coverage covers "
