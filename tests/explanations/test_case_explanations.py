@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from clearmargin import LPSVC, RuleExtractor, explain, explain_many
+from clearmargin import LPSVC, RuleExtractor, RuleSVC, ScoreRules, explain, explain_many
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 
@@ -188,8 +188,30 @@ def test_bad_tables_and_models_are_refused(wbc):
         explain(svm, X.iloc[:2], X)
     with pytest.raises(InvalidValueError, match="has no predict"):
         explain(StandardScaler(), X.iloc[0], X)
+    with pytest.raises(InvalidValueError, match="predicts numbers; pass a classifier"):
+        explain(DecisionTreeRegressor().fit(X, X.mitoses), X.iloc[0], X)
     with pytest.raises(DataError, match="no value for 'mitoses'"):
         explain(svm, X.iloc[0].drop("mitoses"), X)
+
+
+def test_a_model_that_abstains_is_explained_where_it_does_not(wbc):
+    X, y, svm = wbc
+    extractor = RuleExtractor(svm, max_rules=1, fallback="abstain").fit(X, y)
+    covered = extractor.predict(X) != np.array(None)
+    why = explain(extractor, X[covered].iloc[0], X)
+    assert (why.guarantee, why.precision) == ("measured", 1.0)
+    with pytest.raises(DataError, match="the model predicts no class for it"):
+        explain(extractor, X[~covered].iloc[0], X)
+
+
+@pytest.mark.parametrize(
+    "model", [RuleSVC(max_rules=4, C=0.1), ScoreRules(LinearSVC(random_state=0))]
+)
+def test_machines_over_rules_and_scorecards_are_measured(wbc, model):
+    X, y, _ = wbc
+    why = explain(model.fit(X, y), X.iloc[0], X)
+    assert (why.guarantee, why.label) == ("measured", "benign")
+    assert why.precision > 0.9
 
 
 def test_a_case_without_a_value_is_measured_and_not_proved():

@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any, overload
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.explanations.condition_search import Wanted
@@ -210,6 +211,11 @@ def _check_options(
         raise InvalidValueError(
             f"{type(model).__name__} has no predict; pass a fitted classifier to be explained"
         )
+    # What only has predict says nothing about itself.
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise InvalidValueError(
+            f"{type(model).__name__} predicts numbers; pass a classifier, an explanation is of a class"
+        )
     is_number = isinstance(precision, Real) and not isinstance(precision, bool)
     if not is_number or not 0.5 <= float(precision) < 1.0:  # type: ignore[arg-type]
         raise InvalidValueError(
@@ -252,9 +258,13 @@ class _CaseExplainer:
 
     def __init__(self, model: Any, table: Table, cases: Table, options: _Options):
         self.model, self.table, self.cases, self.options = model, table, cases, options
-        self.predicted = [
-            as_label(label) for label in np.asarray(model.predict(taken_by(model, cases))).tolist()
-        ]
+        predicted = np.asarray(model.predict(taken_by(model, cases))).tolist()
+        if None in predicted:
+            raise DataError(
+                f"{name_row(predicted.index(None), cases)}: the model predicts no class for it, and there is nothing to "
+                "explain; explain_coverage of a rule set tells why no rule covers a row"
+            )
+        self.predicted = [as_label(label) for label in predicted]
 
     def explanations(self) -> CaseExplanations:
         if self.options.guarantee != "measured":

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.rankings.discretise import quantile_cuts, round_cut
-from clearmargin.rule_base.leverage_search import Contrast, Counter
+from clearmargin.rule_base.leverage_search import Contrast, Counter, sibling_pairs
 from clearmargin.rules import Box, Domain, FeatureSpace, Interval
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -455,23 +455,8 @@ class _Search:
 
     def _pairs(self, level: _Level) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield pairs that have all but their last items in common, on different features, in blocks."""
-        items, n = level.items, len(level.items)
-        if n < 2:
-            return
-        same = (items[1:, :-1] == items[:-1, :-1]).all(axis=1)
-        ends = np.append(np.flatnonzero(~same) + 1, n)
-        end = ends[np.searchsorted(ends, np.arange(n), side="right")]
-        partners = end - np.arange(n) - 1
-        total = np.cumsum(partners)
-        first = 0
-        while first < n:
-            before = total[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(total, before + _PAIRS, side="right")))
-            count = partners[first:last]
-            left = np.repeat(np.arange(first, last), count)
-            starts = np.cumsum(count) - count
-            right = left + 1 + np.arange(len(left)) - np.repeat(starts, count)
-            first = last
+        items = level.items
+        for left, right in sibling_pairs(items, _PAIRS) if len(items) > 1 else ():
             other = self._attribute[items[left, -1]] != self._attribute[items[right, -1]]
             if other.any():
                 yield left[other], right[other]

@@ -170,7 +170,9 @@ def _predicted(model: Any, table: Table) -> tuple[tuple[Label, ...], IntArray]:
             f"{type(model).__name__} predicts {predicted.shape[1]} labels a row; an explanation is of one class a row"
         )
     places: dict[Label, int] = {}
-    codes = [places.setdefault(as_label(label), len(places)) for label in predicted.tolist()]
+    # A model that abstains predicts None, which is no class; an empty text is none, either.
+    found = ("" if label is None else as_label(label) for label in predicted.tolist())
+    codes = [places.setdefault(label, len(places)) for label in found]
     labels = sorted(places, key=lambda label: (str(type(label)), label))
     order = np.argsort([labels.index(label) for label in places], kind="stable")
     rank = np.empty(len(order), dtype=np.intp)

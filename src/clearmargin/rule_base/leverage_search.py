@@ -59,6 +59,7 @@ __all__ = [
     "least_product",
     "search_above",
     "search_best",
+    "sibling_pairs",
 ]
 
 Counts = NDArray[np.int64]
@@ -177,6 +178,42 @@ def search_best(
     return _Search(contrast, max_size, limit, threshold, k=k, deadline=deadline).run()
 
 
+def sibling_pairs(items: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield pairs of conjunctions that have all but their last items in common, in blocks.
+
+    Parameters
+    ----------
+    items : ndarray of int of shape (r, size)
+        The items of each conjunction; those with the same first items stand together.
+    most : int
+        About how many pairs a block has.
+
+    Yields
+    ------
+    left, right : ndarray of int
+        Positions of the two, the earlier one first.
+
+    Examples
+    --------
+    >>> [(left.tolist(), right.tolist()) for left, right in sibling_pairs(np.array([[0, 1], [0, 2], [1, 2]]), 10)]
+    [([0], [1])]
+    """
+    n = len(items)
+    same = (items[1:, :-1] == items[:-1, :-1]).all(axis=1)
+    ends = np.append(np.flatnonzero(~same) + 1, n)
+    partners = ends[np.searchsorted(ends, np.arange(n), side="right")] - np.arange(n) - 1
+    total = np.cumsum(partners)
+    first = 0
+    while first < n:
+        before = total[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(total, before + most, side="right")))
+        count = partners[first:last]
+        left = np.repeat(np.arange(first, last), count)
+        starts = np.cumsum(count) - count
+        yield left, left + 1 + np.arange(len(left)) - np.repeat(starts, count)
+        first = last
+
+
 @dataclass(frozen=True, slots=True)
 class _Level:
     """Conjunctions of one size that may have specialisations; those with the same first items stand together."""
@@ -292,26 +329,13 @@ class _Search:
 
     def _pairs(self, level: _Level, *, is_last: bool) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield pairs of the same parent that may reach the threshold, in blocks."""
-        same = (level.items[1:, :-1] == level.items[:-1, :-1]).all(axis=1)
-        ends = np.append(np.flatnonzero(~same) + 1, len(level.items))
-        end = ends[np.searchsorted(ends, np.arange(len(level.items)), side="right")]
-        partners = end - np.arange(len(level.items)) - 1
-        total = np.cumsum(partners)
-        first = 0
-        while first < len(partners):
-            before = total[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(total, before + _PAIRS, side="right")))
-            count = partners[first:last]
-            left = np.repeat(np.arange(first, last), count)
-            starts = np.cumsum(count) - count
-            right = left + 1 + np.arange(len(left)) - np.repeat(starts, count)
-            first = last
-            last_left, last_right = level.items[left, -1], level.items[right, -1]
+        for first, second in sibling_pairs(level.items, _PAIRS):
+            last_left, last_right = level.items[first, -1], level.items[second, -1]
             if self._joint is not None:
                 other = self._joint[last_left, last_right]
             else:
                 other = self._attribute[last_left] != self._attribute[last_right]
-            left, right = left[other], right[other]
+            left, right = first[other], second[other]
             good = self._may_reach(level, left, right, is_last=is_last)
             if good.any():
                 yield left[good], right[good]
