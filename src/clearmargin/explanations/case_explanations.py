@@ -261,8 +261,8 @@ class _CaseExplainer:
         predicted = np.asarray(model.predict(taken_by(model, cases))).tolist()
         if None in predicted:
             raise DataError(
-                f"{name_row(predicted.index(None), cases)}: the model predicts no class for it, and there is nothing to "
-                "explain; explain_coverage of a rule set tells why no rule covers a row"
+                f"{name_row(predicted.index(None), cases)}: the model predicts no class for it, so that there is "
+                "nothing to explain; explain_coverage of the extractor tells why no rule covers it"
             )
         self.predicted = [as_label(label) for label in predicted]
 
