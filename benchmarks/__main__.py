@@ -52,6 +52,7 @@ SECTIONS: tuple[tuple[str, Measure], ...] = (
     ("advice-slp", lazy("benchmarks.speed.advice", "slp_section")),
     ("advice-sqp", lazy("benchmarks.speed.advice_sqp")),
     ("advice-forms", lazy("benchmarks.speed.advice", "forms_section")),
+    ("rule-svm", lazy("benchmarks.speed.rule_svm")),
     ("leverage", lazy("benchmarks.speed.leverage")),
     ("crossings", lazy("benchmarks.speed.crossings")),
     ("command-line", lazy("benchmarks.speed.command_line")),
