@@ -22,7 +22,7 @@ SPACE = FeatureSpace(
     ["x", "n", "c"], integer=[False, True, False], categories={"c": ["u", "v", "w"]}
 )
 # All cells of the rules below have a value in here.
-GRID = np.arange(-1.0, 5.01, 0.25)
+GRID = np.arange(-1.0, 6.01, 0.25)
 points = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5])
 
 
@@ -74,13 +74,13 @@ def search(weighted, case, j, values):
     ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(weighted_rules(), cases)
 def test_flips_are_those_of_a_search_over_all_values(weighted, case):
     said = weighted.explain(case)
     assert said.label == weighted.predict(case[None])[0]
     for j, name in enumerate(SPACE.names):
-        values = (GRID, np.arange(-1.0, 6.0), np.arange(3.0))[j]
+        values = (GRID, np.arange(-1.0, 8.0), np.arange(3.0))[j]
         expected = search(weighted, case, j, values[values != case[j]])
         found = [flip for flip in said.flips if flip.feature == name]
         if j == 2:
@@ -96,7 +96,7 @@ def test_flips_are_those_of_a_search_over_all_values(weighted, case):
             assert bool(found) == bool(expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(weighted_rules(with_linear=True), cases)
 def test_flips_hold_and_nothing_nearer_flips_where_a_linear_term_counts(weighted, case):
     said = weighted.explain(case)
@@ -112,10 +112,11 @@ def test_flips_hold_and_nothing_nearer_flips_where_a_linear_term_counts(weighted
         for value in search(weighted, case, 0, fine[fine != now]):
             side = [f for f in flips if (f > now) == (value > now)]
             assert side
-            assert abs(side[0] - now) <= abs(value - now)
+            # Where scores tie but for rounding, the nearest float is not looked for.
+            assert abs(side[0] - now) <= abs(value - now) + 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(weighted_rules(with_linear=True), cases)
 def test_parts_add_up_to_the_score(weighted, case):
     said = weighted.explain(case)

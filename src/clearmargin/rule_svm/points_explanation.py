@@ -336,6 +336,8 @@ def _around(gain: float, slope: float, size: float, is_whole: bool) -> Iterator[
         low = float(math.floor(crossing))
         yield from (low - 1.0, low, low + 1.0, low + 2.0)
         return
+    # Where the exact value has few digits, rounding may have missed it.
+    yield from (float(f"{crossing:.{digits}g}") for digits in (6, 9, 12, 15))
     step = max(math.ulp(crossing), _EPS * size / abs(slope))
     for count in _STEPS:
         yield crossing + count * step
