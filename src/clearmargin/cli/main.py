@@ -21,9 +21,9 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
 COMMANDS = {
-    "demo": "train on real data, print rules, explain a case, write a report",
+    "demo": "make one page of rules for real data, explain a case, write a report",
     "train": "train a machine on a table, and save it",
-    "rules": "extract rules from a table, or from a model and a table",
+    "rules": "make one page of rules for a table, or extract the rules of a model",
     "score": "make a scorecard of a table: points to add up",
     "tree": "grow a tree of support vector machines, and print it with its rules",
     "explain": "say why cases of a table get their class",
