@@ -42,6 +42,17 @@ def test_a_linear_machine_is_proved_where_few_conditions_are_enough(wbc):
     assert (svm.predict(rows) == "benign").all()
 
 
+def test_the_coverage_of_a_proof_does_not_depend_on_the_order_of_many_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000, 10))
+    model = make_pipeline(StandardScaler(), LinearSVC(dual=False)).fit(X, X[:, 0] + X[:, 1] > 0)
+    many = explain_many(model, X, X, guarantee="proved")
+    turned = X[rng.permutation(len(X))]
+    again = explain_many(model, X[:20], turned, guarantee="proved")
+    assert [each.coverage for each in again] == [each.coverage for each in many[:20]]
+    assert [each.rule for each in again] == [each.rule for each in many[:20]]
+
+
 def test_a_proof_of_many_conditions_is_measured_instead_and_said_to_exist(wbc):
     X, y, _ = wbc
     dense = LogisticRegression(max_iter=1000).fit(X, y)

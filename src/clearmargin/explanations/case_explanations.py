@@ -24,7 +24,7 @@ from sklearn.base import is_regressor
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.explanations.condition_search import Wanted
-from clearmargin.explanations.measured import MeasuredRows
+from clearmargin.explanations.measured import MeasuredRows, row_keys
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
@@ -44,6 +44,8 @@ __all__ = ["CaseExplanations", "explain", "explain_many"]
 GUARANTEES = ("auto", "proved", "measured")
 # A proof that is read; beyond, conditions are measured where the user leaves the choice.
 _FEW_CONDITIONS = 3
+# Rows on which the coverage of a proof is counted at most, so that many cases stay quick.
+_MOST_COUNTED = 500
 
 
 class CaseExplanations(Sequence[Explanation]):
@@ -349,7 +351,7 @@ class _CaseExplainer:
         most = self.options.most_proved
         chosen = proved if most is None else proved & (reasons.n_conditions <= most)
         self._refuse(usable, proved, chosen, reasons)
-        counted = surface.read(self.table)
+        counted = _counted_rows(surface, self.table)
 
         def make(k: int) -> Explanation:
             if not chosen[k]:
@@ -413,7 +415,7 @@ class _CaseExplainer:
                 )
             return self._measured(k)
         missing = machine.encoding.is_missing(rows)[0]
-        counted = machine.encoding.read(self.table)
+        counted = _counted_rows(machine.encoding, self.table)
         return self._sufficient(k, box, machine.encoding, values, missing, counted)
 
     def _sufficient(
@@ -425,7 +427,7 @@ class _CaseExplainer:
         missing: BoolArray,
         counted: FloatArray,
     ) -> Explanation:
-        """Put a proved box into words, with how many rows of X it covers."""
+        """Put a proved box into words, with how many of some rows of X it covers."""
         label: Label = self.predicted[k]
         covered = int(box.contains(counted).sum())
         stats = RuleStats(len(counted), covered, agreed=covered)
@@ -438,9 +440,18 @@ class _CaseExplainer:
             np.nan,
             {},
             encoding.space,
-            imputed_values(encoding.space, missing),
+            imputed_values(encoding.space, missing) if missing.any() else (),
             _numbers_of(encoding.space, values),
         )
+
+
+def _counted_rows(encoding: Encoding, table: Table) -> FloatArray:
+    """Give the rows that the coverage of a proof is counted on: all, or the first by their keys where there are many."""
+    values = encoding.read(table)
+    if len(values) <= _MOST_COUNTED:
+        return values
+    keys = row_keys(encoding.space, values)
+    return np.asarray(values[np.argsort(keys, kind="stable")[:_MOST_COUNTED]])
 
 
 def _numbers_of(space: FeatureSpace, case: FloatArray) -> tuple[float, ...]:
