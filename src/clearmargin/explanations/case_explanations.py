@@ -446,7 +446,7 @@ class _CaseExplainer:
 
 
 def _counted_rows(encoding: Encoding, table: Table) -> FloatArray:
-    """Give the rows that the coverage of a proof is counted on: all, or the first by their keys where there are many."""
+    """Give the rows that the coverage of a proof is counted on: all, or of many rows some, chosen by their keys."""
     values = encoding.read(table)
     if len(values) <= _MOST_COUNTED:
         return values
