@@ -341,6 +341,27 @@ def test_predict_gives_what_is_proved_and_asks_the_machine_between():
     assert ((rules.decision_function(X) > 0) == (machine.decision_function(X) > 0)).all()
 
 
+def test_a_missing_value_is_refused_by_a_machine_that_takes_none_even_without_a_weight():
+    X, y = load_wbc(return_X_y=True)
+    rules = ScoreRules(certify=True, n_generated=50).fit(X, y)
+    idle = next(
+        j for j in range(9) if j not in {part.feature for part in rules.scorecard_.features}
+    )
+    gappy = X.astype(float)
+    gappy.iloc[0, idle] = np.nan
+    assert rules.scorecard_.prove(gappy)[0] == rules.scorecard_.prove(X)[0] is not None
+    with pytest.raises(ValueError, match="NaN"):
+        rules.predict(gappy)
+
+
+def test_where_no_sparse_plane_beats_a_constant_one_the_default_is_a_dense_machine():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.repeat([0, 1], [20, 10])
+    rules = ScoreRules(certify=True, n_generated=50).fit(X, y)
+    assert type(rules.estimator_[-1]).__name__ == "LinearSVC"
+    assert len(rules.scorecard_.features) == 2
+
+
 def test_more_cuts_prove_more():
     X, y = load_cleveland(return_X_y=True)
     machine = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(X, y)

@@ -405,9 +405,17 @@ class CertifiedScorecard(Value):
         # The code of no class, -1, is the last entry, None.
         return np.asarray(labels[self.prove_codes(X)])
 
-    def prove_codes(self, X: Any) -> IntArray:
-        """Give the class that is proved for each row by its position in `classes`, -1 where none is; see `prove`."""
-        low, high, inside = self.totals(X)
+    def prove_codes(self, X: Any, *, is_read: bool = False) -> IntArray:
+        """Give the class that is proved for each row by its position in `classes`, -1 where none is; see `prove`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows, as the machine takes them.
+        is_read : bool, default False
+            Whether X is what `read` gave.
+        """
+        low, high, inside = self._totals(X if is_read else self.read(X))
         codes = np.where(low >= self.thresholds[1], 1, np.where(high <= self.thresholds[0], 0, -1))
         return np.where(inside, codes, -1).astype(np.intp)
 

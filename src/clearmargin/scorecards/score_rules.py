@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
+from clearmargin.lp_svm.lpsvccv import default_machine
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
 from clearmargin.rule_base.base import check_table
@@ -84,7 +85,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     estimator : classifier, optional
         Any classifier of two classes. A fitted one is used as it is, another one is cloned and fitted. By default an
         `SVC` behind a `StandardScaler`. With `certify=True` a linear classifier, bare or at the end of a pipeline of
-        affine steps; by default the sparse support vector machine of `RuleExtractor`.
+        affine steps; by default the sparse support vector machine of `RuleExtractor`, or a `LinearSVC` behind a
+        `StandardScaler` where no sparse plane beats a constant one.
     max_rules : int, default 15
         Most cuts and categories with points.
     certify : bool, default False
@@ -193,12 +195,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
-        model = self.estimator
-        if model is None and not self.certify:
-            model = make_pipeline(StandardScaler(), SVC())
         table = Table.read(X)
-        y = y if np.asarray(y).ndim == 1 else labels
-        self.estimator_ = train(model, table.taken_by(model), y, params)
+        self.estimator_ = self._train(table, y if np.asarray(y).ndim == 1 else labels, params)
         validate_data(self, table.given, skip_check_array=True)
         self.classes_ = self.estimator_.classes_
         if len(self.classes_) != 2:
@@ -212,6 +210,21 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             self.space_ = table.space()
             self._imitate(table)
         return self
+
+    def _train(self, X: Table, y: Any, params: dict[str, Any]) -> Any:
+        """Train the model, or the default where none is given."""
+        model = self.estimator
+        if model is None and self.certify:
+            model = default_machine(int(np.unique(np.asarray(y), return_counts=True)[1].min()))
+            sparse = train(model, X.taken_by(model), y, params)
+            if sparse.coef_.any():
+                return sparse
+            # No plane of few features beats a constant one; a dense one at least says something.
+            model = make_pipeline(StandardScaler(), LinearSVC())
+            params = {f"linearsvc__{name}": value for name, value in params.items()}
+        elif model is None:
+            model = make_pipeline(StandardScaler(), SVC())
+        return train(model, X.taken_by(model), y, params)
 
     def _check_proof_options(self) -> None:
         """Raise if an option of cards with proof is used without them."""
@@ -374,10 +387,13 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
-        codes = self.scorecard_.prove_codes(X)
-        between = np.flatnonzero(codes < 0)
-        if len(between):
-            codes[between] = class_codes(self._ask(Table.read(X).take(between)), self.classes_)
+        table = self.scorecard_.read(X)
+        codes = self.scorecard_.prove_codes(table, is_read=True)
+        # A model that takes no missing values refuses them, also where it has no weight and the class is proved.
+        asked = np.flatnonzero((codes < 0) | ~np.isfinite(table).all(axis=1))
+        if len(asked):
+            answers = class_codes(self._ask(Table.read(X).take(asked)), self.classes_)
+            codes[asked] = np.where(codes[asked] < 0, answers, codes[asked])
         return np.asarray(self.classes_[codes])
 
     def explain(self, row: Any) -> ScoreExplanation | CertifiedExplanation:
