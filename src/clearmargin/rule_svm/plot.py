@@ -68,7 +68,7 @@ class PointsDisplay:
     >>> from clearmargin import parse_rules
     >>> rules = parse_rules("bmi >= 30 => ill\nage < 40 => well", classes=["well", "ill"])
     >>> display = PointsDisplay.from_rules(WeightedRules(rules, [2.0, -1.5], -0.5))
-    >>> [round(bar.get_width(), 1) for bar in display.ax_.patches]
+    >>> [float(bar.get_width()) for bar in display.ax_.patches]
     [2.0, -1.5]
     """
 
