@@ -72,6 +72,7 @@ CARD = ScoreRules(LPSVC(), certify=True, n_generated=50).fit(X, Y)
 TRAIN = {"method": "train"}
 CROSS = RNG.normal(size=(40, 2))
 CROSSED = np.where(CROSS.prod(axis=1) > 0, "same", "other")
+WIDE = np.random.default_rng(5).normal(size=(60, 12))
 
 
 def own_kernel(A: Any, B: Any) -> Any:
@@ -207,8 +208,10 @@ HINTS: dict[str, Hint] = {
         ),
     ),
     "A sparser one gives fewer and better rules: LPSVCCV(max_features=8)": hint(
-        lambda: RuleExtractor(LogisticRegression()).fit(RNG.normal(size=(60, 12)), Y),
+        lambda: RuleExtractor(LogisticRegression()).fit(WIDE, Y),
         lambda: RuleExtractor(LPSVCCV(max_features=8, cv=2, nus=[0.1, 1.0])).fit(X, Y),
+        lambda: ScoreRules(LogisticRegression(), certify=True, n_generated=50).fit(WIDE, Y),
+        lambda: RuleExtractor(LogisticRegression(), max_features=8).fit(WIDE, Y),
     ),
     "so there are no rules of a plane to extract": hint(
         lambda: quietly(lambda: RuleExtractor().fit(CROSS, CROSSED)),

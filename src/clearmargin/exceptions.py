@@ -16,6 +16,7 @@ __all__ = [
     "ClearmarginWarning",
     "DataError",
     "DataTypeError",
+    "DensePlaneWarning",
     "FileDamagedError",
     "FileInTheWayError",
     "FileTooNewError",
@@ -223,6 +224,10 @@ class NumericalError(SolverError, ArithmeticError):
 
 class ClearmarginWarning(UserWarning):
     """Base of all warnings of clearmargin: a result exists but deserves doubt."""
+
+
+class DensePlaneWarning(ClearmarginWarning):
+    """A plane with so many features that rules of boxes will cover little."""
 
 
 class UncertifiedWarning(ClearmarginWarning):

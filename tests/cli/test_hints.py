@@ -147,6 +147,10 @@ def test_a_warning_names_the_option_and_not_the_parameter(clearmargin):
     assert "LPSVCCV" not in said.err
     followed = clearmargin(*command, "--max-features", "8")
     assert "features with a weight" not in followed.err
+    assert "'clearmargin score --certify'" in said.err
+    clearmargin("score", *command[1:5], "none", "--certify")
+    distilled = clearmargin(*command, "--nu", "10", "--distil", "8")
+    assert "features with a weight" not in distilled.err
 
 
 def test_a_category_is_one_feature_in_the_warning_about_many(clearmargin, folder):

@@ -19,7 +19,12 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC
 
 from clearmargin import LPSVC, LPSVCCV, Domain, FeatureSpace, RuleExtractor
-from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.exceptions import (
+    ClearmarginWarning,
+    DataError,
+    DensePlaneWarning,
+    InvalidValueError,
+)
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(40, 3))
@@ -150,6 +155,19 @@ def test_many_features_are_warned_of(oracle):
         ClearmarginWarning, match=r"10 features with a weight; .*LPSVCCV\(max_features=8\)"
     ):
         RuleExtractor(oracle.given(wide, coef, 0.0)).fit(wide, oracle.sides(wide, coef, 0.0))
+
+
+def test_what_boxes_of_a_dense_plane_cover_is_said_before_and_about_right(oracle):
+    rng = np.random.default_rng(4)
+    wide = rng.normal(size=(600, 10))
+    # One feature decides nearly everything, so that boxes cover much for such a plane.
+    coef = np.array([3.0, *np.full(9, 0.05)])
+    extractor = RuleExtractor(oracle.given(wide, coef, 0.0))
+    with pytest.warns(DensePlaneWarning, match="15 rules will cover about") as met:
+        extractor.fit(wide, oracle.sides(wide, coef, 0.0))
+    told = int(re.search(r"about (\d+) %", str(met[0].message)).group(1))
+    others = extractor.which(rng.normal(size=(2_000, 10))) >= 0
+    assert told == pytest.approx(100 * others.mean(), abs=15)
 
 
 def test_labels_that_the_model_does_not_know_are_refused():

@@ -10,6 +10,8 @@ __all__ = ["for_command_line"]
 
 # What is called otherwise here than in Python, or is not there at all.
 _PHRASES = (
+    (r"ScoreRules\(certify=True\)", "'clearmargin score --certify'"),
+    (r"RuleExtractor\(max_features=(\d+)\)", r"--distil \1"),
     (r"LPSVCCV\(max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
     (r"a larger nu or C\b", "a larger --nu"),
     (

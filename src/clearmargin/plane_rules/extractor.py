@@ -236,7 +236,7 @@ class RuleExtractor(ModelRules):
         self.domain_ = Domain(self.space_, lower, upper, relations=relations)
         data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns(relations))
         options = self._distil(data, options)
-        warn_of_dense_plane(self.surface_)
+        warn_of_dense_plane(self.surface_, self.space_, data, options)
         with task("extraction", len(self.classes_), "rules", show=self.progress):
             # For each class search boxes, simplify and prove them; then translate them to the user's features.
             found = extract_rules(

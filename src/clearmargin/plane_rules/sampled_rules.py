@@ -143,9 +143,9 @@ def _extract_on_sample(
     space = seen.with_fill(model.space.fill)
     surface = model.surface(space)
     check_surface(surface, options)
-    warn_of_dense_plane(surface)
     declared = np.full((2, len(space)), assume_ranges)
     data = LabelledPoints(found.X, true, model.predict_codes(found.X))
+    warn_of_dense_plane(surface, space, data, options)
     return extract_rules(surface, space, declared, data, options)
 
 
