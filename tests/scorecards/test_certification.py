@@ -22,7 +22,12 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC, LinearSVC
 
 from clearmargin.datasets import load_cleveland, load_wbc
-from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
+from clearmargin.exceptions import (
+    ClearmarginWarning,
+    DataError,
+    InvalidValueError,
+    NotLinearError,
+)
 from clearmargin.rules import Domain, FeatureSpace
 from clearmargin.scorecards import CertifiedScorecard, ScoreRules
 
@@ -357,7 +362,8 @@ def test_a_missing_value_is_refused_by_a_machine_that_takes_none_even_without_a_
 def test_where_no_sparse_plane_beats_a_constant_one_the_default_is_a_dense_machine():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.repeat([0, 1], [20, 10])
-    rules = ScoreRules(certify=True, n_generated=50).fit(X, y)
+    with pytest.warns(ClearmarginWarning, match="beats a constant one"):
+        rules = ScoreRules(certify=True, n_generated=50).fit(X, y)
     assert type(rules.estimator_[-1]).__name__ == "LinearSVC"
     assert len(rules.scorecard_.features) == 2
 
