@@ -112,9 +112,7 @@ def explain_cases(fold: Fold, count: int) -> list[Record]:
         warnings.simplefilter("ignore")
         # What all cases have in common is shared by them; of anchors it is not counted at all.
         start = time.process_time()
-        many = list(
-            explain_many(fold.model, fold.X_test[rows], fold.X_train, guarantee="measured")
-        )
+        many = list(explain_many(fold.model, fold.X_test[rows], fold.X_train, guarantee="measured"))
         seconds = (time.process_time() - start) / len(rows)
     for row, said in zip(rows, many, strict=True):
         region = said.rule.region

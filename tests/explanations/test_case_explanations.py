@@ -66,6 +66,15 @@ def test_a_proof_of_many_conditions_is_measured_instead_and_said_to_exist(wbc):
     assert longer.rule == proved.rule
 
 
+def test_where_no_row_has_the_class_a_long_proof_is_given(wbc):
+    X, y, _ = wbc
+    dense = LogisticRegression(max_iter=1000).fit(X, y)
+    benign = X[dense.predict(X) == "benign"]
+    near = benign[benign.max(axis=1) <= 2]
+    why = explain(dense, X[dense.predict(X) == "malignant"].iloc[0], near)
+    assert (why.guarantee, why.label) == ("proved", "malignant")
+
+
 def test_a_kernel_machine_is_proved_with_few_conditions(wbc):
     X, y, _ = wbc
     model = make_pipeline(StandardScaler(), SVC()).fit(X, y)

@@ -355,7 +355,12 @@ class _CaseExplainer:
 
         def make(k: int) -> Explanation:
             if not chosen[k]:
-                return self._measured_unless(k, reasons, proved)
+                try:
+                    return self._measured_unless(k, reasons, proved)
+                except DataError:
+                    # No row of X gets this class: a long proof is better than nothing.
+                    if not proved[k]:
+                        raise
             return self._sufficient(k, reasons.box(k), surface, values[k], missing[k], counted)
 
         return CaseExplanations(len(self.cases), make)
