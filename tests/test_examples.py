@@ -30,6 +30,7 @@ SAYS = {
     "why_this_case": r"malignant \(score.*really benign",
     "a_card_of_five_cuts": "if the points sum to",
     "a_card_with_proof": r"0 of them otherwise than the machine.*agree: True.*The card is that of a plane",
+    "rules_with_points": r"points of what holds.*right on 8.*kept with",
     "how_many_cuts": "figure",
     "compare_extractors": "two boxes, machine elsewhere",
     "is_this_rule_true_of_the_machine": r"small: refuted.*tidy: proved",

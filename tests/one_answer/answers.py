@@ -27,6 +27,7 @@ from clearmargin import (
     ProximalSVC,
     RankContrast,
     RuleExtractor,
+    RuleSVC,
     ScoreRules,
     SupportVectorRules,
     SurrogateRules,
@@ -51,6 +52,11 @@ def plane(model: Any) -> Answer:
 
 def rules(model: Any) -> Answer:
     return {"rules": model.rules_.to_text()}
+
+
+def points(model: Any) -> Answer:
+    """Rules with their weights, to the last bit."""
+    return {"points": model.weighted_rules_.to_text(digits=None)}
 
 
 def named(X: np.ndarray) -> Any:
@@ -87,6 +93,8 @@ BITS_IN_ANY_ORDER: dict[str, Callable[[np.ndarray, np.ndarray], Answer]] = {
     "ChunkedRuleSVC": lambda X, y: plane(
         ChunkedRuleSVC(2, estimator=LPSVC(0.05), mu=300.0).fit(X, y)
     ),
+    "RuleSVC": lambda X, y: points(RuleSVC(8, cv=3, certify=False).fit(X, y)),
+    "RuleSVC(points)": lambda X, y: points(RuleSVC(4, points=True, cv=3, certify=False).fit(X, y)),
     "RuleExtractor(plane)": lambda X, y: rules(RuleExtractor(given_plane(X, y)).fit(named(X), y)),
     "RuleExtractor(plane, coverage)": lambda X, y: rules(
         RuleExtractor(given_plane(X, y), criterion="coverage").fit(named(X), y)
