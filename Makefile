@@ -18,7 +18,7 @@ help:
 	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
 	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
 	@echo "make bench-full   the same on more data and in larger sizes (about an hour)"
-	@echo "make reproduce    recompute the published numbers that this version covers (half an hour on 2 cores)"
+	@echo "make reproduce    recompute the published numbers that this version covers (an hour on 2 cores)"
 	@echo "make noise        ask every figure on rows not seen what it says on tables of pure noise (9 minutes)"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"

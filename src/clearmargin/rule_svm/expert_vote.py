@@ -4,11 +4,12 @@ With some dozen cases no fit can know how much rules are worth, and a machine th
 often than the rules by themselves. So the score of the machine, f, and the vote of the rules, v(x) = sum_r s_r h_r(x)
 with s_r the weight of a rule and the sign of its class, are averaged. The average is a sum over rules as well::
 
-    (1 - t) f(x) / rms(f) + t (v(x) / k + majority / 4)
+    (1 - t) f(x) / rms(f) + t v(x) / k
 
-where k is the root mean square of the number of rules that cover a row, at least 1, and `majority` the sign of the more
-frequent class, which decides where rules are silent. The share t is what the vote is worth beforehand, against the
-machine, times what the errors of both on the training rows say (those of the machine on rows not seen)::
+where k is the root mean square of the number of rules that cover a row, at least 1. Where rules are silent, the machine
+decides. The share t is what the vote is worth beforehand, against the
+machine, times what the errors of both on the training rows say (those of the machine on rows not seen; where rules are
+silent, the more frequent class counts as their vote)::
 
     t = a / (a + b),    a = p exp(-errors of the vote / 2),    b = (1 - p) exp(-errors of the machine / 2),
     p = 1 / (1 + (m / 100)^2)  for m cases.
@@ -37,8 +38,6 @@ __all__ = ["blended", "vote_share"]
 _WORTH = 100.0
 # So many errors more divide the belief by e.
 _ERRORS = 2.0
-# What the more frequent class counts in the vote where no rule covers a row, against rules that all agree.
-_SILENCE = 0.25
 # A smaller share changes nothing, and a rule with it would be noise.
 _LEAST_SHARE = 0.005
 
@@ -126,17 +125,16 @@ def blended(
         scores = scores + linear_scores(linear.values(rows.values), terms.linear[0])
     rest = (1.0 - share) / (_root_mean_square(scores, rows.weight) or 1.0)
     k = max(1.0, _root_mean_square(experts.covers.sum(axis=1).astype(np.float64), rows.weight))
-    silence = share * _SILENCE * _majority(rows)
     average = replace(
         terms,
         rules=rest * terms.rules,
         experts=rest * terms.experts + share / k * experts.votes,
         linear=rest * terms.linear,
-        intercept=rest * terms.intercept + silence,
+        intercept=rest * terms.intercept,
     )
     if unseen is None:
         return average, None
-    return average, rest * unseen + share / k * _vote(experts)[:, None] + silence
+    return average, rest * unseen + share / k * _vote(experts)[:, None]
 
 
 def _root_mean_square(values: FloatArray, weight: FloatArray) -> float:
