@@ -64,7 +64,9 @@ class Problem:
         bounds = [(0, None)] * (2 * p) + [(None, None)] + [(0, None)] * m
         cost = np.concatenate([np.ones(2 * p), [0.0], self.costs])
         A = np.hstack([signed, -np.eye(m)])
-        return float(linprog(cost, A, -np.ones(m), bounds=bounds, method="highs").fun)
+        value = linprog(cost, A, -np.ones(m), bounds=bounds, method="highs").fun
+        assert value is not None
+        return float(value)
 
 
 def section() -> Section:

@@ -256,3 +256,22 @@ def test_so_many_conditions_are_not_allowed():
 def test_bad_columns_are_named(values, price, sign, message):
     with pytest.raises(InvalidValueError, match=message):
         FixedColumns(np.array(values), np.array(price), np.array(sign))
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_constant_equal_missing_and_far_columns_and_a_rare_class_are_sound(size):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 2))
+    moment = 1.7e9 + rng.integers(0, 10**6, 150)
+    table = np.column_stack([x, x[:, 0], np.full(150, 3.0), np.full(150, np.nan), moment])
+    y = np.where(x[:, 0] + x[:, 1] > 2.4, 1.0, -1.0)
+    assert (y > 0).sum() < 15
+    conditions = Conditions.of_table(FeatureSpace([f"x{j}" for j in range(6)]), table, 8)
+    smallest = smallest_cost(conditions, table, y, np.ones(150))
+    solution = solve_rule_lp(
+        conditions, table, y, np.full(150, 5 * smallest), max_conditions=size, time_limit=60
+    )
+    assert solution.stopped == "optimal"
+    assert solution.gap <= 1e-6
+    used = conditions.feature[solution.items[solution.items >= 0]]
+    assert set(used.tolist()) <= {0, 1, 5}  # of equal columns the first

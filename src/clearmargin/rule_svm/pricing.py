@@ -169,6 +169,18 @@ class Pricing:
             sums = conditions.gather(j, self._cell_sums(cells[j], self._codes, j))
             for c, total in enumerate(sums.tolist(), int(self._starts[j])):
                 self._coded.setdefault(total, []).append(c)
+        self._first = self._first_equals()
+
+    def _first_equals(self) -> list[int]:
+        """Find for each condition the first one that holds for the same rows and allows the same weights."""
+        first = list(range(len(self.conditions)))
+        for alike in self._coded.values():
+            held = [self.conditions.holds(c, self.cells) for c in alike if len(alike) > 1]
+            for (k, before), (other, c) in combinations(enumerate(alike), 2):
+                same = first[c] == c and np.array_equal(held[k], held[other])
+                if same and self.signs[before] == self.signs[c]:
+                    first[c] = before
+        return first
 
     def _list_sets(self) -> list[tuple[int, ...]]:
         """List the sets of three features, and of one with an interval and another one."""
@@ -266,9 +278,14 @@ class Pricing:
         return self._ranked(found, unseen)
 
     def _ranked(self, found: list[Priced], unseen: float) -> PricedRules:
-        """Put rules in order: highest price, fewest conditions, first conditions."""
+        """Put rules in order: highest price, fewest conditions, first conditions; of equal conditions the first."""
+        named = {
+            (tuple(sorted({self._first[c] for c in rule})), price)
+            for price, rule in found
+            if price > 0.0
+        }
         found = sorted(
-            (each for each in found if each[0] > 0.0),
+            ((price, rule) for rule, price in named),
             key=lambda each: (-each[0], len(each[1]), each[1]),
         )
         items = np.full((len(found), self.max_conditions), -1, dtype=np.intp)

@@ -81,6 +81,8 @@ _SMOOTHING = 0.8
 _EXCESS = 1e-8
 # Multipliers are whole multiples of the sum of all costs divided by this.
 _GRID = 2.0**52
+# Weights below this part of the largest are what rounding left.
+_NOISE = 1e-12
 # Seconds that a solve may take when hardly any are left.
 _LEAST_SECONDS = 0.01
 _EPS = float(np.finfo(np.float64).eps)
@@ -515,6 +517,7 @@ class _Generation:
         self._data, self._pricing = data, pricing
         self._items: list[IntArray] = []
         self._masks: list[BoolArray] = []
+        self._signs: list[int] = []
         self._covers: dict[tuple[bytes, int], float] = {}
         self._grid = 2.0 ** math.ceil(math.log2(math.fsum(data.cost.tolist()))) / _GRID
         self._start = np.empty((0, pricing.max_conditions), dtype=np.intp)
@@ -619,6 +622,8 @@ class _Generation:
     def _judge(self, weights: FloatArray, fixed: FloatArray) -> _Weights:
         """Evaluate weights with the best intercept."""
         data, pricing = self._data, self._pricing
+        weights = _clean(weights, np.array(self._signs, dtype=np.intp))
+        fixed = _clean(fixed, data.sign)
         scores = np.zeros(len(data))
         for a, mask in zip(weights.tolist(), self._masks, strict=True):
             if a:
@@ -674,7 +679,6 @@ class _Generation:
         """Let rules into the master, one for each set of rows, and give those that entered."""
         before = len(self._items)
         costs: list[float] = []
-        signs: list[int] = []
         for each in rules:
             rule, mask, sign = self._simplest(each)
             # A rule says the same as its complement with the other sign, beside an intercept.
@@ -684,10 +688,10 @@ class _Generation:
                 self._covers[cover] = cost
                 self._items.append(rule)
                 self._masks.append(mask)
+                self._signs.append(sign)
                 costs.append(cost)
-                signs.append(sign)
-        if signs:
-            master.add(self._masks[before:], np.array(costs), np.array(signs))
+        if costs:
+            master.add(self._masks[before:], np.array(costs), np.array(self._signs[before:]))
         return self._generated[before:]
 
     def _simplest(self, rule: IntArray) -> tuple[IntArray, BoolArray, int]:
@@ -774,6 +778,13 @@ class _Watch:
         n_rules = max(int(np.count_nonzero(best.rules)), self._n_rules)
         progress.advance(done - self._done, n_rules - self._n_rules)
         self._done, self._n_rules = done, n_rules
+
+
+def _clean(weights: FloatArray, sign: IntArray) -> FloatArray:
+    """Set weights to zero that are rounding, or have a sign that they must not have."""
+    size = np.abs(weights)
+    is_noise = size <= _NOISE * size.max(initial=1.0)
+    return np.where(is_noise | (sign * weights < 0.0), 0.0, weights)
 
 
 def _reach(Z: FloatArray) -> FloatArray:
