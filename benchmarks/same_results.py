@@ -601,6 +601,17 @@ def chunk_fits() -> Iterator[Fit]:
     yield "ChunkedRuleSVC", "pima 200", {"n_chunks": 3, "n_rows": 5, "mu": 100.0}
 
 
+def rule_svm_fits() -> Iterator[Fit]:
+    """RuleSVC with few rules and with all, with categories, missing values and several classes."""
+    quick: Record = {"cv": 3, "progress": False}
+    yield "RuleSVC", "wbc", {"max_rules": 5, "points": True, **quick}
+    yield "RuleSVC", "pima 200", {"max_rules": None, "C": 0.1, **quick}
+    yield "RuleSVC", "pima 200", {"linear": "free", "class_weight": "balanced", **quick}
+    yield "RuleSVC", "mixed", {"certify": False, **quick}
+    yield "RuleSVC", "missing", {"max_conditions": 1, **quick}
+    yield "RuleSVC", "whole", {"max_rules": 6, "certify": False, **quick}
+
+
 def rank_fits() -> Iterator[Fit]:
     name = "RankContrast"
     yield name, "pima", {}
@@ -629,6 +640,7 @@ def add_fits() -> None:
         tree_fits,
         advice_fits,
         chunk_fits,
+        rule_svm_fits,
         rank_fits,
     ):
         for kind, rows, options in fits():
@@ -725,7 +737,47 @@ def scorecard(machine: str | None, rows: str, options: Record) -> Record:
     }
 
 
+def certified_card(machine: str, rows: str, options: Record) -> Record:
+    """A card with proof: its CertifiedScorecard, what it proves, and how it explains a case."""
+    X, y = table(rows)
+    model = cm.ScoreRules(MACHINES[machine](), certify=True, **options).fit(X, y)
+    card = model.scorecard_
+    return {
+        **of_model(model, X),
+        "card": card.to_dict(),
+        "text": card.to_text(),
+        "proved": card.prove_codes(X).tolist(),
+        "again": cm.CertifiedScorecard.from_dict(card.to_dict()) == card,
+        **of_value("explained", model.explain(X.iloc[[0]])),
+    }
+
+
+def fewest_conditions(machine: str, rows: str) -> Record:
+    """Explanations of any model by the fewest conditions, proved and measured."""
+    X, y = table(rows)
+    model = MACHINES[machine]().fit(X, y)
+    record: Record = {}
+    for guarantee in ("auto", "proved", "measured"):
+        told = attempt(cm.explain_many, model, X.iloc[:5], X, guarantee=guarantee)
+        record[guarantee] = told if isinstance(told, dict) else [e.to_dict() for e in told]
+    return record
+
+
+def columns_of_rules() -> Record:
+    """RuleFeatures with the rules' vote."""
+    X, _ = table("pima")
+    made = cm.RuleFeatures("glucose >= 140 => yes\nbmi < 25 => no", vote=True).fit(X)
+    return {"columns": made.transform(X).tolist(), "names": list(made.get_feature_names_out())}
+
+
 add("datasets: as loaded", all_shipped)
+add("RuleFeatures: pima", columns_of_rules)
+for _rows, _machine in (("pima 150", "LPSVC 0.1"), ("mixed", "encoded LinearSVC")):
+    add(
+        f"ScoreRules with proof: {_rows}",
+        partial(certified_card, _machine, _rows, {"max_rules": 12}),
+    )
+    add(f"explain, fewest conditions: {_rows}", partial(fewest_conditions, _machine, _rows))
 add("LPSVC, LPSVCCV: groups, times, weights", folds_and_weights)
 add("RuleExtractor: tables of other libraries", other_frames)
 for _rows, _machine in (

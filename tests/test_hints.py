@@ -19,7 +19,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import FixedThresholdClassifier, GroupKFold, TimeSeriesSplit
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -104,6 +104,33 @@ HINTS: dict[str, Hint] = {
         lambda: LPSVC().fit(X, THREE),
         lambda: OneVsRestClassifier(LPSVC()).fit(X, THREE),
         lambda: OneVsOneClassifier(LPSVC()).fit(X, THREE),
+    ),
+    "machines, which no single decision function decides": hint(
+        lambda: RuleExtractor(FixedThresholdClassifier(CALIBRATED, threshold=0.4)).fit(X, Y),
+        lambda: RuleExtractor(
+            FixedThresholdClassifier(
+                CalibratedClassifierCV(LinearSVC(), cv=2, ensemble=False), threshold=0.4
+            )
+        ).fit(X, Y),
+        lambda: ScoreRules(
+            FixedThresholdClassifier(CALIBRATED, threshold=0.4), max_rules=2, n_generated=50
+        ).fit(X, Y),
+        lambda: SurrogateRules(FixedThresholdClassifier(CALIBRATED, threshold=0.4), **TRAIN).fit(
+            X, Y
+        ),
+    ),
+    "come from machines of their own and are no function of its": hint(
+        None,  # scikit-learn warns of such machines before
+        lambda: SupportVectorRules(
+            FixedThresholdClassifier(SVC(), threshold=0.1, response_method="decision_function")
+        ).fit(X, Y),
+    ),
+    "the threshold is one of a probability of": hint(
+        None,
+        lambda: ScoreRules(
+            FixedThresholdClassifier(FOREST, threshold=0.4), max_rules=2, n_generated=50
+        ).fit(X, Y),
+        lambda: SurrogateRules(FixedThresholdClassifier(FOREST, threshold=0.4), **TRAIN).fit(X, Y),
     ),
     "a card tells two apart. Make one for each class": hint(
         lambda: ScoreRules().fit(X, THREE),

@@ -122,8 +122,15 @@ class LoadedPoints:
 
     Examples
     --------
-    >>> LoadedPoints.__dataclass_fields__["accuracy"].type
-    'float'
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.recipes.weighted_rules import load_points_for_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> loaded = load_points_for_task(find_points(task, max_rules=1).model, task)
+    >>> loaded.to_dict()["model"]["rules"]
+    1
     """
 
     task: Task
@@ -155,6 +162,18 @@ def load_points_for_task(model: RuleSVC, task: Task) -> LoadedPoints:
     -------
     LoadedPoints
         With its accuracy on these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.recipes.weighted_rules import load_points_for_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> loaded = load_points_for_task(find_points(task, max_rules=1).model, task)
+    >>> loaded.accuracy
+    1.0
     """
     known = model.classes_.tolist()
     for label in task.counts:
@@ -182,8 +201,15 @@ class ExplainedPoints:
 
     Examples
     --------
-    >>> ExplainedPoints.__dataclass_fields__["rows"].type
-    'tuple[int, ...]'
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.recipes.weighted_rules import load_points_for_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> loaded = load_points_for_task(find_points(task, max_rules=1).model, task)
+    >>> print(explain_points_of_rows(loaded, np.array([0])).texts()[0])
+    Row 1 (right). no: ...
     """
 
     loaded: LoadedPoints
@@ -224,6 +250,18 @@ def explain_points_of_rows(loaded: LoadedPoints, positions: IntArray) -> Explain
     -------
     ExplainedPoints
         An explanation for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.recipes.weighted_rules import load_points_for_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> loaded = load_points_for_task(find_points(task, max_rules=1).model, task)
+    >>> explain_points_of_rows(loaded, np.array([23])).explanations[0].label
+    'yes'
     """
     task, weighted = loaded.task, loaded.model.weighted_rules_
     table = weighted.space.read(task.X.take(positions))
@@ -246,6 +284,18 @@ def report_points(loaded: LoadedPoints, *, command: str | None = None) -> Report
     -------
     Report
         Without figures on unseen rows: the model was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clearmargin.recipes import find_points, make_task
+    >>> from clearmargin.recipes.weighted_rules import load_points_for_task
+    >>> from clearmargin.tables.files import FileTable
+    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> task = make_task(table, "ill", cv=None)
+    >>> loaded = load_points_for_task(find_points(task, max_rules=1).model, task)
+    >>> report_points(loaded).to_dict()["validation"]["done"]
+    False
     """
     from clearmargin.report import Report, report
 
