@@ -69,3 +69,11 @@ def test_bound_signs_are_kept(loss: str) -> None:
     bound = Columns(columns.values, columns.penalty, signs)
     b = fit_weights(bound, y, weight, loss, 1.0)
     assert (signs * b >= 0).all()
+
+
+def test_many_rows_of_few_kinds_are_a_small_program() -> None:
+    columns, y, weight = problem(5, m=40)
+    _, once = hinge_weights(columns, y, 500.0 * weight)
+    many = Columns(np.tile(columns.values, (500, 1)), columns.penalty, columns.sign)
+    _, often = hinge_weights(many, np.tile(y, 500), np.tile(weight, 500), time_limit=20.0)
+    assert often == pytest.approx(once, rel=1e-7)

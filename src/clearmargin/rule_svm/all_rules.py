@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from clearmargin.exceptions import TimeLimitError
 from clearmargin.progress import Progress, advance, task
 from clearmargin.rule_svm.choice import Problem, weighted_accuracy
 from clearmargin.rule_svm.refit import Columns, hinge_weights
@@ -116,7 +117,10 @@ class AllRules:
         )
 
     def cap_cost(self, chosen: Sequence[Column], C: float, bounds: FloatArray) -> float:
-        """Give by which share the best objective over chosen rules alone exceeds what is certified over all rules."""
+        """Give by which share the best objective over chosen rules alone exceeds what is certified over all rules.
+
+        NaN where that takes longer than the time limit, as linear terms of very many rows may.
+        """
         problem = self.problem
         rules = [column for column in chosen if column.extra < 0]
         own = column_matrix(rules, problem.conditions, problem.rows.table, problem.extra)
@@ -126,9 +130,13 @@ class AllRules:
             np.concatenate([[0.0], self.fixed.price, own.penalty[n_fixed:]]),
             np.concatenate([[0], self.fixed.sign, own.sign[n_fixed:]]).astype(np.intp),
         )
-        reached = sum(
-            hinge_weights(columns, y, C * problem.rows.weight)[1] for y in problem.rows.signs
-        )
+        costs = C * problem.rows.weight
+        try:
+            reached = sum(
+                hinge_weights(columns, y, costs, self.time_limit)[1] for y in problem.rows.signs
+            )
+        except TimeLimitError:
+            return math.nan
         least = float(bounds.sum())
         return max(0.0, reached / least - 1.0) if least > 0.0 else 0.0
 

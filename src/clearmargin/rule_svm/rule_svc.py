@@ -141,7 +141,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         below ``(1 - gap_) * objective_``. The largest one of several classes.
     cap_cost_ : float
         What `max_rules` costs: by which share the best objective over `rules_` exceeds the certified bound over all
-        rules, at `C_`; 0.0 with ``max_rules=None``.
+        rules, at `C_`; 0.0 with ``max_rules=None``, NaN where time ran out.
     loss_ : {"hinge", "logistic", "squared_hinge"}
         The loss by which the weights were fitted; "hinge" is the linear program.
     refit_C_ : float
