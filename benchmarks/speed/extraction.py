@@ -61,8 +61,8 @@ def without_rules(rows: Sequence[Sequence[str]]) -> str:
     if not empty:
         return ""
     return (
-        f" No rule was found at {', '.join(empty)}: no box that was looked at covers the "
-        f"{RuleExtractor().min_coverage} points that a rule needs, because boxes cover little of what lies below a "
+        f" No rule was found at {', '.join(empty)}: no box that was looked at covers the points that a rule needs, "
+        "because boxes cover little of what lies below a "
         "plane with so many weights; the time is that of the search."
     )
 

@@ -61,7 +61,8 @@ def test_the_algorithm_as_printed_finds_the_boxes_of_the_package(bounds):
     X = rng.normal(size=(80, 3))
     signs = np.where(X @ [1.0, -0.6, 0.3] + 0.3 * rng.normal(size=80) > 0, 1, -1)
     svm = LPSVC(1.0).fit(X, signs)
-    ours = {"criterion": "volume", "tighten": False, "order": "natural", "min_coverage": 1}
+    ours = {"criterion": "volume", "tighten": False, "order": "natural"}
+    ours |= {"min_coverage": 1, "max_rules": None}
     traces = RuleExtractor(svm, bounds=bounds, **ours).fit(X, signs).trace_
     for sign, trace in traces.items():
         found, literal = (

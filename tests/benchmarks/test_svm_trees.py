@@ -154,7 +154,8 @@ def test_exact_rules_say_what_the_tree_says_and_rules_can_be_left_out():
     X, y, X_test, _ = draw(1)
     found = tree_answers(X, y, X_test, 1, loss="minority")
     assert (found["tree"].labels == found["exact"].labels).all()
-    model = SVMTreeClassifier(loss="minority", random_state=1).fit(X, y)
+    everything = {"min_coverage": 1, "max_rules": None}
+    model = SVMTreeClassifier(loss="minority", random_state=1, **everything).fit(X, y)
     assert sum(found["tree"].parts) == model.n_leaves_
     assert sum(found["simplified"].parts) == found["simplified"].rules == len(model.rules_)
     assert (found["simplified"].labels == model.predict_by_rules(X_test)).all()
