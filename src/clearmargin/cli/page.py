@@ -59,7 +59,7 @@ def prepare_page(arguments: argparse.Namespace, console: Console, method: str) -
     from clearmargin.cli.inputs import read_task, show_progress
     from clearmargin.recipes.one_page import PageBudget, make_one_page
 
-    task = read_task(arguments, console, missing=arguments.missing or "impute")
+    task = read_task(arguments, console, missing=arguments.missing or "either")
     console.say(task.summary)
     names = {"max_rules": arguments.max_rules, "max_conditions": arguments.max_conditions}
     budget = PageBudget(**{name: value for name, value in names.items() if value is not None})

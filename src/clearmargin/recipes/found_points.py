@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from clearmargin.rules import RuleSet
     from clearmargin.scorecards import Scorecard
 
+# Seconds for the certificate, which is beside the point where few rules are wanted; what was reached is said.
+_CERTIFICATE = 2.0
+
 __all__ = ["FoundPoints", "card_as_points", "find_points", "points_as_rules"]
 
 
@@ -122,6 +125,7 @@ def find_points(
         class_weight="balanced" if balanced else None,
         cv=inner_folds(task, folds),
         certify=certify,
+        time_limit=_CERTIFICATE,
         progress=progress,
         **options,
     )

@@ -308,7 +308,7 @@ def make_one_page(
     Parameters
     ----------
     task : Task
-        The table. Where it has missing values, made with ``missing="impute"``: rules with points take them as they
+        The table. Where it has missing values, made with ``missing="either"``: rules with points take them as they
         are, the other methods fill them.
     method : {"auto", "plane", "rule-svc", "card"}, default "auto"
         The method, where it is not to be chosen.

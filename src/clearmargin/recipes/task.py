@@ -178,8 +178,8 @@ def make_task(
         The column of the classes.
     positive : str, optional
         The class of interest; of more than two classes, it against all others.
-    missing : {"error", "drop", "impute", "keep"}, default "error"
-        What happens to rows with missing values.
+    missing : {"error", "drop", "impute", "either", "keep"}, default "error"
+        What happens to rows with missing values; "either" leaves it to each method whether it fills them.
     categories : sequence of str, optional
         Columns that are categories, whatever they look like.
     cv : int or None, default 5
@@ -384,7 +384,13 @@ def _missing_values(
         notes.append(f"{finding} and are left out")
         return lacking, None
     values = {name: _typical(X.column(name)) for name in X.names} | dict(known or {})
-    notes.append(f"{finding}; filled with medians and most frequent categories")
+    filled = "filled with medians and most frequent categories"
+    by_whom = (
+        "taken as they are by rules with points, and by other methods "
+        if missing == "either"
+        else ""
+    )
+    notes.append(f"{finding}; {by_whom}{filled}")
     return lacking, {name: values[name] for name in X.names}
 
 
