@@ -103,7 +103,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Features whose rise must not lower (1), or raise (-1), the score of ``classes_[1]``. Two classes only.
     loss : {"logistic", "squared_hinge", "hinge", "auto"}, default "logistic"
         The loss by which the weights of few rules are fitted; "auto" chooses among the three by cross-validation, which
-        takes longer; the squared hinge brought nothing on tables for tuning. The machine over all rules has the hinge loss.
+        takes longer; the squared hinge brought nothing on tables for tuning. The machine over all rules has the hinge
+        loss.
     points : bool, default False
         Whether weights are whole numbers of at most 10.
     cv : int, splitter or iterable of (train, test), default 5
