@@ -26,6 +26,7 @@ def main(words: Sequence[str] | None = None) -> None:
         help="try it on the tables for tuning; no page is written",
     )
     parser.add_argument("--folds", type=int, help="folds of each table for learners")
+    parser.add_argument("--first-fold", type=int, help="begin with this one, counted from 0")
     parser.add_argument("--every", type=int, help="each so-manieth table of the list")
     parser.add_argument("--parts", nargs="+", choices=PARTS, help="measure some of it")
     parser.add_argument("--side", choices=SIDES, help="ours or peers only")
@@ -43,7 +44,7 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     one_thread()
     plan = replace(QUICK if asked.quick else FULL, tuning=asked.tuning)
-    given = {"folds": asked.folds, "every": asked.every, "parts": asked.parts}
+    given = {name: getattr(asked, name) for name in ("folds", "first_fold", "every", "parts")}
     plan = replace(plan, **{name: value for name, value in given.items() if value is not None})
     if asked.side is not None:
         plan = replace(plan, sides=[asked.side])

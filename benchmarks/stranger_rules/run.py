@@ -50,6 +50,8 @@ class Plan:
         Each table is taken, or each second, third, ... of the list.
     folds : int
         How many folds of each table learners get, the first of five.
+    first_fold : int
+        Where learners begin, so that more folds can be added to what was measured before.
     peer_folds : mapping
         How many of these a peer gets; slow ones get fewer, and count on these only.
     proof_folds : int
@@ -74,6 +76,7 @@ class Plan:
 
     every: int = 1
     folds: int = N_FOLDS
+    first_fold: int = field(default=0, kw_only=True)
     peer_folds: Mapping[str, int] = field(default_factory=dict)
     proof_folds: int = N_FOLDS
     points: int = 12_000
@@ -131,7 +134,11 @@ def _jobs(plan: Plan, parts: Sequence[Part], folder: Path) -> list[Work]:
         found += [(default_way.take_default_way, (part, folder)) for part in folds]
     if "rules" in plan.parts:
         methods = (*learners.OURS, *learners.PLAIN)
-        found += [(learners.learn, (part, methods)) for part in parts if part.number < plan.folds]
+        found += [
+            (learners.learn, (part, methods))
+            for part in parts
+            if plan.first_fold <= part.number < plan.folds
+        ]
     if "proofs" in plan.parts:
         found += [(proofs.card_seconds, ())]
         found += [(proofs.measure_proofs, (part, plan.points)) for part in first["proofs"]]
