@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -107,8 +107,12 @@ class Records:
         return len(self._all)
 
     def save(self, path: Path) -> None:
-        """Write all records as JSON, a line each."""
-        lines = [json.dumps(asdict(record)) for record in self._all]
+        """Write all records as JSON, a line each, with six digits of what is defined."""
+        lines = []
+        for record in self._all:
+            known = {name: v for name, v in record.figures.items() if not np.isnan(v)}
+            figures = {name: float(f"{value:.6g}") for name, value in known.items()}
+            lines.append(json.dumps(asdict(record) | {"figures": figures}))
         path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
     @classmethod
@@ -178,10 +182,21 @@ class Records:
             values.append(float(np.mean([own[k] for k in common]) - best))
         return over_tables(values)
 
-    def best(self, topic: str, methods: Sequence[str], measure: str) -> str:
-        """Find the method with the largest mean over the tables that all of them have."""
-        found = {m: self.by_table(topic, m, measure) for m in methods}
-        found = {m: values for m, values in found.items() if values}
-        common = set.intersection(*(set(values) for values in found.values()))
-        key: Callable[[str], float] = lambda m: float(np.mean([found[m][t] for t in common]))  # noqa: E731
-        return max(found, key=key)
+    def means(self, topic: str, one: str, other: str, measure: str) -> tuple[float, float]:
+        """The means of two methods over the tables and folds that both have; NaN where there are none."""
+        values = []
+        for table in self.tables(topic):
+            first, second = (self.folds(topic, name, table, measure) for name in (one, other))
+            common = set(first) & set(second)
+            if common:
+                values.append([np.mean([name[k] for k in common]) for name in (first, second)])
+        if not values:
+            return np.nan, np.nan
+        own, rest = np.mean(values, axis=0)
+        return float(own), float(rest)
+
+    def nearest(self, topic: str, one: str, others: Sequence[str], measure: str) -> str:
+        """Find the method that is least behind another one, or most ahead of it, each on the folds that both have."""
+        leads = {other: self.difference(topic, one, other, measure) for other in others}
+        known = {other: lead.mean for other, lead in leads.items() if lead.tables}
+        return min(known, key=lambda other: known[other])

@@ -41,6 +41,16 @@ def _signs(found: Difference) -> str:
     return f"{found.in_points()} ({found.ahead} : {found.behind} of {found.tables})"
 
 
+def _absent(records: Records) -> str:
+    """Who gave no answer, how often and why."""
+    found = {name: records.reasons(learners.TOPIC, name) for name in learners.PEERS}
+    return "".join(
+        f" {name} gave no answer on {len(reasons)} folds ({reasons[0]})."
+        for name, reasons in found.items()
+        if reasons
+    )
+
+
 def learner_section(records: Records) -> Section:
     """Who is right how often, at which size, and by how much `RuleSVC` differs from each."""
     topic, few, many = learners.TOPIC, _OURS[0], _OURS[1]
@@ -72,17 +82,10 @@ def learner_section(records: Records) -> Section:
         if name != own
         for found in [records.difference(topic, own, name, ACCURACY)]
     )
-    absent = {
-        name: records.reasons(topic, name)
-        for name in learners.PEERS
-        if records.reasons(topic, name)
-    }
     verdict = (
         f"{compared} comparisons, of which {beyond} differ by more than twice their standard error over tables; by "
-        f"chance alone about {0.05 * compared:.0f} would."
+        f"chance alone about {0.05 * compared:.0f} would.{_absent(records)}"
     )
-    for name, reasons in absent.items():
-        verdict += f" {name} gave no answer on {len(reasons)} folds ({reasons[0]})."
     question = (
         "Shares of held-out rows, means over tables of the means over folds. `RuleSVC` sees the table as it is, with "
         "categories and missing values; everybody else numbers: categories as 0/1 columns, missing values as the "
@@ -92,12 +95,13 @@ def learner_section(records: Records) -> Section:
         "brackets on how many tables ours is ahead and behind; slow peers have fewer folds, and are compared on these."
     )
     title = "Learning rules on strangers' tables"
-    best = records.best(topic, of_size(records, 15), ACCURACY)
+    best = records.nearest(topic, few, of_size(records, 15), ACCURACY)
     found = records.difference(topic, few, best, ACCURACY)
     boosted = records.difference(topic, many, "gradient boosting", ACCURACY)
     finding = (
         f"15 rules of `RuleSVC` are right on {records.mean(topic, few, ACCURACY):.1%} of held-out rows of "
-        f"{len(records.tables(topic))} tables, {found.in_points()} points beside the best peer of that size ({best}); "
+        f"{len(records.tables(topic))} tables, {found.in_points()} points beside the nearest peer of that size "
+        f"({best}); "
         f"30 rules {boosted.in_points()} beside gradient boosting."
     )
     ratios = {f"right, {name}": Ratio(records.mean(topic, name, ACCURACY)) for name in _OURS}
@@ -114,7 +118,15 @@ def choice_section(records: Records) -> Section:
     """For some needs the learner that is most often right, ours or not."""
     topic = learners.TOPIC
     table = Table(
-        ["need", "choose", "right %", "best of the other side", "right % there", "difference"]
+        [
+            "need",
+            "choose",
+            "right %",
+            "best of the other side",
+            "right % there",
+            "difference",
+            "tables",
+        ]
     )
     peers = 0
     for text, most in _NEEDS:
@@ -149,17 +161,23 @@ def _choose(
 ) -> int:
     """Add a row for a need; 1 where a peer is chosen."""
     topic = learners.TOPIC
-    own, rival = (records.best(topic, names, measure) for names in (ours, others))
+    # Of ours the one that is furthest ahead of its nearest rival.
+    pairs = [(own, records.nearest(topic, own, others, measure)) for own in ours]
+    own, rival = max(
+        pairs, key=lambda pair: records.difference(topic, pair[0], pair[1], measure).mean
+    )
     lead = records.difference(topic, own, rival, measure)
     first, second = (own, rival) if lead.mean >= 0 else (rival, own)
+    right, right_there = records.means(topic, first, second, measure)
     table.rows.append(
         [
             need,
             first,
-            _percent(records.mean(topic, first, measure)),
+            _percent(right),
             second,
-            _percent(records.mean(topic, second, measure)),
+            _percent(right_there),
             records.difference(topic, first, second, measure).in_points(),
+            str(lead.tables),
         ]
     )
     return int(first == rival)
@@ -227,7 +245,7 @@ def fidelity_section(records: Records) -> Section:
             for name in records.methods(topic)
             if name.endswith(f"drawn rows ({kind})") and not name.startswith("RuleSVC")
         ]
-        best = records.best(topic, askers_only, "fidelity")
+        best = records.nearest(topic, ours, askers_only, "fidelity")
         lead = records.difference(topic, ours, best, "fidelity")
         parts.append(f"{lead.in_points()} points beside {best}")
     question = (

@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.quote import BEGIN, END, QUOTED, quote, quoted_block, quoted_choice
+from benchmarks.quote import (
+    BEGIN,
+    BEGIN_STRANGERS,
+    END,
+    QUOTED,
+    QUOTED_STRANGERS,
+    quote,
+    quoted_block,
+    quoted_choice,
+    quoted_stranger_choice,
+    quoted_strangers,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "* [Starting](#starting): it is quick.\n* [Other](#other): no.\n* [Applying rules](#applying-rules): fast.\n"
@@ -52,4 +63,21 @@ def test_the_page_is_quoted_as_it_lies_there(path, block):
 @pytest.mark.parametrize("title", QUOTED)
 def test_what_is_to_be_quoted_has_a_finding(title):
     page = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    assert f"* [{title}](" in page
+
+
+@pytest.mark.parametrize(
+    ("path", "block"),
+    [("README.md", quoted_strangers), ("docs/explanation/measured.md", quoted_stranger_choice)],
+    ids=["README", "documentation"],
+)
+def test_the_page_of_strangers_is_quoted_as_it_lies_there(path, block):
+    page = (ROOT / "benchmarks" / "STRANGERS.md").read_text(encoding="utf-8")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert f"{BEGIN_STRANGERS}\n{block(page)}\n{END}" in text
+
+
+@pytest.mark.parametrize("title", QUOTED_STRANGERS)
+def test_what_is_to_be_quoted_of_strangers_has_a_finding(title):
+    page = (ROOT / "benchmarks" / "STRANGERS.md").read_text(encoding="utf-8")
     assert f"* [{title}](" in page

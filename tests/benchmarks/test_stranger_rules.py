@@ -133,7 +133,8 @@ def test_the_best_of_others_is_chosen_table_by_table():
     )
     found = records.difference_to_best(TOPIC, "m", ["one", "two"], "accuracy")
     assert found.mean == pytest.approx((0.1 - 0.3) / 2)
-    assert records.best(TOPIC, ["one", "two"], "accuracy") == "one"
+    assert records.nearest(TOPIC, "m", ["one", "two"], "accuracy") == "one"
+    assert records.means(TOPIC, "m", "one", "accuracy") == pytest.approx((0.75, 0.85))
 
 
 def test_nothing_compared_is_not_measured():
