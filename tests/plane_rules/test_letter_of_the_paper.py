@@ -39,7 +39,8 @@ def largest_corner(weights):
     n = len(weights)
     clipped = {i for i in range(n) if weights[i] == 0}
     while len(clipped) < n:
-        share = (1 - sum(weights[i] for i in clipped)) / (n - len(clipped))
+        # In fractions from the start: 1 / 3 of whole numbers is a float.
+        share = (Fraction(1) - sum(weights[i] for i in clipped)) / (n - len(clipped))
         beyond = {i for i in range(n) if i not in clipped and share / weights[i] > 1}
         if not beyond:
             return [Fraction(1) if i in clipped else share / weights[i] for i in range(n)]

@@ -207,6 +207,7 @@ def score_threshold(estimator: Any) -> ScoreThreshold:
 
     Examples
     --------
+    >>> import math
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import FixedThresholdClassifier
     >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
