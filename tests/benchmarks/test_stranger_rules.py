@@ -262,7 +262,7 @@ def test_a_plan_takes_each_so_manieth_table(monkeypatch):
     monkeypatch.setattr(run, "tuning_tables", lambda: listed[:2])
     assert [one.name for one in tables_of(Plan(every=4))] == ["0", "4", "8"]
     assert [one.name for one in tables_of(Plan(tuning=True))] == ["0", "1"]
-    assert set(QUICK.parts) == set(FULL.parts) == set(PARTS)
+    assert set(QUICK.parts) | {"program"} == set(FULL.parts) == set(PARTS)
     assert set(QUICK.peer_folds) <= set(PEERS) == set(FULL.peer_folds)
 
 
