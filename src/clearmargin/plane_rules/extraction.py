@@ -143,8 +143,8 @@ class ExtractionOptions:
         return replace(self, max_rules=max(_FEWEST_FOUND, 2 * self.budget))
 
 
-# From so many rows on, a page takes a search of at least so many boxes of each class: 300,000 rows gave all of theirs in
-# minutes, and the boxes of a page in less than a second.
+# From so many rows on, a page takes a search of at least so many boxes of each class: 300,000 rows gave all of theirs
+# in minutes, and the boxes of a page in less than a second.
 _MANY_ROWS, _FEWEST_FOUND = 20_000, 100
 # In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.04 % at 10.
 _MANY_FEATURES = 8
