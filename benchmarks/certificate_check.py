@@ -88,7 +88,10 @@ def contradictions(
     rows = scores.encode(_frame(table, space))
     values = sign * scores.values(rows)
     found = int(np.count_nonzero(values < -_ROUNDING))
-    low, high = scores.encode(_frame(np.vstack(_ends(box, space)), space))
+    ends = np.vstack(_ends(box, space))
+    # Whole numbers, which proofs are about where the space has them, stay as they are in a descent.
+    ends[1, space.integer] = ends[0, space.integer]
+    low, high = scores.encode(_frame(ends, space))
     starts = rows[np.argsort(values, kind="stable")[:_STARTS]]
     more, wrong = _descend(scores, starts, low, high, sign)
     return len(rows) + more, found + wrong
@@ -123,6 +126,7 @@ def random_rows(box: Box, space: FeatureSpace, rng: np.random.Generator, points:
     """Points spread evenly over a box; categories are given by their codes."""
     low, high = _ends(box, space)
     rows = np.clip(low + rng.uniform(size=(points, len(space))) * (high - low), low, high)
+    rows = np.where(space.integer, np.rint(rows), rows)
     return _choose_categories(rows, box, space, rng)
 
 
@@ -150,6 +154,10 @@ def _ends(box: Box, space: FeatureSpace) -> tuple[FloatArray, FloatArray]:
     top = np.where(np.isfinite(first), np.maximum(first, most), most)
     low = np.where(np.isfinite(first), first, bottom - (most - least))
     high = np.where(np.isfinite(last), last, top + (most - least))
+    low, high = (
+        np.where(space.integer, np.ceil(low), low),
+        np.where(space.integer, np.floor(high), high),
+    )
     for j, kinds in enumerate(space.categories):
         if kinds is not None:
             low[j] = high[j] = _codes(box, j, kinds)[0]

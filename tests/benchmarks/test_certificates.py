@@ -225,3 +225,13 @@ def test_files_are_looked_for_in_the_folder_that_the_environment_names(monkeypat
     (problem,), missing = load_problems(["Spambase"])
     assert (problem.name, list(problem.X.columns), missing) == ("Spambase", ["a"], [])
     assert len(problem.X) + len(problem.X_held) == 40
+
+
+def test_points_that_are_tried_have_whole_numbers_where_the_space_has_them():
+    # A proof over a space with whole numbers is about these; other points were counted as contradictions.
+    space = FeatureSpace(["count", "share"], [0, 0], [9, 1], integer=[True, False])
+    box = Box([1.5, 0.25], [4.5, 0.75])
+    rng = np.random.default_rng(0)
+    for rows in (random_rows(box, space, rng, 50), corner_rows(box, space, rng)):
+        assert set(rows[:, 0]) <= {2.0, 3.0, 4.0}
+        assert ((rows[:, 1] >= 0.25) & (rows[:, 1] <= 0.75)).all()
