@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clearmargin.exceptions import RuleSyntaxError
-from clearmargin.rules.space import nearest_name
+from clearmargin.rules.space import closest_name, nearest_name
 
 __all__ = [
     "KEYWORDS",
     "NAME",
     "NOT_NUMBERS",
     "NUMBER",
+    "Recovery",
     "Source",
     "Token",
     "escape",
     "is_bare_name",
+    "nearest",
     "number_value",
     "quote",
     "scan_line",
@@ -37,6 +39,46 @@ _LONGEST_SHOWN = 60
 _MOST_COMPARED = 10_000
 
 
+class Recovery:
+    """What becomes of a mistake: it is raised at once, or kept while reading goes on behind it.
+
+    A block ``with recovery:`` ends at its first mistake; where mistakes are kept, what follows the block is reached.
+
+    Parameters
+    ----------
+    keep : bool, default False
+        Whether mistakes are kept.
+
+    Attributes
+    ----------
+    mistakes : list of RuleSyntaxError
+        What was kept, in the order met.
+
+    Examples
+    --------
+    >>> recovery = Recovery(keep=True)
+    >>> with recovery:
+    ...     raise Source("x ! 3").error("unexpected character '!'", 2)
+    >>> [mistake.offset for mistake in recovery.mistakes]
+    [2]
+    """
+
+    __slots__ = ("keep", "mistakes")
+
+    def __init__(self, keep: bool = False):
+        self.keep = keep
+        self.mistakes: list[RuleSyntaxError] = []
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not (self.keep and isinstance(error, RuleSyntaxError)):
+            return False
+        self.mistakes.append(error)
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     r"""Rule text; places in it are offsets, which become line and column when an error needs them.
@@ -45,6 +87,8 @@ class Source:
     ----------
     text : str
         The whole text. A byte order mark at its start is passed over.
+    recovery : Recovery, optional
+        What becomes of mistakes; by default the first one is raised.
 
     Examples
     --------
@@ -58,6 +102,7 @@ class Source:
     """
 
     text: str
+    recovery: Recovery = field(default_factory=Recovery, compare=False, repr=False)
 
     @property
     def start(self) -> int:
@@ -72,8 +117,10 @@ class Source:
             start = end.end()
         yield start, len(self.text)
 
-    def error(self, problem: str, start: int, end: int | None = None) -> RuleSyntaxError:
-        """Make an error that underlines the characters from start to end (one, by default)."""
+    def error(
+        self, problem: str, start: int, end: int | None = None, fix: str | None = None
+    ) -> RuleSyntaxError:
+        """Make an error that underlines the characters from start to end (one by default), with a fix if any."""
         line, line_start = 1, self.start
         for found in _LINE_END.finditer(self.text, 0, start):
             line, line_start = line + 1, found.end()
@@ -85,6 +132,8 @@ class Source:
             column=start - line_start + 1,
             source=self.text[line_start:line_end],
             length=1 if end is None else max(1, end - start),
+            offset=start,
+            fix=fix,
         )
 
 
@@ -113,10 +162,25 @@ def suggestion(name: str, known: Iterable[object]) -> str:
     >>> suggestion("glucos", ["age", "glucose"])
     "; did you mean 'glucose'?"
     """
+    names = _comparable(name, known)
+    return "" if names is None else nearest_name(name, names)
+
+
+def nearest(name: str, known: Iterable[object]) -> str | None:
+    """Return the known name that `suggestion` takes for the one that was meant; None where it takes none.
+
+    Examples
+    --------
+    >>> nearest("glucos", ["age", "glucose"])
+    'glucose'
+    """
+    names = _comparable(name, known)
+    return None if names is None else closest_name(name, names)
+
+
+def _comparable(name: str, known: Iterable[object]) -> list[str] | None:
     names = [text for text in map(str, known) if len(text) <= _LONGEST_SHOWN]
-    if len(name) > _LONGEST_SHOWN or len(names) > _MOST_COMPARED:
-        return ""
-    return nearest_name(name, names)
+    return None if len(name) > _LONGEST_SHOWN or len(names) > _MOST_COMPARED else names
 
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "true", "false"})
@@ -174,6 +238,15 @@ _ADVICE = {
     "'": _TO_QUOTE,
     '"': _TO_QUOTE,
 }
+# What can be put in the place of something unreadable without a second thought.
+_REPLACED = {
+    **dict.fromkeys(("->", "==>", "→", "⇒"), "=>"),
+    **dict.fromkeys(("&&", "&", "∧"), "and"),
+    **dict.fromkeys(("×", "·"), "*"),
+    **dict.fromkeys(("−", "–"), "-"),
+    "=<": "<=",
+    "∈": "in",
+}
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 _SHORT_ESCAPES = {"\\": "\\", "`": "`", "n": "\n", "r": "\r", "t": "\t"}
@@ -190,11 +263,13 @@ class Token(NamedTuple):
     kind: str
     text: str
     start: int
+    stop: int | None = None
+    """Where it ends, for a token of a sentence that is printed in other characters than those of its text."""
 
     @property
     def end(self) -> int:
         """Offset just after the token."""
-        return self.start + len(self.text)
+        return self.start + len(self.text) if self.stop is None else self.stop
 
 
 def scan_line(source: Source, start: int, end: int) -> list[Token]:
@@ -230,7 +305,9 @@ def scan_line(source: Source, start: int, end: int) -> list[Token]:
         elif kind in {"number", "quoted"}:
             tokens.append(Token(kind, text, place))
         elif kind not in {"comment", "end"}:
-            raise source.error(_unreadable(text), place, place + len(text))
+            with source.recovery:
+                fix = _replacement(source.text, place, text)
+                raise source.error(_unreadable(text), place, place + len(text), fix)
     tokens.append(Token("end", "", tokens[-1].end if tokens else start))
     return tokens
 
@@ -243,6 +320,16 @@ def _unreadable(text: str) -> str:
     if len(text) > 1:
         return f"{shown(text)} is neither a number nor a name; {_TO_QUOTE}"
     return f"unexpected character {shown(text)}"
+
+
+def _replacement(text: str, place: int, unreadable: str) -> str | None:
+    """Return what can stand in the place of something unreadable, with blanks where a word needs them."""
+    word = _REPLACED.get(unreadable)
+    if word is None or not word.isalpha():
+        return word
+    end = place + len(unreadable)
+    before = "" if text[place - 1 : place].isspace() else " "
+    return f"{before}{word}{'' if text[end : end + 1].isspace() else ' '}"
 
 
 def number_value(source: Source, token: Token) -> float:

@@ -85,29 +85,33 @@ def parse_tree(
     declared: set[str] = set()
     sentences: list[tuple[int, int, int]] = []
     for start, end in source.lines():
-        if is_sentence(source, start, end):
-            sentences.append((len(tree.rules) + len(sentences), start, end))
-            continue
-        statement = _parse_line(source, start, end)
-        if statement is None:
-            continue
-        if isinstance(statement, RuleNode):
-            tree.rules.append(statement)
-        elif isinstance(statement, ClassesNode):
-            if tree.classes is not None:
-                raise source.error(
-                    "the classes are declared twice", start=statement.start, end=statement.end
-                )
-            tree.classes = statement
-        else:
-            name = statement.name
-            if name.text in declared:
-                raise source.error("this feature is declared twice", name.start, name.end)
-            declared.add(name.text)
-            tree.features.append(statement)
+        with source.recovery:
+            if is_sentence(source, start, end):
+                sentences.append((len(tree.rules) + len(sentences), start, end))
+                continue
+            statement = _parse_line(source, start, end)
+            if statement is not None:
+                _add_statement(tree, source, statement, declared)
     if sentences:
         _add_sentences(tree, source, sentences, space, classes)
     return tree
+
+
+def _add_statement(tree: Tree, source: Source, statement: Statement, declared: set[str]) -> None:
+    if isinstance(statement, RuleNode):
+        tree.rules.append(statement)
+    elif isinstance(statement, ClassesNode):
+        if tree.classes is not None:
+            raise source.error(
+                "the classes are declared twice", start=statement.start, end=statement.end
+            )
+        tree.classes = statement
+    else:
+        name = statement.name
+        if name.text in declared:
+            raise source.error("this feature is declared twice", name.start, name.end)
+        declared.add(name.text)
+        tree.features.append(statement)
 
 
 def _add_sentences(
@@ -121,15 +125,31 @@ def _add_sentences(
     if classes is None:
         classes = () if tree.classes is None else [node.value for node in tree.classes.labels]
     known = KnownNames.gather(space, tree.features, classes)
+    unread = 0
     for place, start, end in sentences:
-        cursor = Cursor(source, sentence_tokens(source, start, end, known))
-        tree.rules.insert(place, _parse_rule(cursor))
+        n_rules = len(tree.rules)
+        with source.recovery:
+            cursor = Cursor(source, sentence_tokens(source, start, end, known))
+            tree.rules.insert(place - unread, _parse_rule(cursor))
+        unread += len(tree.rules) == n_rules
 
 
 def _parse_line(source: Source, start: int, end: int) -> Statement | None:
+    mistakes = source.recovery.mistakes
+    n_before = len(mistakes)
     tokens = scan_line(source, start, end)
     if tokens[0].kind == "end":
         return None
+    n_scanned = len(mistakes)
+    statement: Statement | None = None
+    with source.recovery:
+        statement = _parse_tokens(source, tokens)
+    if n_scanned > n_before:  # what follows from unreadable characters is no mistake of its own
+        del mistakes[n_scanned:]
+    return statement
+
+
+def _parse_tokens(source: Source, tokens: list[Token]) -> Statement:
     cursor = Cursor(source, tokens)
     if is_declaration(cursor, "feature"):
         return parse_feature(cursor)
@@ -141,7 +161,9 @@ def _parse_line(source: Source, start: int, end: int) -> Statement | None:
 def _parse_rule(cursor: Cursor) -> RuleNode:
     start = cursor.token.start
     name = _parse_rule_name(cursor)
+    first = cursor.token.start
     conditions = parse_premise(cursor)
+    premise = first, cursor.last_end
     cursor.take()
     if cursor.token.kind == "end":
         cursor.fail("no class after '=>'")
@@ -153,7 +175,7 @@ def _parse_rule(cursor: Cursor) -> RuleNode:
     weight = _parse_weight(cursor) if cursor.token.kind == "[" else 1.0
     if cursor.token.kind != "end":
         cursor.fail(_after_class(cursor))
-    return RuleNode(name, conditions, label, weight, start, cursor.last_end)
+    return RuleNode(name, conditions, label, weight, start, cursor.last_end, premise)
 
 
 def _parse_rule_name(cursor: Cursor) -> str | None:
@@ -211,8 +233,8 @@ def parse_premise(cursor: Cursor) -> list[Condition]:
     if cursor.token.kind == "true" and cursor.following.kind == "=>":
         cursor.take()
         return []
-    conditions = _parse_conditions(cursor)
-    if cursor.token.kind != "=>":
+    conditions = _parse_conditions(cursor, "=>")
+    if cursor.token.kind != "=>":  # only behind a mistake
         cursor.fail(_after_condition(cursor))
     return conditions
 
@@ -240,32 +262,38 @@ def parse_relations_tree(source: Source) -> list[Condition]:
         cursor = Cursor(source, scan_line(source, start, end))
         if cursor.token.kind == "end":
             continue
-        conditions += _parse_conditions(cursor)
-        if cursor.token.kind == "=>":
-            cursor.fail("a relation has no class; it holds for every case")
-        if cursor.token.kind != "end":
-            cursor.fail(_after_condition(cursor, "the end of the relation"))
+        conditions += _parse_conditions(cursor, "end")
     return conditions
 
 
-def _parse_conditions(cursor: Cursor) -> list[Condition]:
-    """Read conditions joined by ``and``."""
-    conditions = [_parse_condition(cursor)]
-    while cursor.token.kind == "and":
+def _parse_conditions(cursor: Cursor, end: str) -> list[Condition]:
+    """Read conditions joined by ``and``, up to a token of the kind `end`; after a mistake, from the next ``and`` on."""
+    conditions: list[Condition] = []
+    while True:
+        with cursor.source.recovery:
+            conditions.append(_parse_condition(cursor))
+            if cursor.token.kind not in {"and", end}:
+                fix = " and" if cursor.token.kind == "," else None
+                cursor.fail(_after_condition(cursor, end), fix)
+        while cursor.token.kind not in {"and", end, "end"}:
+            cursor.take()
+        if cursor.token.kind != "and":
+            return conditions
         cursor.take()
-        conditions.append(_parse_condition(cursor))
-    return conditions
 
 
-def _after_condition(cursor: Cursor, end: str = "'=>'") -> str:
+def _after_condition(cursor: Cursor, end: str = "=>") -> str:
     kind = cursor.token.kind
+    if end == "end" and kind == "=>":
+        return "a relation has no class; it holds for every case"
     if kind == "or":
         return "a premise has no 'or', so that it stays convex; write two rules"
     if kind == "end":
         return "no '=>' in this line; a rule reads 'premise => class'"
     if kind == ",":
         return "expected 'and' between conditions, not ','"
-    return f"expected 'and' or {end}, not {cursor.what_is_here()}"
+    following = "'=>'" if end == "=>" else "the end of the relation"
+    return f"expected 'and' or {following}, not {cursor.what_is_here()}"
 
 
 def _parse_condition(cursor: Cursor) -> Condition:
@@ -301,12 +329,22 @@ def _as_condition(sums: list[Sum], signs: list[str]) -> Bound | Chain:
         return Chain(tuple(sums), tuple(signs), start, end)
     k = holders[0]
     if signs[0] == "=":
-        value = sums[1 - k].constant
-        return Bound(feature, value, value, False, False, k == 0, start, end)
-    low = sums[k - 1].constant if k > 0 else -math.inf
-    high = sums[k + 1].constant if k < len(signs) else math.inf
-    low_is_open, high_is_open = "<" in signs[:k], "<" in signs[k:]
-    return Bound(feature, low, high, low_is_open, high_is_open, False, start, end)
+        value, place = sums[1 - k].constant, (sums[1 - k].start, sums[1 - k].end)
+        return Bound(feature, value, value, False, False, k == 0, start, end, place, place)
+    below = sums[k - 1] if k > 0 else None
+    above = sums[k + 1] if k < len(signs) else None
+    return Bound(
+        feature,
+        -math.inf if below is None else below.constant,
+        math.inf if above is None else above.constant,
+        "<" in signs[:k],
+        "<" in signs[k:],
+        False,
+        start,
+        end,
+        None if below is None else (below.start, below.end),
+        None if above is None else (above.start, above.end),
+    )
 
 
 def _check_chain(cursor: Cursor, first: str) -> None:
@@ -520,11 +558,12 @@ def parse_feature(cursor: Cursor) -> FeatureNode:
     start = cursor.take().start
     name = cursor.take_name("the name of a feature")
     node = FeatureNode(name, start, name.end)
-    if cursor.token.kind != "end":
-        cursor.expect(":", "after the name of the feature (or '=>' if this is a rule)")
-        _parse_part(cursor, node)
-    while cursor.token.kind != "end":
-        _parse_part(cursor, node)
+    with cursor.source.recovery:  # a feature is known by its name, whatever is wrong behind it
+        if cursor.token.kind != "end":
+            cursor.expect(":", "after the name of the feature (or '=>' if this is a rule)")
+            _parse_part(cursor, node)
+        while cursor.token.kind != "end":
+            _parse_part(cursor, node)
     node.end = cursor.last_end
     return node
 
@@ -660,9 +699,9 @@ class Cursor:
         if self.token.kind != "end":
             self.fail(f"unexpected {shown(self.token.text)}; {advice}")
 
-    def fail(self, problem: str) -> NoReturn:
-        """Raise an error that points at the next token."""
-        raise self.source.error(problem, self.token.start, self.token.end)
+    def fail(self, problem: str, fix: str | None = None) -> NoReturn:
+        """Raise an error that points at the next token, and may say what it should be."""
+        raise self.source.error(problem, self.token.start, self.token.end, fix)
 
     def what_is_here(self) -> str:
         """Name the next token for a message."""
@@ -689,7 +728,8 @@ class Cursor:
         elif token.kind in KEYWORDS:
             self.fail(
                 f"expected {role}, not the keyword {shown(token.text)}; "
-                f"as a name it is written `{token.text}`"
+                f"as a name it is written `{token.text}`",
+                f"`{token.text}`",
             )
         else:
             self.fail(f"expected {role}, not {self.what_is_here()}")

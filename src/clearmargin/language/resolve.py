@@ -6,6 +6,7 @@ rules use them (`infer_space`). Plain bounds make a box, anything else linear a 
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
-from clearmargin.language.lexer import NOT_NUMBERS, Source, shown, suggestion
+from clearmargin.language.lexer import NOT_NUMBERS, Source, nearest, quote, shown, suggestion
 from clearmargin.language.parser import parse_relations_tree, parse_tree
+from clearmargin.language.printer import format_label
 from clearmargin.language.syntax import (
     Bound,
     Chain,
@@ -37,7 +39,11 @@ from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 
 __all__ = [
+    "Limits",
+    "Resolved",
+    "Row",
     "Vocabulary",
+    "compared",
     "infer_classes",
     "infer_space",
     "make_region",
@@ -45,6 +51,7 @@ __all__ = [
     "parse_relations",
     "parse_rules",
     "refuse_infinity",
+    "resolve",
 ]
 
 
@@ -91,12 +98,64 @@ def parse_rules(
         raise TypeError(f"space must be a FeatureSpace or None, not {type(space).__name__}")
     if isinstance(classes, str):
         raise TypeError(f"classes must be a list of labels, not the single text {classes!r}")
-    source = Source(text)
+    resolved = resolve(Source(text), space, classes)
+    rules = [rule for rule in resolved.rules if rule is not None]
+    return RuleSet(rules, resolved.words.space, resolved.words.classes)
+
+
+class Resolved(NamedTuple):
+    """A text with what its names stand for, and what became of each of its rules."""
+
+    tree: Tree
+    words: Vocabulary
+    rules: list[Rule | None]
+    """One for each rule of the tree; None for one with a mistake that was kept for later."""
+
+
+def resolve(
+    source: Source, space: FeatureSpace | None, classes: Iterable[Label] | None
+) -> Resolved:
+    r"""Read a text as a tree, and make rules of it.
+
+    Parameters
+    ----------
+    source : Source
+        The text; its `recovery` says whether reading goes on after a mistake.
+    space, classes
+        As for `parse_rules`.
+
+    Returns
+    -------
+    Resolved
+        Everything that could be read.
+
+    Examples
+    --------
+    >>> from clearmargin.language.lexer import Recovery
+    >>> source = Source("x > 3 > => a\ny > 2 => b", Recovery(keep=True))
+    >>> [rule is None for rule in resolve(source, None, None).rules], len(source.recovery.mistakes)
+    ([True, False], 1)
+    """
     labels = None if classes is None else tuple(as_label(label) for label in classes)
     tree = parse_tree(source, space, labels)
+    mistakes = source.recovery.mistakes
+    n_parsed = len(mistakes)
     words = make_vocabulary(source, tree, space, labels)
-    rules = [_make_rule(node, words) for node in tree.rules]
-    return RuleSet(rules, words.space, words.classes)
+    if not mistakes:
+        return Resolved(tree, words, [_make_rule(node, words) for node in tree.rules])
+    starts = [start for start, _ in source.lines()]
+    lines = [bisect.bisect_right(starts, node.start) for node in tree.rules]
+    # A feature that is used in two ways is a mistake that would come again.
+    passed_over = {mistake.line for mistake in mistakes[n_parsed:]}
+    rules = [
+        None if line in passed_over else _make_rule(node, words)
+        for line, node in zip(lines, tree.rules, strict=True)
+    ]
+    wrong = {mistake.line for mistake in mistakes}
+    for k, line in enumerate(lines):
+        if line in wrong:
+            rules[k] = None
+    return Resolved(tree, words, rules)
 
 
 def parse_relations(relations: str | Iterable[str], space: FeatureSpace) -> Polyhedron | None:
@@ -160,13 +219,23 @@ def _relation_rows(condition: Condition, words: Vocabulary) -> Iterator[Row]:
             yield from [item] if isinstance(item, Row) else _as_rows(item)
 
 
-def _make_rule(node: RuleNode, words: Vocabulary) -> Rule:
-    label = words.label(node.label)
-    region = make_region(node, words)
-    try:
-        return Rule(region, label, name=node.name, weight=node.weight)
-    except InvalidValueError as error:
-        raise words.source.error(str(error), node.start, node.end) from error
+def _make_rule(node: RuleNode, words: Vocabulary) -> Rule | None:
+    recovery = words.source.recovery
+    n_mistakes = len(recovery.mistakes)
+    label: Label | None = None
+    region: Region | None = None
+    with recovery:
+        label = words.label(node.label)
+    with recovery:
+        region = make_region(node, words)
+    if label is None or region is None or len(recovery.mistakes) > n_mistakes:
+        return None
+    with recovery:
+        try:
+            return Rule(region, label, name=node.name, weight=node.weight)
+        except InvalidValueError as error:
+            raise words.source.error(str(error), node.start, node.end) from error
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +283,7 @@ class Vocabulary:
                 f"unknown feature {shown(name.text)}{suggestion(name.text, self._index)}",
                 name.start,
                 name.end,
+                _spelled(nearest(name.text, self._index)),
             )
         return index
 
@@ -271,6 +341,7 @@ class Vocabulary:
                 f"{suggestion(member.text, codes)}",
                 member.start,
                 member.end,
+                _spelled(nearest(member.text, codes)),
             )
         return code
 
@@ -300,12 +371,18 @@ def _count(classes: tuple[Label, ...]) -> str:
 
 def _unknown_class(source: Source, node: LabelNode, classes: tuple[Label, ...]) -> RuleSyntaxError:
     text = str(node.value)
-    hint = suggestion(text, classes)
+    hint, close = suggestion(text, classes), nearest(text, classes)
+    fix = next((format_label(label) for label in classes if str(label) == close), None)
     for label in classes:
         if str(label) == text:  # the text '1' and the number 1 are different classes
             way = f"`{text}`" if isinstance(label, str) else text
             hint = f"; as a {'text' if isinstance(label, str) else 'number'} it is written {way}"
-    return source.error(f"unknown class {shown(node.value)}{hint}", node.start, node.end)
+            fix = format_label(label)
+    return source.error(f"unknown class {shown(node.value)}{hint}", node.start, node.end, fix)
+
+
+def _spelled(name: str | None) -> str | None:
+    return None if name is None else quote(name)
 
 
 def make_vocabulary(
@@ -350,9 +427,11 @@ def make_vocabulary(
         labels = infer_classes(tree.rules)
     vocabulary = Vocabulary.over(source, space, labels)
     for feature in tree.features:
-        vocabulary.feature(feature.name)
+        with source.recovery:
+            vocabulary.feature(feature.name)
     for node in tree.classes.labels if tree.classes is not None else ():
-        vocabulary.label(node)
+        with source.recovery:
+            vocabulary.label(node)
     return vocabulary
 
 
@@ -374,9 +453,12 @@ def _declared_space(source: Source, tree: Tree) -> FeatureSpace:
 
 def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
     """Return what a missing value counts as: a category of a feature that has some, and else a number."""
-    fill = node.fill
-    if fill is None:
-        return None
+    with source.recovery:
+        return None if node.fill is None else _fill_value(source, node, node.fill)
+    return None
+
+
+def _fill_value(source: Source, node: FeatureNode, fill: Name) -> float | str:
     if node.categories is None:
         value = float(fill.text) if fill.is_number else math.nan
         if not math.isfinite(value):
@@ -393,6 +475,7 @@ def _read_fill(source: Source, node: FeatureNode) -> float | str | None:
             f"unknown category {shown(fill.text)} of {shown(node.name.text)}{hint}",
             fill.start,
             fill.end,
+            _spelled(nearest(fill.text, known)),
         )
     return fill.text
 
@@ -432,7 +515,8 @@ def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
     usage = _Usage(source, set(_compared_as_numbers(rules)))
     for rule in rules:
         for condition in rule.conditions:
-            usage.note(condition)
+            with source.recovery:
+                usage.note(condition)
     usage.check_spellings()
     categories = [None if found is None else list(found) for found in usage.features.values()]
     return FeatureSpace(usage.features, categories=[found or None for found in categories])
@@ -523,11 +607,13 @@ class _Usage:
         """Raise if a bare number stands for a category that is not written in backquotes elsewhere."""
         for feature, member in self._spelled:
             if member.text not in (self.features[feature] or {}):
-                raise self.source.error(
-                    f"a number is no category; as a name it is written `{member.text}`",
-                    member.start,
-                    member.end,
-                )
+                with self.source.recovery:
+                    raise self.source.error(
+                        f"a number is no category; as a name it is written `{member.text}`",
+                        member.start,
+                        member.end,
+                        f"`{member.text}`",
+                    )
 
     def _both_ways(self, name: Name) -> RuleSyntaxError:
         return self.source.error(
@@ -576,17 +662,16 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
     sets: dict[int, set[int]] = {}
     missing: dict[int, Missing] = {}
     for condition in rule.conditions:
-        if isinstance(condition, Missing):
-            _note_missing(missing, condition, words)
-            continue
-        choice = words.categories(condition)
-        if choice is not None:
-            _narrow_set(sets, choice, condition, words)
-        elif isinstance(condition, Bound):
-            found.append(_limits(condition, words))
-        else:
-            assert isinstance(condition, Chain)
-            found.extend(_compare(condition, words))
+        with words.source.recovery:
+            if isinstance(condition, Missing):
+                _note_missing(missing, condition, words)
+                continue
+            choice = words.categories(condition)
+            if choice is not None:
+                _narrow_set(sets, choice, condition, words)
+            else:
+                assert isinstance(condition, Bound | Chain)
+                found.extend(compared(condition, words))
     if missing:
         _check_missing(missing, found, sets, words)
     plain = [item for item in found if isinstance(item, Limits)]
@@ -633,6 +718,26 @@ def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> Rul
 
 def _listed(missing: dict[int, Missing], is_missing: bool) -> list[int]:
     return [feature for feature, node in missing.items() if node.is_missing is is_missing]
+
+
+def compared(condition: Bound | Chain, words: Vocabulary) -> list[Limits | Row]:
+    """Read a comparison of numbers as plain bounds and linear inequalities.
+
+    Parameters
+    ----------
+    condition : Bound or Chain
+        What was written; not a category.
+    words : Vocabulary
+        What its names stand for.
+
+    Returns
+    -------
+    list of Limits or Row
+        In the order written.
+    """
+    if isinstance(condition, Bound):
+        return [_limits(condition, words)]
+    return list(_compare(condition, words))
 
 
 def _limits(bound: Bound, words: Vocabulary) -> Limits:

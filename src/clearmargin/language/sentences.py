@@ -19,7 +19,7 @@ from clearmargin.language.syntax import FeatureNode
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = ["KnownNames", "is_sentence", "sentence_tokens"]
+__all__ = ["KnownNames", "is_sentence", "sentence_comment", "sentence_tokens"]
 
 _QUOTED = r"`(?:[^`\\\r\n]++|\\[^\r\n])*+`"
 _START = re.compile(
@@ -48,6 +48,7 @@ _NOT = re.compile(r"not\s++", re.IGNORECASE)
 _WEIGHT = re.compile(rf"\s*+\[\s*+weight\s++({NUMBER})\s*+\]", re.IGNORECASE)
 _REMARKS = re.compile(r"\s*+\(([^()\r\n]*+)\)")
 _WEIGHT_REMARK = re.compile(rf"\s*+weight\s++({NUMBER})\s*+(?:;|\Z)", re.IGNORECASE)
+_STOP = re.compile(r"\.")
 _REST = re.compile(r"\s*+(?:#[^\r\n]*+)?\Z")
 _SIGNS = {"at least": ">=", "more than": ">", "at most": "<=", "less than": "<"}
 
@@ -103,6 +104,21 @@ def is_sentence(source: Source, start: int, end: int) -> bool:
     )
 
 
+def sentence_comment(text: str, label_end: int, end: int) -> int:
+    """Find where the comment behind the class of a sentence starts; the end of the line where there is none.
+
+    Examples
+    --------
+    >>> sentence_comment("If age is 3, then ill. (seen: 4)  # so", 21, 38)
+    32
+    """
+    at = label_end
+    for pattern in (_WEIGHT, _STOP, _REMARKS):
+        found = pattern.match(text, at, end)
+        at = at if found is None else found.end()
+    return at
+
+
 def sentence_tokens(source: Source, start: int, end: int, known: KnownNames) -> list[Token]:
     """Cut a sentence into the tokens of the rule that it states.
 
@@ -140,13 +156,15 @@ class _Reader:
         self.end = end
         self.known = known
         self.tokens: list[Token] = []
+        self._feature_end = start  # of the feature of the condition being read
 
     def read(self) -> list[Token]:
         found = self._take(_START)
         assert found is not None  # is_sentence has matched it
         if found["name"] is not None:
-            name = found["name"].strip()
-            self._add_text(name if name.startswith("`") else quote(name), found.start("name"))
+            name, place = found["name"].strip(), found.start("name")
+            written = name if name.startswith("`") else quote(name)
+            self._add_text(written, place, place + len(name))
             self._add(":", found.end("name"))
         self.at = self._after_blanks(self.at)
         if found["word"].lower() == "always":
@@ -179,7 +197,9 @@ class _Reader:
             if unit is not None:
                 self._skip_unit(unit)
         elif "missing" not in (categories or ()) and (found := self._take(_MISSING)) is not None:
-            self._add_text(f"{name} is {found[0]}", place)
+            self._add_text(name, place, self._feature_end)
+            self._add_text("is", self._feature_end)
+            self._add_text(found[0], found.start())
         else:
             self._read_members(name, place, categories)
 
@@ -193,13 +213,13 @@ class _Reader:
             if self.text.startswith(printed, place):
                 verb = _IS.match(self.text, place + len(printed), self.end)
                 if verb is not None:
-                    self.at = verb.end()
+                    self.at, self._feature_end = verb.end(), verb.start()
                     return quote(name), place, categories, unit
         written = _WRITTEN_NAME.match(self.text, place, self.end)
         verb = None if written is None else _IS.match(self.text, written.end(), self.end)
         if written is None or verb is None:
             return None
-        self.at = verb.end()
+        self.at, self._feature_end = verb.end(), verb.start()
         categories, unit = self._known_by(written[0])
         return written[0], place, categories, unit
 
@@ -236,7 +256,7 @@ class _Reader:
         self._compare(name, place, sign, found[2], found.start(2))
 
     def _compare(self, name: str, place: int, sign: str, number: str, number_place: int) -> None:
-        self._add_text(name, place)
+        self._add_text(name, place, self._feature_end)
         self._add(sign, number_place)
         self._add_text(number, number_place)
 
@@ -246,7 +266,7 @@ class _Reader:
             self.at = place + len(plain(unit))
 
     def _read_members(self, name: str, place: int, categories: tuple[str, ...] | None) -> None:
-        self._add_text(name, place)
+        self._add_text(name, place, self._feature_end)
         self._add("in", self.at)
         self._add("{", self.at)
         while True:
@@ -258,7 +278,7 @@ class _Reader:
 
     def _read_member(self, categories: tuple[str, ...] | None) -> None:
         if categories is not None and (found := self._longest(categories)) is not None:
-            self._add_text(quote(found), self.at)
+            self._add_text(quote(found), self.at, self.at + len(plain(found)))
             self.at += len(plain(found))
             return
         written = self._take(_MEMBER)
@@ -284,7 +304,7 @@ class _Reader:
             self._add("not", negated.start())
         printed = {plain(label): label for label in self.known.labels}
         if len(printed) == len(self.known.labels) and (found := self._longest(printed)) is not None:
-            self._add_text(format_label(printed[found]), self.at)
+            self._add_text(format_label(printed[found]), self.at, self.at + len(found))
             self.at += len(found)
         else:
             written = self._take(_LABEL)
@@ -302,7 +322,7 @@ class _Reader:
         if weight is None and remarks is not None:
             weight = _WEIGHT_REMARK.match(self.text, remarks.start(1), remarks.end(1))
         if weight is not None:
-            self._add_text(f"[weight {weight[1]}]", weight.start())
+            self._add_text(f"[weight {weight[1]}]", weight.start(), weight.end())
         if _REST.match(self.text, self.at, self.end) is None:
             left = self.text[self.at : self.end].strip()
             self._fail(
@@ -331,12 +351,15 @@ class _Reader:
         return at
 
     def _add(self, sign: str, place: int) -> None:
-        self.tokens.append(Token(sign, sign, place))
+        self.tokens.append(Token(sign, sign, place, place))
 
-    def _add_text(self, written: str, place: int) -> None:
-        """Add the tokens of a piece in the spelling of the rule language, as if it stood at this place."""
+    def _add_text(self, written: str, place: int, end: int | None = None) -> None:
+        """Add the tokens of a piece in the spelling of the rule language, as if it stood at this place, up to `end`."""
         piece = scan_line(Source(written), 0, len(written))[:-1]
-        self.tokens += [Token(t.kind, t.text, place + t.start) for t in piece]
+        if end is None:
+            self.tokens += [Token(t.kind, t.text, place + t.start) for t in piece]
+        else:
+            self.tokens += [Token(t.kind, t.text, min(place + t.start, end), end) for t in piece]
 
     def _fail(self, problem: str) -> NoReturn:
         raise self.source.error(problem, min(self.at, max(self.end - 1, 0)))

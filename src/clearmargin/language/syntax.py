@@ -68,6 +68,9 @@ class Bound:
     is_equality: bool
     start: int
     end: int
+    low_place: tuple[int, int] | None = None
+    """Where the number of the lower bound stands; None where there is none."""
+    high_place: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -135,6 +138,8 @@ class RuleNode:
     weight: float
     start: int
     end: int
+    premise: tuple[int, int]
+    """Where the premise stands, also one without conditions."""
 
 
 @dataclass(slots=True)
