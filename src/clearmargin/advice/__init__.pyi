@@ -1,4 +1,7 @@
 from .advice_check import (
+    AdviceChecker as AdviceChecker,
+)
+from .advice_check import (
     AdviceReport as AdviceReport,
 )
 from .advice_check import (
@@ -40,6 +43,7 @@ from .svc import (
 
 __all__ = [
     "AdviceBlendSVC",
+    "AdviceChecker",
     "AdviceOutcome",
     "AdviceReport",
     "AdviceSVC",

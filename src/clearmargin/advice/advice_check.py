@@ -7,11 +7,12 @@ was found is an `AdviceReport`: findings, each rule on the data, and the vote of
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,13 +26,13 @@ from clearmargin.advice.advice_reading import (
     one_hot_columns,
     read_advice,
 )
+from clearmargin.advice.check_memory import CheckMemory
 from clearmargin.advice.premise_geometry import (
     PremiseGeometry,
     Relation,
     conflict_rows,
     flat,
     has_no_point,
-    intersection,
 )
 from clearmargin.advice.train import FramedAdvice
 from clearmargin.exceptions import (
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "AdviceChecker",
     "AdviceReport",
     "Coverage",
     "Evidence",
@@ -90,6 +92,7 @@ FindingKind = Literal[
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 # What people read on a screen; tables and plain data have everything.
 _MAX_SHOWN = 40
+_MAX_POSITIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class Finding:
         Where, as a premise in the rule language.
     counts : tuple of (label, int), optional
         How many rows of each class lie there; without labels one pair with None.
+    bits : bytes, optional
+        The rows concerned, a bit each, as `numpy.packbits` has them; read them by `positions`.
 
     Examples
     --------
@@ -127,11 +132,22 @@ class Finding:
     message: str
     region: str | None = None
     counts: tuple[tuple[Label | None, int], ...] | None = None
+    bits: bytes | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int | None:
         """How many rows of the data lie in the region; None where that was not counted."""
         return None if self.counts is None else sum(count for _, count in self.counts)
+
+    @property
+    def positions(self) -> NDArray[np.intp]:
+        """The rows concerned, as positions in the table from 0; empty for what is not about rows.
+
+        Of an overlap they are the rows that both rules cover, of a rule that is often wrong those that it is wrong
+        about.
+        """
+        bits = np.frombuffer(self.bits or b"", dtype=np.uint8)
+        return np.flatnonzero(np.unpackbits(bits))
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.message}"
@@ -149,6 +165,7 @@ class Finding:
             "counts": None
             if self.counts is None
             else [{"class": label, "rows": count} for label, count in self.counts],
+            "positions": self.positions[:_MAX_POSITIONS].tolist(),
         }
 
 
@@ -436,35 +453,102 @@ def check_advice(
     The rules alone speak of 3 of 4 rows, and their vote is right on 100 % of them. More than one rule: 1 row; ...
     error: rule 1 (obese) says ill and rule 2 (normal) says well where ...
     """
-    if X is None and y is not None:
-        raise DataError("y has classes, but there are no rows for them; give X, too")
-    table = None if X is None else Table.read(X)
-    if table is not None and not len(table):
-        raise DataError("the table is empty: X has no rows to check the advice on")
-    labels = None if y is None or table is None else Labels(y, len(table))
-    advice, is_text = _read(rules, table, labels)
-    evidence = None
-    if table is not None:
-        is_counted = not (is_text or table.is_frame) and len(advice.space) == len(table.names)
-        evidence = read_evidence(advice.space, table, labels, by_position=is_counted)
-    finder = Finder(advice, evidence, relations=_relations(domain, advice.space))
-    findings: list[Finding] = []
-    if evidence is not None:
-        findings += finder.unknown_features()
-        findings += finder.unknown_classes() if labels is not None else ()
-        findings += finder.unknown_categories()
-    findings += finder.empty_premises()
-    findings += finder.clashes()
-    findings += finder.outside_premises()
-    findings += finder.poor_rules() if evidence is not None else ()
-    findings += finder.repetitions()
-    if evidence is None or finder.covered is None:
-        return AdviceReport(advice, tuple(findings))
-    with_stats = RuleSet(
-        _with_stats(advice, finder.covered, evidence), advice.space, advice.classes
-    )
-    vote = _vote(advice, finder.covered, evidence) if finder.usable.any() else None
-    return AdviceReport(with_stats, tuple(findings), vote)
+    return AdviceChecker(X, y, domain=domain).check(rules)
+
+
+class AdviceChecker:
+    r"""Checks advice that is being written, again and again, on one table.
+
+    The table is read once, and only rules that changed are looked at again, with the pairs that they are in. The report
+    is that of `check_advice`.
+
+    Parameters
+    ----------
+    X, y, domain
+        As for `check_advice`.
+
+    See Also
+    --------
+    check_advice : Checks advice once.
+
+    Examples
+    --------
+    >>> checker = AdviceChecker([[22, 90], [31, 100], [36, 150]], ["well", "well", "ill"])
+    >>> checker.check("x0 >= 30 => ill\nx1 <= 110 => well").findings[0].positions
+    array([1])
+    >>> checker.check("x0 >= 35 => ill\nx1 <= 110 => well").ok
+    True
+    """
+
+    def __init__(self, X: Any = None, y: Any = None, *, domain: Domain | None = None):
+        if X is None and y is not None:
+            raise DataError("y has classes, but there are no rows for them; give X, too")
+        self._table = None if X is None else Table.read(X)
+        if self._table is not None and not len(self._table):
+            raise DataError("the table is empty: X has no rows to check the advice on")
+        is_labelled = y is not None and self._table is not None
+        self._labels = Labels(y, len(self._table or ())) if is_labelled else None
+        self._domain = domain
+        self._about: tuple[FeatureSpace, bool] | None = None
+        self._evidence: Evidence | None = None
+        self._memory = CheckMemory()
+
+    def check(self, rules: Advice) -> AdviceReport:
+        """Look for what is wrong with advice.
+
+        Parameters
+        ----------
+        rules : RuleSet, str or path
+            The advice: rules; their text; or a .rules or .json file.
+
+        Returns
+        -------
+        AdviceReport
+            Print it; `ok` is whether there is no error.
+        """
+        advice, is_text = _read(rules, self._table, self._labels)
+        evidence = self._read_evidence(advice, is_text)
+        relations = _relations(self._domain, advice.space)
+        finder = Finder(advice, evidence, relations=relations, memory=self._memory)
+        findings = tuple(_all_findings(finder, has_labels=self._labels is not None))
+        self._memory.keep(finder.geometry.numbers)
+        if evidence is None or finder.covered is None:
+            return AdviceReport(advice, findings)
+        with_stats = RuleSet(
+            _with_stats(advice, finder.covered, evidence), advice.space, advice.classes
+        )
+        vote = _vote(advice, finder.covered, evidence) if finder.usable.any() else None
+        return AdviceReport(with_stats, findings, vote)
+
+    def _read_evidence(self, advice: RuleSet, is_text: bool) -> Evidence | None:
+        """Return the rows in the terms of the advice, anew where its features are others than the last time."""
+        table = self._table
+        is_counted = (
+            table is not None
+            and not (is_text or table.is_frame)
+            and len(advice.space) == len(table.names)
+        )
+        if self._about != (advice.space, is_counted):
+            self._about = advice.space, is_counted
+            self._memory = CheckMemory()
+            if table is not None:
+                self._evidence = read_evidence(
+                    advice.space, table, self._labels, by_position=is_counted
+                )
+        return self._evidence
+
+
+def _all_findings(finder: Finder, *, has_labels: bool) -> Iterator[Finding]:
+    """Look for one kind of fault after the other."""
+    if finder.evidence is not None:
+        yield from finder.unknown_features()
+        yield from finder.unknown_classes() if has_labels else ()
+        yield from finder.unknown_categories()
+    yield from finder.empty_premises()
+    yield from finder.clashes()
+    yield from finder.outside_premises()
+    yield from finder.poor_rules() if finder.evidence is not None else ()
+    yield from finder.repetitions()
 
 
 def _relations(domain: Domain | None, space: FeatureSpace) -> Polyhedron | None:
@@ -629,6 +713,8 @@ class Finder:
         Rules that are known to have no point.
     relations : Polyhedron, optional
         What holds between the features of every case.
+    memory : CheckMemory, optional
+        What is known of the premises, over the same features and rows; what is found out is added.
 
     Examples
     --------
@@ -644,10 +730,12 @@ class Finder:
         evidence: Evidence | None = None,
         empty: Sequence[int] = (),
         relations: Polyhedron | None = None,
+        memory: CheckMemory | None = None,
     ):
         self.rules = rules
         self.evidence = evidence
-        self.geometry = PremiseGeometry(rules)
+        self._memory = memory = CheckMemory() if memory is None else memory
+        self.geometry = PremiseGeometry(rules, memory)
         self.phrases = Phrases(rules.space)
         self._domain = Domain.from_space(rules.space).with_relations(relations)
         # Beyond the ranges is another finding.
@@ -660,15 +748,40 @@ class Finder:
         self.coverage: Coverage | None = None
         self.usable = np.ones(len(rules), dtype=np.bool_)
         if evidence is not None:
-            self.covered = np.asfortranarray(evidence.covers(rules))  # it is read rule by rule
+            self.covered = self._covered(evidence)
             self.coverage = Coverage(self.covered, evidence.labels, evidence.classes)
             self.usable = evidence.usable(rules)
-        self._conflicts = {i: self._conflict(i) for i in range(len(rules))}
+        numbers = self.geometry.numbers
+        self._conflicts = {
+            i: memory.recall("conflict", numbers[i], functools.partial(self._conflict, i))
+            for i in range(len(rules))
+        }
         self.is_empty = np.array(
             [words is not None for words in self._conflicts.values()], np.bool_
         )
         self.is_empty[list(empty)] = True
-        self._reasons = {i: self._beyond(i) for i in np.flatnonzero(~self.is_empty).tolist()}
+        self._reasons = {
+            i: memory.recall("beyond", numbers[i], functools.partial(self._beyond, i))
+            for i in np.flatnonzero(~self.is_empty).tolist()
+        }
+
+    def _covered(self, evidence: Evidence) -> BoolArray:
+        """Tell which rows each rule covers; asked of the rows only for premises that are new."""
+        numbers, memory = self.geometry.numbers, self._memory
+        new = [i for i, number in enumerate(numbers) if not memory.knows("rows", number)]
+        if new:
+            asked = RuleSet([self.rules[i] for i in new], self.rules.space, self.rules.classes)
+            for i, rows in zip(new, evidence.covers(asked).T, strict=True):
+                memory.recall("rows", numbers[i], functools.partial(np.ascontiguousarray, rows))
+        covered = np.empty((len(evidence.points), len(self.rules)), dtype=np.bool_, order="F")
+        for i, number in enumerate(numbers):  # it is read rule by rule
+            covered[:, i] = memory.recall("rows", number, lambda: np.zeros(0, dtype=np.bool_))
+        return covered
+
+    def _premise(self, i: int) -> str:
+        """Return the premise of a rule in the rule language."""
+        find = functools.partial(self.phrases.premise, self.rules[i])
+        return self._memory.recall("premise", self.geometry.numbers[i], find)
 
     def _finding(
         self,
@@ -678,9 +791,10 @@ class Finder:
         message: str,
         region: str | None = None,
         counts: tuple[tuple[Label | None, int], ...] | None = None,
+        bits: bytes | None = None,
     ) -> Finding:
         names = tuple(self.rules[i].name for i in concerned)
-        return Finding(kind, severity, tuple(concerned), names, message, region, counts)
+        return Finding(kind, severity, tuple(concerned), names, message, region, counts, bits)
 
     def _called(self, i: int) -> str:
         return called(self.rules, i)
@@ -779,7 +893,7 @@ class Finder:
                 "error",
                 [i],
                 f"no case can satisfy {self._called(i)}: {why}",
-                self.phrases.premise(self.rules[i]),
+                self._premise(i),
             )
 
     def outside_premises(self) -> Iterator[Finding]:
@@ -792,7 +906,7 @@ class Finder:
                     "warning",
                     [i],
                     f"{self._called(i)} is outside {whose}: {why}",
-                    self.phrases.premise(self.rules[i]),
+                    self._premise(i),
                 )
 
     def _beyond(self, i: int) -> str | None:
@@ -880,8 +994,13 @@ class Finder:
         """Return how two premises lie to each other once the rows that they share and the declared ranges are known."""
         if self._shared_rows(i, j):
             return "overlap"
-        shared = intersection(self.rules[i].region, self.rules[j].region)
-        return relation if self._is_possible(shared) else "apart"
+
+        def find() -> bool:
+            return self._is_possible(self.geometry.intersection(i, j))
+
+        numbers = self.geometry.numbers
+        is_possible = self._memory.recall("possible", numbers[i], find, numbers[j])
+        return relation if is_possible else "apart"
 
     def _is_possible(self, region: Region) -> bool:
         """Check whether any case within the declared ranges lies in a region."""
@@ -903,9 +1022,16 @@ class Finder:
 
     def _shared_rows(self, i: int, j: int) -> int | None:
         """Return how many rows two rules share; None where there are no rows to count."""
-        if self.coverage is None or not (self.usable[i] and self.usable[j]):
+        counts = self._shared_counts(i, j)
+        return None if counts is None else sum(count for _, count in counts)
+
+    def _shared_counts(self, i: int, j: int) -> tuple[tuple[Label | None, int], ...] | None:
+        coverage = self.coverage
+        if coverage is None or not (self.usable[i] and self.usable[j]):
             return None
-        return sum(count for _, count in self.coverage.shared(i, j))
+        numbers = self.geometry.numbers
+        find = functools.partial(coverage.shared, i, j)
+        return self._memory.recall("shared", numbers[i], find, numbers[j])
 
     def overlap(self, i: int, j: int) -> Finding:
         """Say where two rules contradict each other: an error on rows, a warning where there may be some one day."""
@@ -922,6 +1048,7 @@ class Finder:
             f"{message}; a case there would get both classes" if rows == 0 else message,
             region,
             counts,
+            None if counts is None or self.coverage is None else self.coverage.both(i, j),
         )
 
     def _touch(self, i: int, j: int) -> Finding:
@@ -940,10 +1067,12 @@ class Finder:
         return format_label(self.rules[i].label)
 
     def _shared(self, i: int, j: int) -> tuple[str, tuple[tuple[Label | None, int], ...] | None]:
-        region = self._text(intersection(self.rules[i].region, self.rules[j].region))
-        if self.coverage is None or not (self.usable[i] and self.usable[j]):
-            return region, None
-        return region, self.coverage.shared(i, j)
+        def find() -> str:
+            return self._text(self.geometry.intersection(i, j))
+
+        numbers = self.geometry.numbers
+        region = self._memory.recall("text", numbers[i], find, numbers[j])
+        return region, self._shared_counts(i, j)
 
     def repetitions(self) -> Iterator[Finding]:
         """Find premises that are inside another one of the same class."""
@@ -967,7 +1096,7 @@ class Finder:
                 "note",
                 [i, j],
                 f"{self._called(i)} says nothing that {self._called(j)} does not say: its premise is inside",
-                self.phrases.premise(self.rules[i]),
+                self._premise(i),
             )
         if i < j:
             return None  # said once, of the later one
@@ -976,7 +1105,7 @@ class Finder:
             "note",
             [i, j],
             f"{self._called(i)} says the same as {self._called(j)}",
-            self.phrases.premise(self.rules[i]),
+            self._premise(i),
         )
 
     # Rows
@@ -995,7 +1124,7 @@ class Finder:
                     "note",
                     [i],
                     f"{self._called(i)} covers no row: the data cannot say whether it is right",
-                    self.phrases.premise(self.rules[i]),
+                    self._premise(i),
                 )
             elif self.evidence.labels is not None and self.rules[i].label in self.evidence.classes:
                 yield from self._precision(i, rows, self.evidence.labels)
@@ -1019,7 +1148,8 @@ class Finder:
             "warning" if covered >= _FEW else "note",
             [i],
             message,
-            self.phrases.premise(self.rules[i]),
+            self._premise(i),
+            bits=np.packbits(rows & ~is_class).tobytes(),
         )
 
 
@@ -1173,6 +1303,11 @@ class Coverage:
         both = self._rules[i] & self._rules[j]
         counts = np.bitwise_count(both & self._of_class).sum(axis=1, dtype=np.intp)
         return tuple(zip(self._classes, counts.tolist(), strict=True))
+
+    def both(self, i: int, j: int) -> bytes:
+        """Return the rows that two rules cover together, as bits."""
+        bits: bytes = (self._rules[i] & self._rules[j]).tobytes()
+        return bits
 
     def is_within(self, i: int, others: NDArray[np.intp]) -> BoolArray:
         """Check whether some other rules cover every row that a rule covers."""

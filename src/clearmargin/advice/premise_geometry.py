@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.advice.check_memory import CheckMemory
 from clearmargin.exceptions import (
     InfeasibleError,
     NumericalError,
@@ -231,7 +232,12 @@ def conflict_rows(premise: Polyhedron) -> list[int]:
     return kept
 
 
-def intersection(a: Region, b: Region) -> Region:
+def intersection(
+    a: Region,
+    b: Region,
+    parts_a: tuple[Box, Polyhedron] | None = None,
+    parts_b: tuple[Box, Polyhedron] | None = None,
+) -> Region:
     """Return the points in both regions; plain bounds become the narrower ones.
 
     Examples
@@ -241,7 +247,8 @@ def intersection(a: Region, b: Region) -> Region:
     """
     if isinstance(a, Box) and isinstance(b, Box):
         return a.intersect(b)
-    (box_a, more_a), (box_b, more_b) = _parts(a), _parts(b)
+    box_a, more_a = _parts(a) if parts_a is None else parts_a
+    box_b, more_b = _parts(b) if parts_b is None else parts_b
     bounds = Polyhedron.from_box(box_a.intersect(box_b))
     A = np.concatenate([bounds.A, more_a.A, more_b.A])
     limits = np.concatenate([bounds.b, more_a.b, more_b.b])
@@ -300,6 +307,8 @@ class PremiseGeometry:
     ----------
     rules : RuleSet
         The rules.
+    memory : CheckMemory, optional
+        What is known of their premises already; what is found out is added.
 
     Examples
     --------
@@ -309,15 +318,29 @@ class PremiseGeometry:
     ['touch', 'overlap']
     """
 
-    def __init__(self, rules: RuleSet):
+    def __init__(self, rules: RuleSet, memory: CheckMemory | None = None):
+        self._memory = memory = CheckMemory() if memory is None else memory
         self.regions = [rule.region for rule in rules]
+        self.numbers = [memory.number(region) for region in self.regions]
         self.is_box = np.array([isinstance(region, Box) for region in self.regions], np.bool_)
-        boxes = [_parts(region)[0] for region in self.regions]
+        boxes = [self._part(i)[0] for i in range(len(self.regions))]
         self._sides = _bounds(boxes, len(rules.space))
         _to_whole_numbers(self._sides, rules.space.integer)
         self._integer = rules.space.integer
         self._allowed = _allowed_categories(rules)
-        self._inner: dict[int, BoolArray] = {}
+
+    def _part(self, i: int) -> tuple[Box, Polyhedron]:
+        return self._memory.recall("parts", self.numbers[i], lambda: _parts(self.regions[i]))
+
+    def intersection(self, i: int, j: int) -> Region:
+        """Return the points in both of two premises."""
+        both = self.regions[i], self.regions[j]
+        return self._memory.recall(
+            "intersection",
+            self.numbers[i],
+            lambda: intersection(*both, self._part(i), self._part(j)),
+            self.numbers[j],
+        )
 
     def without_values(self, i: int) -> list[int]:
         """Find features for which the plain bounds of a premise leave no value, or no whole number where they count."""
@@ -350,11 +373,18 @@ class PremiseGeometry:
             elif self.is_box[i] and self.is_box[j]:
                 answers.append("overlap" if inner[k] or self._nested(i, j) else "touch")
             else:
-                answers.append(self._flat_relation(i, j))
+                answers.append(self._known_relation(i, j))
         return answers
 
+    def _known_relation(self, i: int, j: int) -> Relation:
+        mine, theirs = self.numbers[i], self.numbers[j]
+        return self._memory.recall("relation", mine, lambda: self._flat_relation(i, j), theirs)
+
     def _nested(self, i: int, j: int) -> bool:
-        return bool(self.insides(i, np.array([j]))[0] or self.insides(j, np.array([i]))[0])
+        def find() -> bool:
+            return bool(self.insides(i, np.array([j]))[0] or self.insides(j, np.array([i]))[0])
+
+        return self._memory.recall("nested", self.numbers[i], find, self.numbers[j])
 
     def insides(self, i: int, others: NDArray[np.intp]) -> BoolArray:
         """Tell whether a premise is inside some others; exact for boxes, all at once."""
@@ -368,9 +398,14 @@ class PremiseGeometry:
                 if free:  # a category that nobody names is in no set
                     inside &= [feature not in self.regions[j].sets for j in others[boxes]]
             answer[boxes] = inside
-        for k in np.flatnonzero(~boxes):
-            answer[k] = is_inside(self.regions[i], self.regions[others[k]])
+        for k in np.flatnonzero(~boxes).tolist():
+            answer[k] = self._known_inside(i, int(others[k]))
         return answer
+
+    def _known_inside(self, i: int, j: int) -> bool:
+        both = self.regions[i], self.regions[j]
+        mine, theirs = self.numbers[i], self.numbers[j]
+        return self._memory.recall("inside", mine, lambda: is_inside(*both), theirs)
 
     def _flat_relation(self, i: int, j: int) -> Relation:
         a, b = flat(self.regions[i]), flat(self.regions[j])
@@ -385,14 +420,15 @@ class PremiseGeometry:
 
     def _inner_rows(self, i: int) -> BoolArray:
         """Find the rows that are strict in the inner part of a premise: all that are not equalities all over it."""
-        if i not in self._inner:
-            premise = flat(self.regions[i])
-            rows = np.ones(len(premise.b), dtype=np.bool_)
-            if has_no_point(premise.A, premise.b, rows):
-                strict = premise.strict | np.eye(len(premise.b), dtype=np.bool_)
-                rows = np.array([not has_no_point(premise.A, premise.b, one) for one in strict])
-            self._inner[i] = rows
-        return self._inner[i]
+        return self._memory.recall("inner", self.numbers[i], lambda: _inner(flat(self.regions[i])))
+
+
+def _inner(premise: Polyhedron) -> BoolArray:
+    rows = np.ones(len(premise.b), dtype=np.bool_)
+    if has_no_point(premise.A, premise.b, rows):
+        strict = premise.strict | np.eye(len(premise.b), dtype=np.bool_)
+        rows = np.array([not has_no_point(premise.A, premise.b, one) for one in strict])
+    return rows
 
 
 def _bounds(boxes: list[Box], n_features: int | None = None) -> Sides:
