@@ -1,4 +1,4 @@
-"""Comparisons: rule sets before and after, rules on new data (drift), and extractors of rules beside each other."""
+"""Comparisons: rule sets and models before and after, rules on new data (drift), and extractors beside each other."""
 
 import lazy_loader
 

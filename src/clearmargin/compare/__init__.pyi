@@ -10,6 +10,15 @@ from .extractors import (
 from .extractors import (
     compare_extractors as compare_extractors,
 )
+from .model_changes import (
+    Flip as Flip,
+)
+from .model_changes import (
+    ModelComparison as ModelComparison,
+)
+from .model_changes import (
+    compare_models as compare_models,
+)
 from .rule_changes import (
     RuleComparison as RuleComparison,
 )
@@ -20,8 +29,11 @@ from .rule_changes import (
 __all__ = [
     "DriftReport",
     "ExtractorComparison",
+    "Flip",
+    "ModelComparison",
     "RuleComparison",
     "check_drift",
     "compare_extractors",
+    "compare_models",
     "compare_rules",
 ]
