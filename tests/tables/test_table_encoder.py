@@ -11,6 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from clearmargin.exceptions import DataError
 from clearmargin.models.surface import read_surface
 from clearmargin.tables.table import Table
 from clearmargin.tables.table_encoder import TableEncoder
@@ -80,3 +81,9 @@ def test_a_category_that_is_not_listed_has_zeros_only():
     step = TableEncoder([], {"site": ["a", "b"]})
     rows = Table.of_columns({"site": np.array(["c", None, "b"], dtype=object)})
     assert step.fit_transform(rows).tolist() == [[0, 0], [0, 0], [0, 1]]
+
+
+def test_a_column_of_numbers_too_large_to_be_scaled_is_named():
+    table = Table.read({"small": [1.0, 2.0], "large": [1e300, -1e300]})
+    with pytest.raises(DataError, match="column 'large' holds numbers whose squares are too large"):
+        TableEncoder(["small", "large"], {}, scale=True).fit(table)

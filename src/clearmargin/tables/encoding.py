@@ -232,8 +232,11 @@ def _user_space(sources: Sources, columns: Sequence[Column], counted: BoolArray)
                 f"the model takes column {column.name!r} both as a number and as a category; "
                 "rules can speak of one of them only"
             )
-        # A column of categories that are numbers may still be used as numbers.
-        is_number = not encoded and (column.is_numeric or counted[j])
+        # A column of categories that are numbers may still be used as numbers. One in which the model met nothing but
+        # missing values has to have an encoded column, too, so that no rule holds without its value.
+        is_number = not encoded and (
+            column.is_numeric or counted[j] or sources.has_encoded_missing(j)
+        )
         categories.append(None if is_number else encoded or column.categories)
     low, high, integer = column_ranges(columns, categories)
     names = [column.name for column in columns]

@@ -1,6 +1,6 @@
 """A table in a file, CSV, Parquet or Feather, read whole: each column as numbers or categories.
 
-`read_file` is what people call; tables too large to be held are read by `clearmargin.tables.blocks`. A CSV file is cut
+`read_file` is what people call; tables too large to be held are read by `clearmargin.tables.scanned`. A CSV file is cut
 by pyarrow, with those columns as numbers that look like it in the first lines. Only where that turns out to be wrong,
 or a number is too large, are all columns read as texts, and understood by the rules of `typed_columns`.
 """
@@ -339,7 +339,7 @@ def _read_csv(text: CsvText, options: ReadOptions) -> FileTable:
 
 def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> list[bool]:
     """Return which columns look like numbers, by the first rows; True only if nothing speaks against it."""
-    rows = _first_rows(text)
+    rows = first_rows(text)
     known = [{row[j] for row in rows} - set(missing) for j in range(len(text.header))]
     return [
         bool(distinct) and all(is_number(value, decimal) for value in distinct)
@@ -347,7 +347,8 @@ def number_columns(text: CsvText, missing: Collection[str], decimal: str) -> lis
     ]
 
 
-def _first_rows(text: CsvText) -> list[list[str]]:
+def first_rows(text: CsvText) -> list[list[str]]:
+    """Return the values of the first rows, which show what columns hold."""
     return [row for _, row in islice(text.rows(), _ROWS_TRIED)]
 
 
@@ -359,7 +360,7 @@ def _numbers_and_texts(text: CsvText, options: ReadOptions) -> tuple[list[Any], 
     aside = {*names_in(options.categories, text.header), *names_in(options.drop, text.header), ""}
     coded = pa.dictionary(pa.int32(), pa.string())
     try:
-        decimal = options.decimal or likely_decimal_mark(text, _first_rows(text))
+        decimal = options.decimal or likely_decimal_mark(text, first_rows(text))
         is_number = number_columns(text, missing, decimal)
         types = [
             pa.float64() if number and title not in aside else coded
@@ -425,7 +426,7 @@ def _read_arrow(source: FileBytes, options: ReadOptions) -> FileTable:
             continue
         column = stored.column(title)
         if title not in categorical and pa.types.is_integer(column.type):
-            notes += _note_large_integers(name, title, column)
+            notes += note_large_integers(name, title, column)
         is_time = title == options.time and pa.types.is_temporal(column.type)
         read[title] = (
             column.to_numpy()
@@ -441,7 +442,8 @@ def index_columns(schema: Any) -> list[str]:
     return [name for name in stored if isinstance(name, str)]
 
 
-def _note_large_integers(file: str, name: str, column: Any) -> list[str]:
+def note_large_integers(file: str, name: str, column: Any) -> list[str]:
+    """Say, where it is so, that a column holds integers that floats cannot all tell apart."""
     known = column.drop_null().to_pylist() if _has_large(column) else []
     large = [value for value in known if abs(value) > MAX_EXACT_INTEGER]
     if not large:
@@ -472,12 +474,23 @@ def stored_values(file: str, name: str, column: Any, is_categorical: bool) -> ND
         raise DataError(
             f"column {name!r} of {file} holds {what}; turn them into numbers, or leave the column out: drop={name!r}"
         )
-    is_coded = pa.types.is_dictionary(kind)
+    texts = stored_texts(column)
+    return np.asarray(np.array([*texts.distinct, None], dtype=object)[texts.codes])
+
+
+def stored_texts(column: Any) -> Texts:
+    """Return a column of a Parquet or Feather file as texts, code -1 where missing; numbers are categories, too."""
+    import pyarrow as pa
+
+    is_coded = pa.types.is_dictionary(column.type)
     coded = column.unify_dictionaries() if is_coded else column.dictionary_encode()
     whole = coded.combine_chunks()
     names = [_text(value) for value in whole.dictionary.to_pylist()]
-    codes = whole.indices.cast(pa.int64()).fill_null(len(names)).to_numpy()
-    return np.asarray(np.array([*names, None], dtype=object)[codes])
+    codes = whole.indices.cast(pa.int32()).fill_null(-1).to_numpy()
+    # One text may stand twice, and so may what is missing.
+    place = {name: k for k, name in enumerate(dict.fromkeys(n for n in names if n is not None))}
+    new = [*(-1 if name is None else place[name] for name in names), -1]
+    return Texts(list(place), np.array(new, dtype=np.int32)[codes])
 
 
 def _text(value: object) -> str | None:

@@ -88,7 +88,7 @@ class Splitting:
 
     Parameters
     ----------
-    cv : int, splitter or iterable of (train, test), default 5
+    cv : int, splitter, Folds or iterable of (train, test), default 5
         A number of folds means stratified ones, fewer where a class has fewer rows; with groups, stratified ones of
         whole groups; with times, as many later parts of about the same size, each tested after training on all
         earlier rows. A splitter is asked with the groups, and on rows in the order of time. "halves" are two random
@@ -102,6 +102,8 @@ class Splitting:
         Shuffles rows before they are put into folds; without it they keep their order. A Generator is for halves.
     params : mapping, optional
         More arguments of the splitter's `split`.
+    order : str, default "in the order of the rows"
+        How the order of the rows is called where it is not shuffled.
 
     Examples
     --------
@@ -115,6 +117,7 @@ class Splitting:
     times: Any = None
     seed: Any = None
     params: Mapping[str, Any] | None = None
+    order: str = "in the order of the rows"
 
     def checked(self, rows: int) -> Splitting:
         """Check all that can be checked before the table is looked at.
@@ -143,7 +146,7 @@ class Splitting:
             name: None if values is None else values[rows]
             for name, values in (("groups", self.groups), ("times", self.times))
         }
-        kept = {
+        kept: dict[str, Any] = {
             name: values if values is not None and len(np.unique(values)) > 1 else None
             for name, values in parts.items()
         }
@@ -164,6 +167,8 @@ class Splitting:
         Folds
             At least one; in each, the training part has rows of two classes at least.
         """
+        if isinstance(self.cv, Folds):
+            return self.cv
         labels = np.asarray(y)
         checked = self.checked(len(labels))
         is_number = isinstance(checked.cv, int | np.integer)
@@ -290,9 +295,7 @@ class Splitting:
         return {"shuffle": self.seed is not None, "random_state": self.seed}
 
     def _order(self) -> str:
-        return (
-            "in the order of the rows" if self.seed is None else f"shuffled with seed {self.seed}"
-        )
+        return self.order if self.seed is None else f"shuffled with seed {self.seed}"
 
     def _fewer(self, number: int, why: str) -> str:
         if number == self.cv:
@@ -378,6 +381,8 @@ def _as_key(value: Any) -> Hashable:
 
 
 def _check_cv(cv: Any) -> None:
+    if isinstance(cv, Folds):
+        return
     # str has a method split, too.
     if isinstance(cv, str) and cv == HALVES:
         return

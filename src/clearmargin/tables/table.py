@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -42,6 +42,7 @@ __all__ = [
     "as_given",
     "as_header",
     "case_table",
+    "check_has_columns",
     "column_ranges",
     "find_missing",
     "is_dict_of_columns",
@@ -51,6 +52,7 @@ __all__ = [
     "name_row",
     "number_table",
     "read_frame",
+    "refuse_collection",
 ]
 
 # numpy's letters for truth values, whole numbers and floats.
@@ -485,6 +487,7 @@ class Table:
         """
         if isinstance(X, Table):
             return X
+        refuse_collection(X)
         if is_dict_of_columns(X):
             X = _frame_of_columns(X)
         keys = _column_keys(X)
@@ -841,17 +844,56 @@ class Table:
         return name_row(row, self)
 
 
-def read_frame(X: Any) -> Any:
+def read_frame(X: Any, estimator: Any = None) -> Any:
     """Read a data frame or a dict of columns as a `Table`, and leave anything else as it is.
 
-    An array costs nothing to read, and what is no table at all is better refused by scikit-learn.
+    An array costs nothing to read, and what is no table at all is better refused by scikit-learn. What the estimator is
+    that reads it helps the message for Dask collections, which are refused.
 
     Examples
     --------
     >>> read_frame([[1.0, 2.0]]), read_frame({"age": [40, 50]}).names
     ([[1.0, 2.0]], ('age',))
     """
+    refuse_collection(X, estimator)
     return Table.read(X) if is_frame(X) or is_dict_of_columns(X) else X
+
+
+# Estimators with a class of the same name in `clearmargin.dask`.
+_ON_DASK = ("LPSVC", "ProximalSVC", "RuleExtractor", "RuleSVC")
+
+
+def refuse_collection(X: Any, estimator: Any = None, called: str = "X") -> None:
+    """Raise if a table is a Dask collection, which numpy would pull into memory whole.
+
+    Parameters
+    ----------
+    X : object
+        What was given for a table, or for labels.
+    estimator : estimator, optional
+        The one that reads it, for the message.
+    called : str, default "X"
+        What the argument is called.
+
+    Examples
+    --------
+    >>> refuse_collection([[1.0, 2.0]])
+    """
+    if type(X).__module__.partition(".")[0] != "dask":
+        return
+    name = type(estimator).__name__
+    if name in _ON_DASK:
+        reader, hint = name, f"use clearmargin.dask.{name}, which has the same parameters"
+    else:
+        reader = "this" if estimator is None else name
+        hint = (
+            f"clearmargin.dask trains {', '.join(_ON_DASK)} on collections, and a fitted model is applied to each "
+            "partition, X.map_partitions(model.predict)"
+        )
+    raise DataError(
+        f"{called} is a collection of Dask ({type(X).__module__}.{type(X).__name__}), and {reader} reads tables in "
+        f"memory; {hint}. What fits into memory is a table after {called}.compute()"
+    )
 
 
 def as_given(X: Any) -> Any:
@@ -993,6 +1035,14 @@ def _take_rows(X: Any, rows: IntArray) -> Any:
     return (X if hasattr(X, "columns") else np.asarray(X))[rows]
 
 
+def check_has_columns(shape: tuple[int, ...]) -> None:
+    """Raise if a table of this shape has no columns; scikit-learn's words, and what to do."""
+    if len(shape) == 2 and not shape[1]:
+        raise DataError(
+            f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required: no column to learn from"
+        )
+
+
 def number_table(X: Any) -> Any:
     """Check that all columns of a table are numbers, for estimators that take nothing else.
 
@@ -1015,10 +1065,12 @@ def number_table(X: Any) -> Any:
     """
     if isinstance(X, Table):
         return X.numbers()
+    refuse_collection(X)
     if hasattr(X, "tocsr"):
         return X
-    if hasattr(X, "columns"):
-        types = getattr(X, "dtypes", None)
+    if (keys := _column_keys(X)) is not None:
+        check_has_columns(X.shape)
+        types = getattr(X, "dtypes", None) if keys else None
         if types is not None and all(getattr(kind, "kind", "O") in _NUMBERS for kind in types):
             return X
     else:
@@ -1099,7 +1151,13 @@ def _known_columns(estimator: Any) -> tuple[tuple[str, ...] | None, int | None]:
     )
 
 
-def case_table(x: Any, names: Sequence[str] | None = None, *, many: str | None = None) -> Any:
+def case_table(
+    x: Any,
+    names: Sequence[str] | None = None,
+    *,
+    many: str | None = None,
+    categorical: Collection[str] = (),
+) -> Any:
     """Read one case, in whatever form it is written, as a table of one row.
 
     Parameters
@@ -1110,6 +1168,9 @@ def case_table(x: Any, names: Sequence[str] | None = None, *, many: str | None =
         The features of the model, in the order of its table; the values of a series or a mapping are put in it.
     many : str, optional
         What takes several cases, for the message.
+    categorical : collection of str, default ()
+        Features whose columns hold objects, whatever the value: the only value of a column being missing, pandas makes
+        numbers of it, at which encoders of texts stumble.
 
     Returns
     -------
@@ -1126,7 +1187,8 @@ def case_table(x: Any, names: Sequence[str] | None = None, *, many: str | None =
     if _column_keys(x) is None:
         values = _named_values(x)
         if values is not None:
-            return _row_frame(values if names is None else _chosen(values, names))
+            row = _row_frame(values if names is None else _chosen(values, names))
+            return _with_objects(row, categorical)
         # numpy turns numbers beside texts into texts.
         x = np.asarray(x, dtype=None if isinstance(x, np.ndarray) else _case_type(x))
         x = x[None] if x.ndim == 1 else x
@@ -1157,6 +1219,11 @@ def _named_values(x: Any) -> dict[str, Any] | None:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise DataError(f"the case has two values for {twice!r}; leave one of them out")
     return {label: x[label] for label in labels}
+
+
+def _with_objects(row: Any, categorical: Collection[str]) -> Any:
+    named = [name for name in getattr(row, "columns", ()) if name in categorical]
+    return row.astype(dict.fromkeys(named, object)) if named and hasattr(row, "astype") else row
 
 
 def _row_frame(values: dict[str, Any]) -> Any:

@@ -10,10 +10,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from clearmargin.exceptions import DataError
 from clearmargin.rules.value import FloatArray
+from clearmargin.tables.part_survey import MappedTable, TableParts
+from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table import Table
+from clearmargin.tables.table_part import TablePart, Values
 
-__all__ = ["TableEncoder"]
+__all__ = ["TableEncoder", "too_large"]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -61,7 +65,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : Table or data frame of shape (m, n)
+        X : Table or data frame of shape (m, n), or what `clearmargin.scan` gives
             The rows.
         y : object
             Is not looked at.
@@ -71,28 +75,50 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         TableEncoder
             Fitted.
         """
-        table = Table.read(X)
+        in_parts = is_partitions(X)
+        table = _header(X) if in_parts else Table.read(X)
         self.feature_names_in_ = np.array(table.names, dtype=object)
         self.n_features_in_ = len(table.names)
-        self.scaler_ = None
+        self.scaler_: Any = None
         if self.scale and len(self.numeric):
-            self.scaler_ = StandardScaler().fit(self._numbers(table))
+            self.scaler_ = StandardScaler()
+            with np.errstate(over="ignore", invalid="ignore"):
+                if in_parts:
+                    self._scale_in_parts(X)
+                else:
+                    self.scaler_.fit(self._numbers(table))
+            if not np.isfinite(self.scaler_.var_).all():
+                raise too_large(self.numeric[int(np.argmin(np.isfinite(self.scaler_.var_)))])
         return self
+
+    def _scale_in_parts(self, parts: TableParts) -> None:
+        """Learn the scale in two passes; the same as in memory, up to rounding."""
+        names, m = list(self.numeric), sum(parts.lengths)
+        mean = np.sum(parts.map(_sums, common=(names, np.zeros(len(names)), 1)), axis=0) / m
+        variance = np.sum(parts.map(_sums, common=(names, mean, 2)), axis=0) / m
+        self.scaler_.mean_, self.scaler_.var_, self.scaler_.n_samples_seen_ = mean, variance, m
+        self.scaler_.scale_ = np.where(variance > 0, np.sqrt(variance), 1.0)
+        self.scaler_.n_features_in_ = len(names)
 
     def transform(self, X: Any) -> Any:
         """Encode rows; one with a category that is not listed has zeros in all of its columns.
 
         Parameters
         ----------
-        X : Table or data frame of shape (m, n)
+        X : Table or data frame of shape (m, n), or what `clearmargin.scan` gives
             The rows.
 
         Returns
         -------
-        ndarray or Table of shape (m, n_encoded)
-            Of floats; in a `Table`, numbers are stored as they were.
+        ndarray or Table of shape (m, n_encoded), or MappedTable
+            Of floats; in a `Table`, numbers are stored as they were. A table in partitions is encoded partition by
+            partition, whenever it is read.
         """
         check_is_fitted(self)
+        if is_partitions(X):
+            encoded = MappedTable(X, _encode_part, (self, X.target), self.get_names_out())
+            encoded.has_names = self.as_table  # an array has none
+            return encoded
         table = Table.read(X)
         codes = {
             name: table.column(name).codes(tuple(self.categories[name])) for name in self.categories
@@ -113,9 +139,39 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             parts.append(np.ascontiguousarray(np.hstack(indicators), dtype=np.float64))
         return np.hstack([part for part in parts if part.shape[1]])
 
+    def get_names_out(self) -> list[str]:
+        """Name the columns of the encoded table."""
+        categories = [f"{name}_{c}" for name in self.categories for c in self.categories[name]]
+        return [*self.numeric, *categories]
+
     def _numbers(self, table: Table) -> FloatArray:
         # Column after column in memory, as numpy has the values of a data frame.
         numbers = np.empty((len(self.numeric), len(table)))
         for row, name in zip(numbers, self.numeric, strict=True):
             row[:] = table.column(name).numbers()
         return numbers.T
+
+
+def _header(parts: TableParts) -> Table:
+    return Table.of_columns({name: np.empty(0) for name in parts.names})
+
+
+def _sums(part: TablePart, names: list[str], centre: FloatArray, power: int) -> FloatArray:
+    return np.asarray(((part.numbers(names) - centre) ** power).sum(axis=0))
+
+
+def _encode_part(part: TablePart, encoder: TableEncoder, target: str | None) -> TablePart:
+    """Encode the features of a partition, and keep its target."""
+    found = encoder.transform(part.table(encoder.feature_names_in_.tolist()))
+    points = np.asfortranarray(found.numbers() if isinstance(found, Table) else found)
+    columns: dict[str, Values] = dict(zip(encoder.get_names_out(), points.T, strict=True))
+    if target is not None:
+        columns[target] = part.column(target)
+    return part._replace(columns=columns)
+
+
+def too_large(name: str) -> DataError:
+    """Make the error of a column that cannot be scaled."""
+    return DataError(
+        f"column {name!r} holds numbers whose squares are too large for floats; write it in a larger unit"
+    )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +22,32 @@ from sklearn.utils.validation import (
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.rules.space import nearest_name
-from clearmargin.tables.table import Table, as_header, is_dict_of_columns, name_row, number_table
+from clearmargin.tables.part_survey import TableParts, TableSurvey
+from clearmargin.tables.partitions import Block, Partitions
+from clearmargin.tables.table import (
+    Table,
+    as_header,
+    find_missing,
+    is_dict_of_columns,
+    name_row,
+    number_table,
+    refuse_collection,
+)
 
 __all__ = [
+    "TrainingParts",
     "TwoClasses",
     "check_choice",
     "check_positive",
     "check_whole",
     "class_factors",
     "naming_columns",
+    "plain_labels",
     "point_costs",
     "read_monotone",
     "read_points",
     "read_training",
+    "read_training_parts",
     "whole_costs",
 ]
 
@@ -75,6 +88,56 @@ class TwoClasses:
         self.signs: FloatArray = np.where(self.codes == 1, 1.0, -1.0)
 
 
+def plain_labels(y: Any, X: Any = None) -> Any:
+    """Give labels that stand as Python objects in an array or a series the type that all of them have.
+
+    Parameters
+    ----------
+    y : array-like of shape (m,)
+        Labels; nullable columns, and columns of a table that once had a missing value, hold objects.
+    X : data frame or array-like of shape (m, n), optional
+        The rows, for the names of those without a label.
+
+    Returns
+    -------
+    ndarray of shape (m,), or y
+        Booleans or numbers where all labels are; what holds texts, or is no array of one dimension, as it is.
+
+    Examples
+    --------
+    >>> plain_labels(np.array([True, False], dtype=object))
+    array([ True, False])
+    """
+    labels = None if y is None or sparse.issparse(y) else np.asarray(y)
+    if labels is None or labels.ndim != 1 or labels.dtype.kind not in "Ofb":
+        return y
+    if labels.dtype.kind == "b":
+        return labels  # scikit-learn makes floats of a nullable column of booleans
+    if (missing := find_missing(labels)).any():
+        row = name_row(int(np.argmax(missing)), y if X is None else X)
+        raise DataError(
+            f"Input y contains NaN or None: {row} has no label; leave out the rows without one"
+        )
+    if labels.dtype.kind == "f":
+        return y
+    examples = {_kind(label): label for label in reversed(labels.tolist())}
+    if len(examples) > 1:
+        shown = " and ".join(f"{label!r} ({kind})" for kind, label in sorted(examples.items()))
+        raise DataError(
+            f"y holds labels of several types, such as {shown}; give all of them one, for example text: "
+            "y.astype(str)"
+        )
+    is_plain = set(examples) <= {"boolean", "number"}
+    return np.array(labels.tolist()) if is_plain else y
+
+
+def _kind(label: object) -> str:
+    """Name the type of a label; whole numbers and others are one."""
+    if isinstance(label, bool | np.bool_):
+        return "boolean"
+    return "number" if isinstance(label, Real) else type(label).__name__
+
+
 def read_training(
     estimator: Any, X: Any, y: Any, *, accept_sparse: bool = False, several: str | None = None
 ) -> tuple[Any, TwoClasses]:
@@ -100,9 +163,11 @@ def read_training(
     labels : TwoClasses
         The classes and signs.
     """
+    refuse_collection(X, estimator)
+    refuse_collection(y, estimator, "y")
     X = Table.read(X) if is_dict_of_columns(X) else X
     _check_lengths(X, y)
-    table = number_table(X)
+    table, y = number_table(X), plain_labels(y, X)
     if table is X:
         points, labels = validate_data(estimator, X, y, **_options(accept_sparse))
     else:  # scikit-learn takes the names from X, and the numbers from what was read
@@ -110,6 +175,82 @@ def read_training(
         points, labels = check_X_y(table, y, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
     return points, TwoClasses(labels, several)
+
+
+class TrainingParts(NamedTuple):
+    """A training table in partitions.
+
+    Parameters
+    ----------
+    blocks : Partitions of Block
+        The rows.
+    classes : ndarray of shape (2,)
+        The classes; rows of the second one have the sign 1.
+    unit : float
+        What a cost of 1 counts in the blocks, as for `whole_costs`.
+    survey : TableSurvey
+        What one pass over the table told.
+    costs : tuple of float
+        What a row of each class costs, times its weight.
+    """
+
+    blocks: Partitions[Block]
+    classes: NDArray[Any]
+    unit: float
+    survey: TableSurvey
+    costs: tuple[float, ...]
+
+
+def read_training_parts(
+    estimator: Any,
+    parts: TableParts,
+    y: Any = None,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+) -> TrainingParts:
+    """Check a training table in partitions, in one pass, and note the features on the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets `n_features_in_` and `feature_names_in_`.
+    parts : TableParts
+        The table, with its target.
+    y : None
+        The labels are in the table: anything else is an error.
+    class_weight : mapping, "balanced" or None
+        Weights of the classes.
+    sample_weight : None
+        The weights are in the table, if there are any: anything else is an error.
+
+    Returns
+    -------
+    TrainingParts
+        Finite numbers, and rows of two classes.
+    """
+    if y is not None:
+        raise DataError(
+            "y must be left out where the table is given in partitions: the classes are in its column target, "
+            "scan(path, target='y')"
+        )
+    if sample_weight is not None:
+        raise DataError(
+            "sample_weight must be left out where the table is given in partitions: read the table into memory, or "
+            "give weights to an estimator of clearmargin.dask"
+        )
+    survey = parts.survey()
+    classes = survey.two_classes()
+    for name in parts.names:
+        survey.columns[name].check_finite_numbers()
+    survey.check_weights()
+    validate_data(estimator, parts.header, skip_check_array=True)
+    sums = survey.class_weights
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        unit = 2.0 * float(sums[0]) * float(sums[1]) / float(sums.sum())
+        costs = sums[::-1].tolist()
+    else:
+        unit, costs = 1.0, class_factors(class_weight, classes, sums).tolist()
+    return TrainingParts(parts.blocks(classes, costs), classes, unit, survey, tuple(costs))
 
 
 def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
@@ -154,7 +295,8 @@ def naming_columns(X: Any, estimator: Any) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if isinstance(error, ClearmarginError) or not _UNREADABLE.search(str(error)):
             raise
-        problem = _table_problem(X)
+        is_value = "contains" in str(error)
+        problem = _value_problem(X) if is_value else _table_problem(X)
         if problem is None:
             raise
         raise type(problem)(
@@ -171,6 +313,22 @@ def _table_problem(X: Any) -> DataError | None:
         return problem
     except (TypeError, ValueError):  # no table at all: the estimator's words are the better ones
         return None
+    return None
+
+
+def _value_problem(X: Any) -> DataError | None:
+    """Find the number that is not finite; None if there is none. What an estimator encodes itself is not to blame."""
+    if sparse.issparse(X):
+        return _table_problem(X)
+    table = X if isinstance(X, Table) else Table.read(X)
+    columns = [
+        column.numbers() if column.is_numeric else np.zeros(len(table))
+        for column in table.columns_of(table.names)
+    ]
+    try:
+        _check_finite(np.stack(columns, axis=1), None, X)
+    except DataError as problem:
+        return problem
     return None
 
 

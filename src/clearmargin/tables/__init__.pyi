@@ -1,0 +1,5 @@
+from .scanned import (
+    scan as scan,
+)
+
+__all__ = ["scan"]
