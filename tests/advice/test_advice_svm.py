@@ -25,6 +25,7 @@ from clearmargin.advice.advice_svm import (
     solve_advice,
 )
 from clearmargin.exceptions import InfeasibleError
+from clearmargin.lp_svm import lpsvm_sifting
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.solvers import Session, rational, solve
@@ -477,3 +478,72 @@ def test_where_an_exact_answer_takes_too_long_that_of_the_solver_stays(advice, m
     plane = solve_advice(problem)
     assert plane.exact is None
     assert plane.objective == pytest.approx(exact.objective, rel=1e-8)
+
+
+def many_points(kind: str, m: int = 600) -> AdviceProblem:
+    """Points of two classes in |x| <= 1 with advice that moves their plane."""
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-1.0, 1.0, size=(m, 4))
+    y = np.where(X @ [1.0, -1.0, 0.3, 0.0] + 0.3 * rng.normal(size=m) > 0.1, 1.0, -1.0)
+    if kind == "whole":
+        X = np.rint(4.0 * X) / 4.0
+    elif kind == "one class":
+        y = np.ones(m)
+    cost = np.full(m, 60.0 / m)
+    eye = np.eye(4)
+    # x0 >= 0.5 => -1, against the points, and x3 <= -0.5 => +1.
+    rows = [(np.array([-eye[0]]), np.array([-0.5])), (np.array([eye[3]]), np.array([-0.5]))]
+    boxed = [(np.vstack([D, eye, -eye]), np.append(d, np.ones(8))) for D, d in rows]
+    premises = Premises.stack(boxed, sign=[-1.0, 1.0], cost=[3.0, 2.0])
+    boxes = BoxPremises.none(4)
+    if kind == "boxes":
+        center, half = np.zeros((1, 4)), np.ones((1, 4))
+        center[0, 1], half[0, 1] = 0.75, 0.25
+        boxes = BoxPremises(center, half, np.array([1.0]), np.array([4.0]))
+    elif kind == "hard":
+        premises = replace(premises, cost=np.array([3.0, np.inf]))
+    elif kind == "contradiction":
+        sides = [boxed[0], (np.vstack([eye, -eye]), np.ones(8))]
+        premises = Premises.stack(sides, sign=[-1.0, 1.0], cost=[np.inf, np.inf])
+    return AdviceProblem(X, y, cost, premises, boxes)
+
+
+@pytest.fixture
+def sifted(monkeypatch):
+    """Let windows over samples be used for some hundred points."""
+
+    def use():
+        monkeypatch.setattr(advice_svm, "_MANY", 100)
+        monkeypatch.setattr(lpsvm_sifting, "_FIRST_SAMPLE", 60)
+        monkeypatch.setattr(lpsvm_sifting, "_GROWTH", 3)
+
+    return use
+
+
+@pytest.mark.parametrize("kind", ["general", "whole", "boxes", "hard", "one class"])
+def test_many_points_are_sifted_to_the_same_plane_to_the_bit(kind, sifted):
+    problem = many_points(kind)
+    best = solve_advice(problem)
+    sifted()
+    order = np.random.default_rng(0).permutation(len(problem.y))
+    turned = replace(problem, X=problem.X[order], y=problem.y[order], cost=problem.cost[order])
+    for one in (problem, turned):
+        found = solve_advice(one)
+        np.testing.assert_array_equal(found.w, best.w)
+        np.testing.assert_array_equal(found.u, best.u)
+        assert (found.b, found.exact) == (best.b, best.exact)
+        assert found.objective == pytest.approx(best.objective, rel=1e-12)
+
+
+def test_a_window_of_points_that_is_too_narrow_for_advice_is_widened(sifted, monkeypatch):
+    problem = many_points("general")
+    best = solve_advice(problem)
+    sifted()
+    monkeypatch.setattr(lpsvm_sifting.Sifting, "width", lambda sifting, w, n_rows: 1e-6)
+    np.testing.assert_array_equal(solve_advice(problem).w, best.w)
+
+
+def test_hard_advice_that_contradicts_itself_is_refused_with_many_points_too(sifted):
+    sifted()
+    with pytest.raises(InfeasibleError, match="contradicts itself"):
+        solve_advice(many_points("contradiction"))

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import UncertifiedWarning
-from clearmargin.lp_svm import LPSVC, lpsvm_solve
+from clearmargin.lp_svm import LPSVC, lpsvm_sifting
 from clearmargin.rules import Hyperplane
 
 
@@ -113,7 +113,7 @@ def test_a_fitted_classifier_survives_pickling(wbc):
 
 
 def test_a_gap_that_stays_open_is_said(monkeypatch):
-    monkeypatch.setattr(lpsvm_solve, "exact_lpsvm", lambda centred, start: None)
+    monkeypatch.setattr(lpsvm_sifting, "exact_lpsvm", lambda centred, start: None)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 60)), rng.choice(["a", "b"], size=40)
     with pytest.warns(UncertifiedWarning, match=r"certified gap is .* more than tol=1e-06"):

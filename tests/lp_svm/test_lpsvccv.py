@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_wbc
 from clearmargin.exceptions import ClearmarginWarning
 from clearmargin.lp_svm import LPSVC, LPSVCCV
+from clearmargin.lp_svm import lpsvccv as lpsvccv_module
 from clearmargin.lp_svm.lpsvm_path import choose_plane
 
 
@@ -180,6 +181,16 @@ def test_folds_can_be_scored_in_parallel_with_the_same_result(wbc):
     )
 
 
+def test_a_column_of_seconds_since_1970_gives_the_plane_of_the_same_column_from_zero(clouds):
+    X, y = clouds
+    far = X.assign(a=X["a"] + 1.7e9)
+    near = X.assign(a=far["a"] - 1.7e9)  # without rounding: both are of one magnitude
+    chosen, same = (LPSVCCV(cv=5, scale=True).fit(table, y) for table in (far, near))
+    assert chosen.nu_ == pytest.approx(same.nu_, rel=1e-12)
+    np.testing.assert_allclose(chosen.coef_, same.coef_, rtol=1e-9)
+    np.testing.assert_array_equal(chosen.cv_results_["n_features"], same.cv_results_["n_features"])
+
+
 def test_other_scores_are_used(clouds):
     svm = LPSVCCV([0.03, 0.1, 1.0], cv=4, scoring="roc_auc").fit(*clouds)
     by_hand = cross_val_score(LPSVC(0.1), *clouds, cv=4, scoring="roc_auc")
@@ -223,3 +234,55 @@ def test_labels_that_no_plane_explains_still_give_a_classifier():
 def test_bad_parameters_are_named(wbc, parameters, message):
     with pytest.raises(ValueError, match=message):
         LPSVCCV(cv=3, **parameters).fit(*wbc)
+
+
+def _many_rows(m=900):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, 4))
+    y = np.where(X[:, 0] - 0.5 * X[:, 1] + 0.5 * rng.normal(size=m) > 0.6, "yes", "no")
+    return X, y
+
+
+def test_of_many_rows_some_are_tried_and_the_chosen_plane_is_that_of_all(monkeypatch):
+    X, y = _many_rows()
+    sizes = []
+    read = LPSVCCV._data
+
+    def noted(self, *given):
+        data = read(self, *given)
+        sizes.append((len(data.cost), float(data.cost.sum())))
+        return data
+
+    monkeypatch.setattr(lpsvccv_module, "_MOST_ROWS", 300)
+    monkeypatch.setattr(LPSVCCV, "_data", noted)
+    model = LPSVCCV(cv=3).fit(X, y)
+    assert all(rows <= 400 for rows, _ in sizes)
+    # The rows that were drawn stand for all, so that `nu` means what it means there.
+    assert sizes[0][1] == pytest.approx(900.0)
+    np.testing.assert_allclose(model.coef_, LPSVC(model.nu_).fit(X, y).coef_)
+    monkeypatch.undo()
+    whole = LPSVCCV(cv=3).fit(X, y)
+    # Scores are of all rows of the test parts, and the choice is nearly as good.
+    assert abs(model.score(X, y) - whole.score(X, y)) < 0.01
+
+
+def test_what_is_drawn_does_not_depend_on_the_order_of_rows(monkeypatch):
+    X, y = _many_rows()
+    monkeypatch.setattr(lpsvccv_module, "_MOST_ROWS", 300)
+    codes, weight = (y == "yes").astype(np.intp), np.linspace(0.5, 2.0, len(y))
+    order = np.random.default_rng(1).permutation(len(y))
+    first = lpsvccv_module._trial_weight(X, codes, weight, [])
+    second = lpsvccv_module._trial_weight(X[order], codes[order], weight[order], [])
+    np.testing.assert_allclose(first[order], second, rtol=1e-12)
+    for code in (0, 1):
+        assert first[codes == code].sum() == pytest.approx(weight[codes == code].sum())
+
+
+def test_all_rows_are_tried_where_a_fold_would_lose_a_class(monkeypatch):
+    X, y = _many_rows()
+    monkeypatch.setattr(lpsvccv_module, "_MOST_ROWS", 300)
+    codes, weight = (y == "yes").astype(np.intp), np.ones(len(y))
+    drawn = lpsvccv_module._trial_weight(X, codes, weight, [])
+    left_out = np.flatnonzero((codes == 1) & (drawn == 0))[:5]
+    fold = np.concatenate([np.flatnonzero(codes == 0), left_out])
+    np.testing.assert_array_equal(lpsvccv_module._trial_weight(X, codes, weight, [fold]), weight)

@@ -95,7 +95,8 @@ def test_windows_of_planes_through_the_origin_reach_the_optimum():
 def test_a_window_that_is_too_narrow_is_widened(monkeypatch, instance, optimum):
     monkeypatch.setattr(lpsvm_sifting, "_FIRST_SAMPLE", 12)
     monkeypatch.setattr(lpsvm_sifting, "_GROWTH", 2)
-    monkeypatch.setattr(lpsvm_sifting, "_sampling_error", lambda data, solution: 1e-3)
+    monkeypatch.setattr(lpsvm_sifting, "_LEAST_OF_CLASS", 1)
+    monkeypatch.setattr(lpsvm_sifting.Sifting, "width", lambda sifting, w, n_rows: 1e-3)
     for seed in range(40):
         data = instance(seed)
         solution = sift_lpsvm(data, tol=TOL)
@@ -199,15 +200,16 @@ def test_a_path_over_many_points_gives_what_single_solutions_give():
         assert path.solve(penalty).objective == pytest.approx(single.objective, rel=TOL)
 
 
-def test_a_path_goes_on_by_other_ways_where_sifting_breaks_down(monkeypatch):
+@pytest.mark.parametrize(("way", "penalty"), [("sift_lpsvm", 1e-3), ("grow", 1.0)])
+def test_a_path_goes_on_by_other_ways_where_one_breaks_down(monkeypatch, way, penalty):
     def break_down(*args, **kwargs):
         raise NumericalError("HiGHS broke down")
 
     X, y = two_clouds(60, 4)
     data = LPSVMData(X, y, np.ones(60))
-    single = sift_lpsvm(replace(data, penalty=1e-3))
-    monkeypatch.setattr(lpsvm_path, "sift_lpsvm", break_down)
-    assert LPSVMPath(data).solve(1e-3).objective == pytest.approx(single.objective, rel=TOL)
+    single = sift_lpsvm(replace(data, penalty=penalty))
+    monkeypatch.setattr(lpsvm_path, way, break_down)
+    assert LPSVMPath(data).solve(penalty).objective == pytest.approx(single.objective, rel=TOL)
 
 
 @given(seed=st.integers(0, 39))

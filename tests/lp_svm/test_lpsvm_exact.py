@@ -190,17 +190,17 @@ def test_without_an_exact_answer_the_gap_is_certified_all_the_same(instance, mon
 
 
 def test_where_one_solver_fails_the_next_one_is_asked(instance, monkeypatch):
-    asked, solve_floats = [], lpsvm_solve._solve_floats
+    asked, solve_by = [], lpsvm_solve._solve
 
-    def fail(data, way, *rest):
+    def fail(sifting, penalty, way, *rest):
         asked.append(way)
         if way in broken:
             raise SolverError(f"{way} broke down")
-        return solve_floats(data, way, *rest)
+        return solve_by(sifting, penalty, way, *rest)
 
     data = instance(3)
     best = solve_lpsvm(data)
-    monkeypatch.setattr(lpsvm_solve, "_solve_floats", fail)
+    monkeypatch.setattr(lpsvm_solve, "_solve", fail)
     broken = {"sifting"}
     np.testing.assert_array_equal(solve_lpsvm(data).w, best.w)
     assert asked == list(SOLVERS[1:3])
@@ -214,10 +214,8 @@ def test_the_better_one_of_several_rough_answers_is_given(instance, monkeypatch)
     data = instance(3)
     good = solve_lpsvm(data)
     rough = [replace(good, w=good.w * (1 + size), b=good.b) for size in (0.5, 0.25, 1.0)]
-    given_ = iter(rough)
-    monkeypatch.setattr(lpsvm_solve, "exact_lpsvm", lambda centred, start: None)
-    monkeypatch.setattr(lpsvm_solve, "_solve_floats", lambda *_: next(given_))
-    monkeypatch.setattr(lpsvm_solve.Centred, "around", lambda data: Centred(data, data, None))
+    given_ = (replace(certified(Centred.around(data), one), is_exact=False) for one in rough)
+    monkeypatch.setattr(lpsvm_solve, "_solve", lambda *_: next(given_))
     found = solve_lpsvm(data)
     np.testing.assert_array_equal(found.w, rough[1].w)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from clearmargin.solvers import rational
 from clearmargin.solvers.rational import (
@@ -13,6 +14,8 @@ from clearmargin.solvers.rational import (
     SingularError,
     UndecidedError,
     WorkingMatrix,
+    are_moderate,
+    column_parts,
     exact_dot,
     exact_sum,
     scaled_integers,
@@ -116,3 +119,31 @@ def test_values_within_their_error_of_zero_count_as_zero():
     values = Rationals(np.array([3, -2, 7], dtype=object), 10, 3)
     assert values.signs().tolist() == [0, 0, 1]
     assert values.to_floats()[:2].tolist() == [0.0, 0.0]
+
+
+_NUMBERS = st.floats(-1e60, 1e60).filter(lambda x: x == 0.0 or abs(x) > 1e-60)
+
+
+@given(
+    st.lists(st.tuples(_NUMBERS, _NUMBERS, st.sampled_from([0.3, -0.3, 2.0])), max_size=30),
+    st.booleans(),
+    st.booleans(),
+)
+def test_parts_of_sums_of_columns_add_up_without_rounding(rows, is_sparse, few_weights):
+    values = np.array([row[:2] for row in rows]).reshape(-1, 2)
+    weights = np.array([row[2] for row in rows])
+    if not few_weights:
+        weights = weights * (1.0 + np.arange(len(rows)) / 7.0)
+    assert are_moderate(values, weights).all()
+    parts = column_parts(sparse.csr_array(values) if is_sparse else values, weights)
+    for j in range(2):
+        pairs = zip(values[:, j].tolist(), weights.tolist(), strict=True)
+        assert exact_sum(parts[:, j]) == sum(Fraction(a) * Fraction(c) for a, c in pairs)
+
+
+def test_rows_whose_products_leave_the_floats_are_told_apart():
+    values = np.array([[1.0, 0.0], [1e-200, 1.0], [1.0, 1e200], [2.0, 2.0]])
+    weights = np.array([1.0, 1.0, 1.0, 1e-300])
+    expected = [True, False, False, False]
+    assert are_moderate(values, weights).tolist() == expected
+    assert are_moderate(sparse.csr_array(values), weights).tolist() == expected

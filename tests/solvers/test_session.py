@@ -263,6 +263,26 @@ def test_the_time_limit_counts_for_each_solve_anew():
         Session(program, time_limit=1e-9).solve()
 
 
+def test_iterations_are_limited_for_each_solve_anew():
+    rng = np.random.default_rng(4)
+    program = Program(
+        [
+            Variables("x", 60, 0.0, 1.0, -rng.random(60)),
+            Linear("r", {"x": rng.random((20, 60))}, upper=5.0),
+        ]
+    )
+    needed = Session(program, presolve=False).solve(method="dual").iterations
+    session = Session(program, method="dual", presolve=False)
+    with pytest.raises(TimeLimitError, match="HiGHS ran out of iterations"):
+        session.solve(max_iterations=needed // 2)
+    assert 0 < session.solve().iterations <= needed  # it goes on where it stopped, without a limit
+    taken = []
+    for _ in range(6):
+        session.set_cost("x", -rng.random(60))
+        taken.append(session.solve(max_iterations=2 * needed).iterations)
+    assert sum(taken) > 2 * needed > max(taken)
+
+
 def test_a_session_takes_linear_programs_only(knapsack, disc, wyndor):
     with pytest.raises(
         BackendError, match="linear programs only, and this one needs 'integer'; use solve"
@@ -284,3 +304,26 @@ def test_a_closed_session_says_so(wyndor):
         session.solve()
     with pytest.raises(SolverError, match="the session is closed; open another"):
         session.solve()
+
+
+def test_a_session_starts_from_a_basis_that_is_given_by_unknowns_and_rows():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 60))
+    program = Program(
+        [
+            Variables("x", 60, 0.0, 1.0, cost=rng.normal(size=60)),
+            Linear("rows", {"x": A}, -0.5, 0.5),
+        ]
+    )
+    with Session(program, method="dual", presolve=False) as session:
+        best = session.solve()
+        columns, rows = session.basic()
+        at_upper = {"x": best.values["x"] > 0.5, "rows": A @ best.values["x"] > 0.0}
+    with Session(program, method="dual", presolve=False) as session:
+        session.start_from(columns, rows, at_upper)
+        again = session.solve()
+        assert again.iterations < best.iterations
+        assert again.objective == pytest.approx(best.objective)
+        # One that is none is no harm.
+        session.start_from({"x": np.arange(0)}, {"rows": np.arange(0)}, at_upper)
+        assert session.solve().objective == pytest.approx(best.objective)

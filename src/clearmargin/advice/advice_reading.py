@@ -31,8 +31,8 @@ from clearmargin.rules.domain import read_groups as read_mapping
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.table import as_header
-from clearmargin.tables.validation import check_positive, read_points, read_training
+from clearmargin.tables.table import as_header, refuse_collection
+from clearmargin.tables.validation import check_positive, plain_labels, read_points, read_training
 
 __all__ = [
     "Advice",
@@ -131,9 +131,15 @@ def saying_how_to_keep_names(estimator: Any, *, has_names: bool) -> Iterator[Non
             "OneHotEncoder(sparse_output=False))"
         )
         if isinstance(error, RuleSyntaxError):
-            place = {"line": error.line, "column": error.column, "length": error.length}
             raise RuleSyntaxError(
-                f"{error.problem}{hint}", source=error.source, file=error.file, **place
+                f"{error.problem}{hint}",
+                line=error.line,
+                column=error.column,
+                length=error.length,
+                source=error.source,
+                file=error.file,
+                offset=error.offset,
+                fix=error.fix,
             ) from None
         raise DataError(f"{error}{hint}") from None
 
@@ -650,6 +656,8 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
     """
     if X is None and y is None:
         return _advice_alone(estimator)
+    refuse_collection(X, estimator)
+    refuse_collection(y, estimator, "y")
     if estimator.advice is None:
         points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
         classes, signs = labels.classes, labels.signs
@@ -687,6 +695,7 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
 
 def _read_points(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any], FloatArray]:
     """Read points and labels as `read_training` does; the second class may be known to the advice alone."""
+    y = plain_labels(y, X)
     labels_met = np.asarray(y)
     only = np.unique(labels_met) if labels_met.ndim == 1 else np.zeros(0)
     if len(only) != 1 or (only.dtype.kind == "f" and not np.isfinite(only).all()):

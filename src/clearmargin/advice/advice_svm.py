@@ -45,6 +45,9 @@ the premises in their order. Of several optimal solutions that leaves the one wi
 (|w_n|, ..., |w_1|, |b|), and after these with the smallest multipliers of the premises; b is that of the scaled points.
 It does not depend on the order of the points.
 
+**Many points.** Advice is a few columns and rows more in the dual, and knows nothing of the points. So many points are
+sifted as in `lpsvm_sifting`: the program has the points near the margin, and sums over those that are violated.
+
 **Many costs.** In the dual the costs of points and of advice are nothing but bounds of the unknowns. A change of
 costs keeps the last basis dual feasible, so that the dual simplex method goes on from it (`AdvicePath`).
 """
@@ -62,7 +65,9 @@ import numpy as np
 from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, UnboundedError
-from clearmargin.lp_svm.lpsvm import LPSVMData, signed_bounds
+from clearmargin.lp_svm.lpsvm import Far, LPSVMData, signed_bounds
+from clearmargin.lp_svm.lpsvm_blocks import ExactFar, Sides
+from clearmargin.lp_svm.lpsvm_sifting import FEW, Level, Sifting
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -70,6 +75,7 @@ from clearmargin.solvers import Linear, Program, Session, Solution, Variables
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
 from clearmargin.solvers.rational import SingularError, UndecidedError
+from clearmargin.tables.partitions import ArrayBlocks
 
 __all__ = [
     "AdvicePath",
@@ -87,6 +93,9 @@ __all__ = [
     "scaled_costs",
     "solve_advice",
 ]
+
+# From so many points on a window saves more than it costs.
+_MANY = 8_000
 
 
 @dataclass(frozen=True)
@@ -418,13 +427,15 @@ def read_plane(problem: AdviceProblem, solution: Solution) -> AdvicePlane:
     return AdvicePlane(w, b, u, problem.objective(w, b, u))
 
 
-def advice_dual(problem: AdviceProblem) -> Program:
+def advice_dual(problem: AdviceProblem, far: Far | None = None) -> Program:
     """Build the dual at the head of this file, as a minimisation.
 
     Parameters
     ----------
     problem : AdviceProblem
         Points and premises.
+    far : Far, optional
+        Further points, which are violated.
 
     Returns
     -------
@@ -433,6 +444,7 @@ def advice_dual(problem: AdviceProblem) -> Program:
     """
     m, n = problem.X.shape
     premises, boxes = problem.premises, problem.boxes
+    taken, missing = (np.zeros(n), 0.0) if far is None else (far.slope, -far.balance)
     blocks: list[Variables | Linear] = []
     weights: dict[str, Any] = {}
     balance: dict[str, Any] = {}
@@ -461,13 +473,13 @@ def advice_dual(problem: AdviceProblem) -> Program:
         corner = (boxes.sign[:, None] * boxes.center).T
         blocks += [
             Variables("gamma", len(boxes), 0.0, boxes.cost, cost=-1.0),
-            Linear("above", {**weights, "gamma": corner - boxes.half.T}, upper=1.0),
-            Linear("below", {**weights, "gamma": corner + boxes.half.T}, lower=-1.0),
+            Linear("above", {**weights, "gamma": corner - boxes.half.T}, upper=1.0 - taken),
+            Linear("below", {**weights, "gamma": corner + boxes.half.T}, lower=-1.0 - taken),
         ]
         balance["gamma"] = boxes.sign[None, :]
     else:
-        blocks.append(Linear("weights", weights, -1.0, 1.0))
-    return Program([*blocks, Linear("balance", balance, 0.0, 0.0)])
+        blocks.append(Linear("weights", weights, -1.0 - taken, 1.0 - taken))
+    return Program([*blocks, Linear("balance", balance, missing, missing)])
 
 
 def read_dual(problem: AdviceProblem, solution: Solution) -> AdvicePlane:
@@ -521,13 +533,72 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
     >>> plane.w.round(9).tolist(), round(plane.b, 9), round(plane.objective, 9)
     ([1.0], -2.0, 1.0)
     """
-    with Session(advice_dual(problem), method="dual", tol=1e-9) as session:
+    if len(problem.y) >= _MANY:
+        plane = _sift_advice(problem)
+        return replace(plane, objective=problem.objective(plane.w, plane.b, plane.u))
+    return _solve_held(problem, is_exact=True)
+
+
+def _solve_held(
+    problem: AdviceProblem, far: ExactFar | None = None, *, is_exact: bool
+) -> AdvicePlane:
+    """Solve the dual of the points that are held, with the sums over others."""
+    sums = None if far is None else far.rounded()
+    with Session(advice_dual(problem, sums), method="dual", tol=1e-9) as session:
         try:
             solution = session.solve(explain=False)
         except UnboundedError:
             # Zero is always feasible, so that the dual of a contradiction is unbounded.
-            raise InfeasibleError("the advice that must hold contradicts itself") from None
-        return exact_advice(problem, session, solution) or read_dual(problem, solution)
+            raise _ContradictionError("the advice that must hold contradicts itself") from None
+        exact = exact_advice(problem, session, solution, far) if is_exact else None
+        return exact or read_dual(problem, solution)
+
+
+class _ContradictionError(InfeasibleError):
+    """Advice that contradicts itself, whatever points are held."""
+
+
+def _sift_advice(problem: AdviceProblem) -> AdvicePlane:
+    """Solve through samples of the points, and windows around the planes of the samples before."""
+    points = ArrayBlocks(problem.X, problem.y, problem.cost)
+    sifting = Sifting(points, centre=False)
+    sides = Sides(None, np.inf)
+    for sample in sifting.samples:
+        level = sifting.level(sample)
+        plane = _on_level(problem, level, sides, is_last=False)
+        width = sifting.width(plane.w, sample.n_rows)
+        sides = Sides(level.plane(plane.w, plane.b), width)
+    return _on_level(problem, sifting.level(sifting.table), sides, is_last=True)
+
+
+def _on_level(problem: AdviceProblem, level: Level, sides: Sides, *, is_last: bool) -> AdvicePlane:
+    """Solve a level, with a window that is wide enough for a solution."""
+    while True:
+        level.open(sides)
+        # A window of half the points or more saves nothing.
+        if sides.plane is not None and 2 * len(level.held.y) >= level.table.n_rows:
+            level.open(Sides(None, np.inf))
+        try:
+            return _settle(problem, level, is_last=is_last)
+        except _ContradictionError:
+            raise
+        except InfeasibleError:
+            sides = Sides(sides.plane, 3.0 * sides.width)
+
+
+def _settle(problem: AdviceProblem, level: Level, *, is_last: bool) -> AdvicePlane:
+    """Let in what is misjudged; the last level ends with the exact optimum, of which nothing is."""
+    is_near = level.holds_all
+    while True:
+        X, y, cost, _ = level.held
+        held = replace(problem, X=X, y=y, cost=cost)
+        plane = _solve_held(held, level.far, is_exact=is_last and is_near)
+        n_wrong = len(level.judge(level.plane(plane.w, plane.b)))
+        if is_near and not n_wrong:
+            return plane
+        if not is_last and n_wrong <= FEW:
+            return plane
+        is_near = n_wrong <= FEW
 
 
 def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:
@@ -539,7 +610,9 @@ def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:
     return solution.w, solution.b
 
 
-def exact_advice(problem: AdviceProblem, session: Session, near: Solution) -> AdvicePlane | None:
+def exact_advice(
+    problem: AdviceProblem, session: Session, near: Solution, far: ExactFar | None = None
+) -> AdvicePlane | None:
     """Find the one plane, from where a solver in floating point ended.
 
     Parameters
@@ -550,6 +623,8 @@ def exact_advice(problem: AdviceProblem, session: Session, near: Solution) -> Ad
         The session that solved `advice_dual`.
     near : Solution
         What it found.
+    far : ExactFar, optional
+        The sums over further points, where the session has them.
 
     Returns
     -------
@@ -557,7 +632,8 @@ def exact_advice(problem: AdviceProblem, session: Session, near: Solution) -> Ad
         The plane, rounded once; None where that would take too long.
     """
     program = session.program
-    data = compile_program(program)
+    # Sums that the limits have been reduced by are rounded there.
+    data = compile_program(program if far is None else advice_dual(problem))
     columns, rows = session.basic()
     places, row_places = column_slices(program), row_slices(program.linear)
     basic = [places[name].start + int(i) for name, index in columns.items() for i in index]
@@ -574,18 +650,52 @@ def exact_advice(problem: AdviceProblem, session: Session, near: Solution) -> Ad
         data.row_lower,
         data.row_upper,
         _ranks(problem, row_places, len(data.row_lower)),
+        outside=None if far is None else _Outside(problem, row_places, far),
+        outside_near=None if far is None else _near_sums(problem, row_places, far),
     )
+    sums = np.asarray(data.A @ x)
+    if exact.outside_near is not None:
+        sums = sums + exact.outside_near
     try:
         vertex = exact_optimum(
             exact,
             basic,
             limits,
             _is_nearer_above(x, data.lower, data.upper),
-            _is_nearer_above(np.asarray(data.A @ x), data.row_lower, data.row_upper),
+            _is_nearer_above(sums, data.row_lower, data.row_upper),
         )
     except (SingularError, UndecidedError):
         return None
     return _plane(problem, vertex, row_places)
+
+
+class _Outside:
+    """What each row adds up to over the points that are known by sums."""
+
+    def __init__(self, problem: AdviceProblem, places: dict[str, slice], far: ExactFar):
+        self._far, self._places = far, _sum_places(problem, places)
+
+    def __call__(self, row: int) -> Fraction:
+        """Return the sum of a row."""
+        place = self._places.get(row)
+        return Fraction(0) if place is None else self._far.exact(place)
+
+
+def _sum_places(problem: AdviceProblem, places: dict[str, slice]) -> dict[int, int]:
+    """Return for rows of weights and balance which of the n + 2 sums is theirs."""
+    found = {places["balance"].start: problem.n_features}
+    for name in ("weights", "above", "below"):
+        found |= {r: j for j, r in enumerate(_range(places.get(name)))}
+    return found
+
+
+def _near_sums(problem: AdviceProblem, places: dict[str, slice], far: ExactFar) -> FloatArray:
+    sums = far.rounded()
+    known = np.append(sums.slope, sums.balance)
+    near = np.zeros(max(place.stop for place in places.values()))
+    for row, place in _sum_places(problem, places).items():
+        near[row] = known[place]
+    return near
 
 
 def _is_nearer_above(

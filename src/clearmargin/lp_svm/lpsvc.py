@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import UncertifiedWarning
-from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution
-from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_lpsvm
+from clearmargin.lp_svm.lpsvm import LPSVMSolution
+from clearmargin.lp_svm.lpsvm_blocks import Census
+from clearmargin.lp_svm.lpsvm_solve import SOLVERS, solve_partitions
 from clearmargin.models.plane import PlaneClassifier
+from clearmargin.tables.partitions import ArrayBlocks, Block, Partitions, is_partitions
 from clearmargin.tables.table import Table
 from clearmargin.tables.validation import (
+    TrainingParts,
     check_choice,
     check_positive,
     read_monotone,
     read_training,
+    read_training_parts,
     whole_costs,
 )
 
@@ -77,6 +83,9 @@ class LPSVC(PlaneClassifier):
         turns to the others should that fail. The plane is the same.
     max_iter : int, default 1000
         Most linear programs to solve in one level of sifting.
+    checkpoint : path, optional
+        A file in which the state of the search is kept after each pass over the rows, for tables that take long. A
+        `fit` that was stopped goes on from there and finds the same plane; the file is removed at the end.
 
     Attributes
     ----------
@@ -130,6 +139,7 @@ class LPSVC(PlaneClassifier):
     """
 
     _accepts_sparse = True
+    _takes_partitions = True
 
     def __init__(
         self,
@@ -141,6 +151,7 @@ class LPSVC(PlaneClassifier):
         tol: float = 1e-6,
         solver: str = "auto",
         max_iter: int = 1_000,
+        checkpoint: Any = None,
     ):
         self.nu = nu
         self.class_weight = class_weight
@@ -149,14 +160,16 @@ class LPSVC(PlaneClassifier):
         self.tol = tol
         self.solver = solver
         self.max_iter = max_iter
+        self.checkpoint = checkpoint
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the plane.
 
         Parameters
         ----------
-        X : data frame, array-like or sparse matrix of shape (m, n)
-            The points.
+        X : data frame, array-like or sparse matrix of shape (m, n), or what `clearmargin.scan` gives
+            The points; a table in files has its labels with it, and is read in a few passes. Its plane is the same to
+            the bit.
         y : array-like of shape (m,)
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
@@ -169,26 +182,46 @@ class LPSVC(PlaneClassifier):
         """
         nu, tol = check_positive("nu", self.nu), check_positive("tol", self.tol)
         check_choice("solver", self.solver, SOLVERS)
-        sign = monotone_signs(self.monotone, X)
-        points, labels = read_training(self, X, y, accept_sparse=True)
-        cost, unit = whole_costs(labels, sample_weight, self.class_weight, points)
-        present = cost > 0
-        data = LPSVMData(
-            points if present.all() else points[present],
-            labels.signs[present],
-            cost[present],
-            penalty=unit / nu,
+        blocks: Partitions[Block]
+        known = None
+        if is_partitions(X):
+            training = read_training_parts(self, X, y, self.class_weight, sample_weight)
+            blocks, classes, unit = training.blocks, training.classes, training.unit
+            known = _known(training, X.names)
+            sign = None if self.monotone is None else read_monotone(self.monotone, X.names)
+        else:
+            sign = monotone_signs(self.monotone, X)
+            points, labels = read_training(self, X, y, accept_sparse=True)
+            cost, unit = whole_costs(labels, sample_weight, self.class_weight, points)
+            blocks, classes = ArrayBlocks(points, labels.signs, cost), labels.classes
+        solution = solve_partitions(
+            blocks,
+            unit / nu,
             fit_intercept=self.fit_intercept,
             sign=sign,
+            solver=self.solver,
+            tol=tol,
+            max_iter=self.max_iter,
+            known=known,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
         )
-        solution = solve_lpsvm(data, solver=self.solver, tol=tol, max_iter=self.max_iter)
-        self._set_plane(solution.w, solution.b, labels.classes)
+        self._set_plane(solution.w, solution.b, classes)
         self.objective_ = solution.objective * (nu / unit)
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         if self.gap_ > tol:
             warnings.warn(_open_gap(self.gap_, tol, solution), UncertifiedWarning, stacklevel=2)
         return self
+
+
+def _known(training: TrainingParts, names: Sequence[str]) -> Census | None:
+    """Return what the survey told of all rows; None where rows have weights, which it did not look at one by one."""
+    survey = training.survey
+    if survey.weight is not None:
+        return None
+    columns = [survey.columns[name] for name in names]
+    low, high = (np.array([getattr(c, side) for c in columns]) for side in ("low", "high"))
+    return Census.known(survey.class_counts, training.costs, low, high)
 
 
 def _open_gap(gap: float, tol: float, solution: LPSVMSolution) -> str:

@@ -28,7 +28,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
-from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.lp_svm.lpsvc import LPSVC, monotone_signs
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_path import (
@@ -47,13 +47,19 @@ from clearmargin.lp_svm.lpsvm_path import (
 )
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
+from clearmargin.tables.part_survey import MappedTable, TableParts
+from clearmargin.tables.partitions import Block, is_partitions, join_blocks
+from clearmargin.tables.row_order import sample_classes
 from clearmargin.tables.splitting import Folds, Splitting
+from clearmargin.tables.table_part import TablePart
 from clearmargin.tables.validation import (
     TwoClasses,
     check_choice,
     check_positive,
     point_costs,
+    read_monotone,
     read_training,
+    read_training_parts,
 )
 
 __all__ = ["FOLDS", "LPSVCCV", "MAX_FEATURES", "default_machine"]
@@ -69,6 +75,10 @@ _SEARCH_STEPS = 60
 # So far below the end of the path a plane is constant in the folds, too, where the end lies a little elsewhere.
 _CONSTANT_SHARE = 1.0 / 8.0
 _RULES = ("best", "1se")
+# Rows by which `nu` is chosen where a table is in partitions; folds of more would not choose better.
+SAMPLE_ROWS = 100_000
+# With more rows planes are tried on so many of them, in place of all; the plane that is chosen is that of all rows.
+_MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,11 @@ class _Task:
     # Not scaled: scorers look at the table as it is.
     table: Any
     sign: IntArray | None
+    # By these planes are tried: zero for the rows that a sample leaves out, and more than `weight` for the others.
+    trial_weight: FloatArray
+    # All rows, where `points` are a sample of them, and which share of the weight of all rows the sample has.
+    parts: TableParts | None = None
+    share: float = 1.0
 
     def signs(self, columns: IntArray) -> IntArray | None:
         """Return which weights of some columns may have one sign only."""
@@ -95,6 +110,10 @@ class LPSVCCV(PlaneClassifier):
 
     Boxes, and people, need planes with few features. The plain maximum of the cross-validated score keeps many;
     the rule of one standard error and the cap `max_features` give sparser planes.
+
+    Of more than 20,000 rows (of a table that is not sparse) about as many are drawn by their values, class by class,
+    for the planes that are tried; each class counts as much as all its rows. They are scored on all rows of their test
+    parts, and the chosen plane is trained on all rows.
 
     Parameters
     ----------
@@ -160,6 +179,10 @@ class LPSVCCV(PlaneClassifier):
         that over these columns.
     n_iter_ : int
         Number of linear programs solved for the final plane.
+    n_chosen_on_ : int
+        Number of rows by which `nu` was chosen: all of them, but of a table in partitions (`clearmargin.scan`) at most
+        about 100,000, drawn by the numbers of the rows. `folds_`, `scale_` and `cv_results_` are then those of the
+        sample, with `nu` for as many rows as the table has; the plane is trained on all rows.
 
     Examples
     --------
@@ -171,6 +194,7 @@ class LPSVCCV(PlaneClassifier):
     """
 
     _accepts_sparse = True
+    _takes_partitions = True
 
     def __init__(
         self,
@@ -209,7 +233,7 @@ class LPSVCCV(PlaneClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         groups: Any = None,
@@ -220,8 +244,9 @@ class LPSVCCV(PlaneClassifier):
 
         Parameters
         ----------
-        X : data frame, array-like or sparse matrix of shape (m, n)
-            The points.
+        X : data frame, array-like or sparse matrix of shape (m, n), or what `clearmargin.scan` gives
+            The points; a table in files has its labels with it. Its `nu` is chosen on at most about 100,000 rows, and
+            its plane is trained on all of them.
         y : array-like of shape (m,)
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
@@ -241,32 +266,82 @@ class LPSVCCV(PlaneClassifier):
         check_choice("rule", self.rule, _RULES)
         check_positive("tol", self.tol)
         self._check_max_features()
-        sign = monotone_signs(self.monotone, X)
-        points, labels = read_training(self, X, y, accept_sparse=True)
-        weight = point_costs(labels, sample_weight, None, points)
-        routed = self._route(None if sample_weight is None else weight, groups, params)
+        parts, share = None, 1.0
+        if is_partitions(X):
+            self._check_parts(sample_weight, groups, times, params)
+            parts = X
+            sign = None if self.monotone is None else read_monotone(self.monotone, X.names)
+            points, labels, weight, share = self._sample(X, y)
+            routed = self._route(None if X.weight is None else weight, None, {})
+        else:
+            sign = monotone_signs(self.monotone, X)
+            points, labels = read_training(self, X, y, accept_sparse=True)
+            weight = point_costs(labels, sample_weight, None, points)
+            routed = self._route(None if sample_weight is None else weight, groups, params)
+        self.n_chosen_on_ = points.shape[0]
         self.folds_ = self._folds(points, labels, routed, groups, times)
         features = self._features(points.shape[1])
         self.scale_ = self._scales(points[weight > 0], features)
         scaled = _divided(points, self.scale_)
         pairs = list(self.folds_.pairs)
-        task = _Task(scaled, labels, weight, routed, pairs, features, points, sign)
-        everything = np.arange(points.shape[1])
+        trial = _trial_weight(scaled, labels.codes, weight, [train for train, _ in pairs])
+        task = _Task(
+            scaled, labels, weight, routed, pairs, features, points, sign, trial, parts, share
+        )
+        self._choose_and_fit(task)
+        return self
+
+    def _check_parts(self, sample_weight: Any, groups: Any, times: Any, params: Any) -> None:
+        """Raise for what only a table in memory can be given with."""
+        given = {"sample_weight": sample_weight, "groups": groups, "times": times, **params}
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidValueError(
+                    f"{name} has a value for each row of a table in memory, and this one is in partitions; leave it "
+                    "out, or choose nu on a sample in memory and train LPSVC(nu) on all rows"
+                )
+        if not (isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
+            raise InvalidValueError(
+                "cv lists rows of a table in memory, and this one is in partitions; give a number of folds, cv=10"
+            )
+
+    def _sample(self, parts: TableParts, y: Any) -> tuple[Any, TwoClasses, FloatArray, float]:
+        """Draw the rows by which `nu` is chosen, with their weights and the share of the weight of all rows."""
+        training = read_training_parts(self, parts, y, self.class_weight)
+        blocks = parts.blocks(training.classes)
+        n_rows = training.survey.n_rows
+        is_whole = n_rows <= SAMPLE_ROWS
+        drawn = blocks if is_whole else blocks.sample(SAMPLE_ROWS / n_rows)
+        block = join_blocks(drawn.map(_rows_of), len(parts.names))
+        codes = (block.y > 0).astype(np.intp)
+        if np.bincount(codes, minlength=2).min() < 2:
+            raise DataError(
+                f"of {len(codes)} rows that were drawn to choose nu, one class has fewer than 2; choose it yourself "
+                "and train LPSVC(nu) on all rows"
+            )
+        weight = math.fsum(training.survey.class_weights)
+        share = 1.0 if is_whole else math.fsum(block.cost) / weight
+        return block.X, TwoClasses(training.classes[codes]), block.cost, share
+
+    def _choose_and_fit(self, task: _Task) -> None:
+        everything = np.arange(task.points.shape[1])
         looks = [self._try(task, everything, [everything] * len(task.splits))]
         if len(looks[0].kept) and (looks[0].table["n_features"] > self._cap()).any():
             # A fold that used the features of all data would have seen the rows that it is scored by.
             looks.append(self._try(task, looks[0].kept, looks[0].kept_in_folds))
         self._choose(looks)
+        # A row of all rows weighs as much less as there are more of them.
+        self.nu_ *= task.share
+        self.cv_results_["nu"] *= task.share
         self._fit_chosen(task)
-        return self
 
     def _try(self, task: _Task, columns: IntArray, in_folds: Sequence[IntArray]) -> Tried:
         """Score a grid of planes over some columns, which each fold has of its own."""
         part = _take(task.points, columns)
-        data = self._data(part, task.labels, task.weight, task.signs(columns))
+        data = self._data(part, task.labels, task.trial_weight, task.signs(columns))
         path = LPSVMPath(data, tol=self.tol)
         groups = task.groups[columns]
-        grid = Grid(self._grid(path, data), self._cap(), task.groups)
+        grid = Grid(self._grid(path, data, task.share), self._cap(), task.groups)
         planes = sparse.csr_array(np.array([path.solve(1.0 / nu).w for nu in grid.nus]))
         scored = self._score_folds(task, in_folds, grid)
         scores = np.array([scores for scores, _ in scored]).T
@@ -302,6 +377,8 @@ class LPSVCCV(PlaneClassifier):
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
+        if task.parts is not None:
+            return svm.fit(_scaled_parts(task.parts, columns, self.scale_))
         points, labels = _take(task.points, columns), task.labels
         return svm.fit(points, labels.classes[labels.codes], sample_weight=task.weight)
 
@@ -311,7 +388,8 @@ class LPSVCCV(PlaneClassifier):
         if self.scale:
             spread = _standard_deviations(points)
             alone = np.bincount(groups)[groups] == 1
-            usable = alone & (spread > 0) & np.isfinite(spread)
+            # A weight of a column that is smaller still would be no float.
+            usable = alone & (spread > _SMALLEST_SPREAD) & np.isfinite(spread)
             scales[usable] = np.exp2(np.round(np.log2(spread[usable])))
         return scales
 
@@ -336,15 +414,18 @@ class LPSVCCV(PlaneClassifier):
             )
         return np.unique(given, return_inverse=True)[1].astype(np.intp)
 
-    def _grid(self, path: LPSVMPath, data: LPSVMData) -> FloatArray:
-        """Return the values to try; the first default one gives a constant plane."""
+    def _grid(self, path: LPSVMPath, data: LPSVMData, share: float) -> FloatArray:
+        """Return the values to try; the first default one gives a constant plane. Those given are for all rows."""
         if self.nus is not None:
             nus = np.unique(np.asarray(self.nus, dtype=np.float64).ravel())
             if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
                 raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
-            return nus
+            return nus / share
         # Up to this penalty all weights are known to be zero.
-        end = zero_penalty(data) or float(data.cost.sum())
+        total = float(data.cost.sum())
+        end = zero_penalty(data)
+        if end <= _SMALLEST_SPREAD * total:
+            end = total
         steps = (_STEP ** np.arange(1, _SEARCH_STEPS + 1) / end).tolist()
         first = float(next((nu for nu in steps if path.solve(1.0 / nu).w.any()), steps[0]))
         grid = first * _STEP ** np.arange(_GRID_STEPS)
@@ -388,7 +469,7 @@ class LPSVCCV(PlaneClassifier):
             self._data(
                 _take(points[train], columns),
                 _part(labels, train),
-                task.weight[train],
+                task.trial_weight[train],
                 task.signs(columns),
             ),
             columns,
@@ -451,11 +532,41 @@ def _take(points: Any, columns: IntArray) -> Any:
     return points if len(columns) == points.shape[1] else points[:, columns]
 
 
+def _rows_of(block: Block) -> Block:
+    return block
+
+
+def _scaled_parts(parts: TableParts, columns: IntArray, scales: FloatArray) -> TableParts:
+    """Give some columns of a table in partitions, divided by their scales where they are."""
+    if len(columns) == len(parts.names) and (scales == 1.0).all():
+        return parts
+    divisors = {parts.names[j]: float(scales[j]) for j in columns.tolist()}
+    return MappedTable(parts, _scaled_part, (divisors,), list(divisors))
+
+
+def _scaled_part(part: TablePart, divisors: dict[str, float]) -> TablePart:
+    scaled = {name: part.numbers([name])[:, 0] / scale for name, scale in divisors.items()}
+    # The target and the weights stay as they are.
+    others = {name: values for name, values in part.columns.items() if name not in divisors}
+    return part._replace(columns={**others, **scaled})
+
+
 def _standard_deviations(points: Any) -> FloatArray:
     if sparse.issparse(points):
         _, variance = mean_variance_axis(points, axis=0)
         return np.sqrt(np.asarray(variance, dtype=np.float64))
-    return np.asarray(points.std(axis=0), dtype=np.float64)
+    reach = np.abs(points).max(axis=0, initial=0.0)
+    if _is_safe_to_square(reach):
+        return np.asarray(points.std(axis=0), dtype=np.float64)
+    # In units near 1, powers of two so that nothing is rounded, and back.
+    unit = np.exp2(np.floor(np.log2(np.where(reach > 0, reach, 1.0))))
+    return np.asarray((points / unit).std(axis=0) * unit, dtype=np.float64)
+
+
+def _is_safe_to_square(reach: FloatArray) -> bool:
+    """Check that squares of numbers of these magnitudes neither overflow nor vanish."""
+    used = reach[reach > 0]
+    return bool(((used > 1e-140) & (used < 1e140)).all())
 
 
 def _divided(points: Any, scales: FloatArray) -> Any:
@@ -468,6 +579,7 @@ def _divided(points: Any, scales: FloatArray) -> Any:
     return scaled
 
 
+_SMALLEST_SPREAD = 1e-290
 FOLDS = 10
 # In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.2 % at 8, 0.04 % at 10.
 MAX_FEATURES = 8
@@ -512,3 +624,23 @@ def default_machine(
         scale=True,
         **options,
     )
+
+
+def _trial_weight(
+    points: Any, codes: IntArray, weight: FloatArray, parts: Sequence[IntArray]
+) -> FloatArray:
+    """Give the rows of a sample the weight of all rows of their class, and the others none."""
+    present = np.flatnonzero(weight > 0)
+    if sparse.issparse(points) or len(present) <= _MOST_ROWS:
+        return weight
+    rows = present[sample_classes(points[present], codes[present], _MOST_ROWS)]
+    trial = np.zeros_like(weight)
+    for code in np.unique(codes[rows]):
+        drawn = rows[codes[rows] == code]
+        trial[drawn] = weight[drawn] * (weight[codes == code].sum() / weight[drawn].sum())
+    for train in parts:
+        there, drawn = (np.unique(codes[train][w[train] > 0]) for w in (weight, trial))
+        # Folds of the user may hold a class in so few rows that none was drawn.
+        if len(drawn) < len(there):
+            return weight
+    return trial

@@ -26,12 +26,16 @@ Any multipliers at all give a bound: clip u to [0, c], shrink the heavier class 
 divide by ``s = max(1, max_j |X'alpha|_j / lambda)``, and sum_i u_i is a lower bound of the optimum. Of a monotone
 feature X_j'alpha counts towards its one limit only. The relative gap between the objective at (w, b) and that bound
 certifies a solution without trusting the solver.
+
+Of points that are known to be violated (``y_i (x_i'w + b) < 1``) only sums matter: their losses add up to a linear
+function of the plane, and their multipliers are at their costs. `Far` has these sums, n + 2 numbers for any number of
+points, and stands for them in every formula here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +46,7 @@ from clearmargin.solvers import Linear, Program, Variables
 
 __all__ = [
     "Basis",
+    "Far",
     "LPSVMData",
     "LPSVMSolution",
     "Points",
@@ -76,6 +81,32 @@ class Basis:
     points: NDArray[np.intp]
     features: NDArray[np.intp]
     with_intercept: bool
+
+
+class Far(NamedTuple):
+    """Violated points of which a program knows only sums; each has its multiplier at its cost.
+
+    Parameters
+    ----------
+    slope : ndarray of shape (n,)
+        ``sum y_i c_i x_i``.
+    balance : float
+        ``sum y_i c_i``.
+    cost : float
+        ``sum c_i``.
+    """
+
+    slope: FloatArray
+    balance: float
+    cost: float
+
+    def loss(self, w: FloatArray, b: float) -> float:
+        """Return the losses of the points together, at a plane that violates all of them."""
+        return float(self.cost - (self.slope * w).sum() - b * self.balance)
+
+    def divided(self, unit: float) -> Far:
+        """Return the sums with costs in another unit."""
+        return Far(self.slope / unit, self.balance / unit, self.cost / unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +171,8 @@ class LPSVMData:
         Whether the plane has an intercept.
     sign : ndarray of int of shape (n,), optional
         1 for weights that may not be negative, -1 for those that may not be positive, 0 for the others.
+    far : Far, optional
+        Further points, which are violated.
     """
 
     X: Points
@@ -148,6 +181,7 @@ class LPSVMData:
     penalty: float = 1.0
     fit_intercept: bool = True
     sign: NDArray[np.intp] | None = None
+    far: Far | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -159,7 +193,12 @@ class LPSVMData:
         the same; objective and multipliers are those of the original divided by the unit.
         """
         unit = min(self.penalty, float(self.cost.max()))
-        return replace(self, cost=self.cost / unit, penalty=self.penalty / unit), unit
+        return self.divided(unit), unit
+
+    def divided(self, unit: float) -> LPSVMData:
+        """Divide costs and penalty by a unit."""
+        far = None if self.far is None else self.far.divided(unit)
+        return replace(self, cost=self.cost / unit, penalty=self.penalty / unit, far=far)
 
     def limits(self) -> tuple[FloatArray, FloatArray]:
         """Give the limits of X'alpha in the dual; a monotone feature has one."""
@@ -190,7 +229,8 @@ def objective(
     """Evaluate the hinge losses plus the penalty at a plane; `scores` are x_i'w where they are known."""
     f = linear_scores(data.X, w) if scores is None else scores
     hinge = np.maximum(0.0, 1.0 - data.y * (f + b))
-    return float((data.cost * hinge).sum() + data.penalty * np.abs(w).sum())
+    value = float((data.cost * hinge).sum() + data.penalty * np.abs(w).sum())
+    return value if data.far is None else value + data.far.loss(w, b)
 
 
 def dual_bound(data: LPSVMData, u: FloatArray) -> float:
@@ -223,10 +263,29 @@ def priced_bound(data: LPSVMData, u: FloatArray) -> tuple[float, FloatArray]:
     Of a monotone feature the slope in its one direction is given, zero where it is in the other.
     """
     u = np.clip(u, 0.0, data.cost)
+    if data.far is not None:
+        return _bound_with_far(data, data.far, u)
     if data.fit_intercept:
         u = balanced(u, data.y)
     slope = data.steepness(weighted_sums(data.X, data.y * u)) / data.penalty
     return float(u.sum()) / max(1.0, float(slope.max(initial=0.0))), slope
+
+
+def _bound_with_far(data: LPSVMData, far: Far, u: FloatArray) -> tuple[float, FloatArray]:
+    """Return what `priced_bound` does; the points that are known by sums keep their multipliers."""
+    is_enough = True
+    if data.fit_intercept:
+        is_positive = data.y > 0
+        held = float(u[is_positive].sum()), float(u[~is_positive].sum())
+        excess = held[0] - held[1] + far.balance
+        heavy, total = (is_positive, held[0]) if excess > 0 else (~is_positive, held[1])
+        is_enough = abs(excess) <= total
+        if is_enough and total > 0.0:
+            u = np.where(heavy, u * ((total - abs(excess)) / total), u)
+    sums = weighted_sums(data.X, data.y * u) + far.slope
+    slope = data.steepness(sums) / data.penalty
+    bound = (float(u.sum()) + far.cost) / max(1.0, float(slope.max(initial=0.0)))
+    return bound if is_enough else 0.0, slope
 
 
 def balanced(u: FloatArray, y: FloatArray) -> FloatArray:

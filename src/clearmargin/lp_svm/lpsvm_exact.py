@@ -13,6 +13,8 @@ nothing of the order of the points. `solvers.exact` solves it, from the basis wh
 Columns far from zero are looked at from a value in their middle: with an intercept the plane is the same, and
 floating point can tell points apart that lie a few units of rounding of 2^32 from each other.
 
+Violated points that are known by sums only (`ExactFar`) move the limits of the rows, by rationals.
+
 The gap of the plane that is kept, its floats and no others, is evaluated without rounding, too: the losses of the
 points inside the margin are a linear function of the plane, so that exact sums over columns give the objective.
 """
@@ -35,6 +37,7 @@ from clearmargin.lp_svm.lpsvm import (
     LPSVMSolution,
     signed_bounds,
 )
+from clearmargin.lp_svm.lpsvm_blocks import ExactFar
 from clearmargin.rules.arithmetic import linear_scores, weighted_sums
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
 from clearmargin.solvers.rational import (
@@ -46,7 +49,7 @@ from clearmargin.solvers.rational import (
     scaled_integers,
 )
 
-__all__ = ["Centred", "certified", "exact_lpsvm"]
+__all__ = ["Centred", "certified", "exact_lpsvm", "middles"]
 
 Index = NDArray[np.intp]
 
@@ -67,11 +70,14 @@ class Centred:
         The data with `shift` taken off each column, but for rounding.
     shift : ndarray of shape (n,) or None
         What was taken off; None where nothing was.
+    far : ExactFar, optional
+        The sums over further points without rounding, where there are any.
     """
 
     exact: LPSVMData
     data: LPSVMData
     shift: FloatArray | None
+    far: ExactFar | None = None
 
     @classmethod
     def around(cls, data: LPSVMData) -> Centred:
@@ -79,28 +85,60 @@ class Centred:
         X = data.X
         if not data.fit_intercept or not isinstance(X, np.ndarray):
             return cls(data, data, None)
-        low, high = X.min(axis=0), X.max(axis=0)
-        far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
-        far &= (low != 0.0) | (high != 0.0)
-        if not far.any():
-            return cls(data, data, None)
-        # A value of the column itself where it is constant, so that nothing is left of it.
-        shift = np.where(far, np.where(low == high, low, low + (high - low) / 2.0), 0.0)
-        return cls(data, replace(data, X=X - shift), shift)
+        return cls.by(data, middles(X.min(axis=0), X.max(axis=0)))
+
+    @classmethod
+    def by(cls, data: LPSVMData, shift: FloatArray | None, far: ExactFar | None = None) -> Centred:
+        """Take a shift off the columns of points and of sums."""
+        if far is not None:
+            data = replace(data, far=far.rounded())
+        if shift is None:
+            return cls(data, data, None, far)
+        moved = None if far is None else far.rounded(shift)
+        return cls(data, replace(data, X=data.X - shift, far=moved), shift, far)
 
     def scores(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Give x'w + b for each point, and a bound on the error of each."""
-        X = self.data.X
-        moved = Fraction(b)
-        if self.shift is not None:
-            moved += exact_dot(self.shift, w)
+        X, moved = self.data.X, self.moved(w, b)
         reach = float((_reach(X) * np.abs(w)).sum())
-        band = (np.count_nonzero(w) + 6) * _EPS * (reach + abs(float(moved)))
-        return linear_scores(X, w) + float(moved), band
+        band = (np.count_nonzero(w) + 6) * _EPS * (reach + abs(moved))
+        return linear_scores(X, w) + moved, band
+
+    def moved(self, w: FloatArray, b: float) -> float:
+        """Return the intercept that a plane of the points as they are has for the centred ones."""
+        if self.shift is None:
+            return b
+        return float(Fraction(b) + exact_dot(self.shift, w))
 
     def plane(self, w: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Return a plane of the centred points for the points as they are, rounded once."""
         return w, b if self.shift is None else float(Fraction(b) - exact_dot(self.shift, w))
+
+
+def middles(low: FloatArray, high: FloatArray) -> FloatArray | None:
+    """Return what to take off columns with these ranges: the middle of those that are far from zero.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n,)
+        Ranges.
+
+    Returns
+    -------
+    ndarray of shape (n,) or None
+        None where all columns can stay.
+
+    Examples
+    --------
+    >>> middles(np.array([-1.0, 1e9]), np.array([1.0, 1e9 + 2.0]))
+    array([0.e+00, 1.e+09])
+    """
+    far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
+    far &= (low != 0.0) | (high != 0.0)
+    if not far.any():
+        return None
+    # A value of the column itself where it is constant, so that nothing is left of it.
+    return np.where(far, np.where(low == high, low, low + (high - low) / 2.0), 0.0)
 
 
 def _reach(X: Any) -> FloatArray:
@@ -145,6 +183,8 @@ def exact_lpsvm(centred: Centred, start: LPSVMSolution) -> LPSVMSolution | None:
     at_upper = is_violated == (data.y > 0)
     # Where a weight is zero, although its feature is at a limit, the solver knew which.
     slope = weighted_sums(centred.data.X, data.y * start.u)
+    if centred.data.far is not None:
+        slope += centred.data.far.slope
     rows = [*_first_equals(data, basis.features, slope), *([n] if basis.with_intercept else [])]
     above = slope > 0.0 if data.sign is None else np.where(data.sign == 0, slope, data.sign) > 0.0
     row_at_upper = np.append(above, False)[: len(program.row_lower)]
@@ -200,7 +240,13 @@ def _program(centred: Centred) -> ExactProgram:
         shift,
         balance=-1 if near is None else n,
         known_reach=np.append(_reach(centred.data.X), 1.0)[:rows],
+        outside=None if centred.far is None else centred.far.exact,
+        outside_near=_near_sums(centred.data, rows),
     )
+
+
+def _near_sums(data: LPSVMData, rows: int) -> FloatArray | None:
+    return None if data.far is None else np.append(data.far.slope, data.far.balance)[:rows]
 
 
 def _columns(data: LPSVMData) -> sparse.csc_array[np.float64]:
@@ -238,6 +284,8 @@ def _solution(
     alpha = np.where(vertex.at_upper, *signed_bounds(data.y, data.cost)[::-1])
     alpha[vertex.columns] = 0.0
     optimum = exact_dot(data.y, alpha) + _dot(vertex.x, data.y[vertex.columns])
+    if centred.far is not None:
+        optimum += centred.far.exact(n + 1)
     alpha[vertex.columns] = vertex.x.to_floats()
     value = _exact_objective(centred, w, b)
     basis = Basis(
@@ -280,6 +328,17 @@ def _exact_objective(centred: Centred, w: FloatArray, b: float) -> Fraction:
     for k, j in enumerate(used.tolist()):
         one = Fraction(float(w[j]))
         total += abs(one) * Fraction(data.penalty) - one * exact_dot(part[:, k], weight)
+    if centred.far is not None:
+        total += _far_losses(centred.far, w, b)
+    return total
+
+
+def _far_losses(far: ExactFar, w: FloatArray, b: float) -> Fraction:
+    """Return the losses of points that are known by sums, all of which the plane violates."""
+    n = len(w)
+    total = far.exact(n + 1) - Fraction(b) * far.exact(n)
+    for j in np.flatnonzero(w).tolist():
+        total -= Fraction(float(w[j])) * far.exact(j)
     return total
 
 
@@ -336,29 +395,42 @@ def certified(centred: Centred, solution: LPSVMSolution) -> LPSVMSolution:
 
 def _exact_bound(centred: Centred, u: FloatArray) -> Fraction:
     """Return the dual bound of `lpsvm` from multipliers within their bounds, rounded down."""
-    data, rest = centred.data, Fraction(0)
+    data, rest, n = centred.data, Fraction(0), centred.data.X.shape[1]
     if data.fit_intercept:
         # Take what is too much off the heavier class, largest multipliers first; the last of them need not be a float.
-        u, rest = _balance(u, data.y)
-    alpha = data.y * u
-    slope = data.steepness(weighted_sums(data.X, alpha))
+        found = _balance(u, data.y, Fraction(0) if centred.far is None else centred.far.exact(n))
+        if found is None:
+            return Fraction(0)
+        u, rest = found
+    sums = weighted_sums(data.X, data.y * u)
     reach = _reach(data.X)
     error = (len(u) + 8) * _EPS * reach * float(u.sum()) + reach * float(rest)
+    if data.far is not None:
+        sums += data.far.slope
+        error += 4.0 * _EPS * (np.abs(data.far.slope) + reach * float(u.sum()))
+    slope = data.steepness(sums)
     steepest = float(np.max((slope + error) / data.penalty, initial=0.0)) * (1.0 + 4.0 * _EPS)
     # Both fewer and scaled multipliers are feasible; the rest may have been taken off.
-    total = exact_sum(u) - rest
+    total = exact_sum(u) - rest + (0 if centred.far is None else centred.far.exact(n + 1))
     return max(Fraction(0), total / Fraction(max(1.0, steepest)))
 
 
-def _balance(u: FloatArray, y: FloatArray) -> tuple[FloatArray, Fraction]:
-    """Lower multipliers of the heavier class until the classes are as near as floats allow; give what is left, too."""
+def _balance(
+    u: FloatArray, y: FloatArray, outside: Fraction = Fraction(0)
+) -> tuple[FloatArray, Fraction] | None:
+    """Lower multipliers of the heavier class until the classes are as near as floats allow; give what is left, too.
+
+    None if they cannot outweigh the points that are known by sums.
+    """
     u = u.copy()
-    excess = exact_dot(u, y)
+    excess = exact_dot(u, y) + outside
     heavy = np.flatnonzero((y > 0) == (excess > 0))
     largest_first = iter(heavy[np.argsort(-u[heavy], kind="stable")].tolist())
     excess = abs(excess)
     while excess > 0:
-        i = next(largest_first)
+        i = next(largest_first, None)
+        if i is None:
+            return None
         lowered = max(Fraction(0), Fraction(float(u[i])) - excess)
         before, u[i] = Fraction(float(u[i])), _round_down(lowered)
         excess -= before - Fraction(float(u[i]))

@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from clearmargin.exceptions import InvalidValueError, SolverError
 from clearmargin.lp_svm.lpsvc import LPSVC
 from clearmargin.lp_svm.lpsvm import LPSVMData, LPSVMSolution, balanced
+from clearmargin.lp_svm.lpsvm_exact import Centred
 from clearmargin.lp_svm.lpsvm_sifting import Master, grow, sift_lpsvm, steepest_features
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.rules.arithmetic import linear_scores, weighted_sums
@@ -69,7 +70,9 @@ def zero_penalty(data: LPSVMData) -> float:
     2.0
     """
     u = balanced(data.cost, data.y) if data.fit_intercept else data.cost
-    return float(data.steepness(weighted_sums(data.X, data.y * u)).max(initial=0.0))
+    # Balanced multipliers add up to zero, whatever is taken off a column; of one far from zero only rounding is left.
+    X = Centred.around(data).data.X
+    return float(data.steepness(weighted_sums(X, data.y * u)).max(initial=0.0))
 
 
 class LPSVMPath:
@@ -106,17 +109,12 @@ class LPSVMPath:
     def solve(self, penalty: float) -> LPSVMSolution:
         """Solve for one penalty, starting from the last solution."""
         data = replace(self._data, penalty=penalty / self._unit)
-        if len(data) > _KEPT_POINTS or data.penalty < _LEAST_PENALTY:
-            try:
-                solution = sift_lpsvm(
-                    data, tol=self._tol, max_iter=self._max_iter, features=self._features
-                )
-            except SolverError:
-                # As `LPSVC` does: there are other ways to the same plane.
-                solution = solve_lpsvm(data, tol=self._tol, max_iter=self._max_iter)
-            self._features = np.union1d(self._features, np.flatnonzero(solution.w))
-        else:
-            solution = grow(self._master_for(data), self._tol, self._max_iter)
+        try:
+            solution = self._from_the_last(data)
+        except SolverError:
+            # As `LPSVC` does: there are other ways to the same plane.
+            solution = solve_lpsvm(data, tol=self._tol, max_iter=self._max_iter)
+            self._master = None
         return replace(
             solution,
             u=solution.u * self._unit,
@@ -124,13 +122,22 @@ class LPSVMPath:
             bound=solution.bound * self._unit,
         )
 
-    def _master_for(self, data: LPSVMData) -> Master:
+    def _from_the_last(self, data: LPSVMData) -> LPSVMSolution:
+        if len(data) > _KEPT_POINTS or data.penalty < _LEAST_PENALTY:
+            solution = sift_lpsvm(
+                data, tol=self._tol, max_iter=self._max_iter, features=self._features
+            )
+            self._features = np.union1d(self._features, np.flatnonzero(solution.w))
+            return solution
         if self._master is None:
-            everyone = np.arange(len(data))
-            self._master = Master(data, self._features, everyone, np.zeros(len(data)))
+            # A column of times in seconds is far from zero, and rows that differ by parts of one would be lost.
+            self._centred = Centred.around(data)
+            self._master = Master(self._centred.data, self._features)
         else:
             self._master.set_penalty(data.penalty)
-        return self._master
+        solution = grow(self._master, self._tol, self._max_iter)
+        w, b = self._centred.plane(solution.w, solution.b)
+        return replace(solution, w=w, b=b)
 
 
 @dataclass(frozen=True)

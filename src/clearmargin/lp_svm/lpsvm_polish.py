@@ -67,7 +67,10 @@ def sweep(data: LPSVMData, solution: LPSVMSolution) -> LPSVMSolution:
     w = solution.w.copy()
     w[dust] = 0.0
     scores = linear_scores(data.X, w)
-    b = best_intercept(scores, data.y, data.cost) if data.fit_intercept else 0.0
+    b = solution.b
+    # With points that are known by sums the best intercept is that of all of them together.
+    if data.far is None and data.fit_intercept:
+        b = best_intercept(scores, data.y, data.cost)
     value = objective(data, w, b, scores=scores)
     if value > solution.objective * (1.0 + _UNNOTICED):
         return solution
@@ -119,9 +122,11 @@ def _equations(
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.longdouble]], FloatArray]:
     rows = _dense_columns(data, features).T.astype(np.longdouble)
     right = data.penalty * signs
+    if data.far is not None:
+        right = right - data.far.slope[features]
     if data.fit_intercept:
         rows = np.vstack([rows, np.ones((1, len(data)), dtype=np.longdouble)])
-        right = np.append(right, 0.0)
+        right = np.append(right, 0.0 if data.far is None else -data.far.balance)
     return rows, right
 
 

@@ -8,7 +8,14 @@ import numpy as np
 from scipy import linalg
 
 from clearmargin.models.plane import PlaneClassifier
-from clearmargin.tables.validation import check_positive, point_costs, read_training
+from clearmargin.rules.value import FloatArray
+from clearmargin.tables.partitions import ArrayBlocks, Block, Partitions, is_partitions
+from clearmargin.tables.validation import (
+    check_positive,
+    point_costs,
+    read_training,
+    read_training_parts,
+)
 
 __all__ = ["ProximalSVC"]
 
@@ -53,17 +60,20 @@ class ProximalSVC(PlaneClassifier):
     array(['low', 'high'], dtype='<U4')
     """
 
+    _takes_partitions = True
+
     def __init__(self, nu: float = 1.0, *, balanced: bool = False):
         self.nu = nu
         self.balanced = balanced
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the plane.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
-            The points.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The points; a table in files has its labels with it, and is read in two passes. Its plane is the same up to
+            rounding: sums of products are added partition by partition.
         y : array-like of shape (m,)
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
@@ -75,13 +85,27 @@ class ProximalSVC(PlaneClassifier):
             The fitted classifier.
         """
         nu = check_positive("nu", self.nu)
-        points, labels = read_training(self, X, y)
-        weight = point_costs(labels, sample_weight, None, points)
-        if self.balanced:
-            weight /= np.bincount(labels.codes, weights=weight)[labels.codes]
-        E = np.hstack([points, np.ones((len(points), 1))])
-        weighted = E * weight[:, None]
-        system = E.T @ weighted + np.eye(E.shape[1]) / nu
-        solution = linalg.solve(system, weighted.T @ labels.signs, assume_a="pos")
-        self._set_plane(solution[:-1], float(solution[-1]), labels.classes)
+        blocks: Partitions[Block]
+        if is_partitions(X):
+            training = read_training_parts(self, X, y, sample_weight=sample_weight)
+            blocks, classes = training.blocks, training.classes
+            if self.balanced:
+                blocks = X.blocks(classes, (1.0 / training.survey.class_weights).tolist())
+        else:
+            points, labels = read_training(self, X, y)
+            weight = point_costs(labels, sample_weight, None, points)
+            if self.balanced:
+                weight /= np.bincount(labels.codes, weights=weight)[labels.codes]
+            blocks, classes = ArrayBlocks(points, labels.signs, weight), labels.classes
+        sums = np.sum(blocks.map(_normal_sums), axis=0)
+        system = sums[:, :-1] + np.eye(len(sums)) / nu
+        solution = linalg.solve(system, sums[:, -1], assume_a="pos")
+        self._set_plane(solution[:-1], float(solution[-1]), classes)
         return self
+
+
+def _normal_sums(block: Block) -> FloatArray:
+    """Return E'SE and, as the last column, E'Sd of some rows."""
+    E = np.hstack([block.X, np.ones((len(block.y), 1))])
+    weighted = E * block.cost[:, None]
+    return np.column_stack([E.T @ weighted, weighted.T @ block.y])

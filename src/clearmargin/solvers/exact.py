@@ -20,6 +20,7 @@ elsewhere. After steps that changed nothing, the least index decides (Bland's ru
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -81,6 +82,10 @@ class ExactProgram:
         The row that was taken off.
     known_reach : ndarray of shape (r,), optional
         The largest magnitude in each row of `near`, where it is known.
+    outside : callable, optional
+        What each row adds up to over unknowns that are fixed and not in the program, as a Fraction.
+    outside_near : ndarray of shape (r,), optional
+        The same for the rows of `near`, rounded once.
     """
 
     A: sparse.csc_array[np.float64]
@@ -94,6 +99,8 @@ class ExactProgram:
     shift: FloatArray | None = None
     balance: int = -1
     known_reach: FloatArray | None = None
+    outside: Callable[[int], Fraction] | None = None
+    outside_near: FloatArray | None = None
 
     @property
     def approximate(self) -> sparse.csc_array[np.float64]:
@@ -473,6 +480,8 @@ class _OuterValues:
             place = slice(part.indptr[row], part.indptr[row + 1])
             values = self.bound[used[part.indices[place]]]
             self._sums[row] = exact_dot(part.data[place], values)
+            if self._program.outside is not None:
+                self._sums[row] += self._program.outside(row)
         return self._sums[row]
 
 
@@ -588,7 +597,12 @@ class _Checks:
         if program.shift is not None and program.balance not in self._rows:
             # What was taken off the rows need not add up to zero: leave it to rationals.
             error = np.where(program.shift == 0.0, error, np.inf)
-        return np.asarray(program.approximate @ values), error
+        sums = np.asarray(program.approximate @ values)
+        if program.outside_near is None:
+            return sums, error
+        return sums + program.outside_near, error + 2.0 * _EPS * (
+            np.abs(program.outside_near) + size
+        )
 
     def _activity(self, r: int) -> tuple[Fraction, Fraction]:
         """Return what a row adds up to, and a bound on the error."""

@@ -10,6 +10,7 @@ numbers of a table that agree to sixty digits are equal.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -25,6 +26,8 @@ __all__ = [
     "SingularError",
     "UndecidedError",
     "WorkingMatrix",
+    "are_moderate",
+    "column_parts",
     "exact_dot",
     "exact_sum",
     "scaled_integers",
@@ -37,6 +40,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _HALF = 27
 # Beyond these magnitudes a product of two floats, or its rounding error, may over- or underflow.
 _LARGE, _SMALL = 2.0**480, 2.0**-480
+# Between these magnitudes (or at zero) products and their rounding errors are floats, and sums of many do not overflow.
+_MODERATE = 2.0**400
 # Weights of up to so many values are taken out of a sum of products; more are multiplied one by one.
 _FEW = 4
 # Seconds that elimination takes for each unit of `_work`, measured; only its order of magnitude matters.
@@ -159,6 +164,133 @@ def exact_dot(values: FloatArray, weights: FloatArray) -> Fraction:
         return sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
     product, rest = _two_product(values, weights)
     return exact_sum(product) + exact_sum(rest)
+
+
+def are_moderate(values: Any, weights: FloatArray) -> NDArray[np.bool_]:
+    """Tell which rows `column_parts` can add up: no entry is so large or so small that products leave the floats.
+
+    Parameters
+    ----------
+    values : ndarray or sparse matrix of shape (m, n)
+        Finite floats.
+    weights : ndarray of shape (m,)
+        Finite floats.
+
+    Returns
+    -------
+    ndarray of bool of shape (m,)
+        For each row.
+
+    Examples
+    --------
+    >>> are_moderate(np.array([[1.0], [1e-200], [0.0]]), np.ones(3))
+    array([ True, False,  True])
+    """
+    if isinstance(values, np.ndarray):
+        sizes = np.abs(values, dtype=np.float64)
+        odd = ((sizes >= _MODERATE) | ((sizes <= 1.0 / _MODERATE) & (sizes > 0.0))).any(axis=1)
+    else:
+        rows = values.tocsr()
+        sizes = np.abs(rows.data)
+        odd = np.zeros(rows.shape[0], dtype=np.bool_)
+        wrong = (sizes >= _MODERATE) | ((sizes <= 1.0 / _MODERATE) & (sizes > 0.0))
+        odd[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[wrong]] = True
+    sizes = np.abs(weights)
+    return ~(odd | (sizes >= _MODERATE) | ((sizes <= 1.0 / _MODERATE) & (sizes > 0.0)))
+
+
+def column_parts(values: Any, weights: FloatArray) -> FloatArray:
+    """Give a few floats for each column that add up, without rounding, to its sum of products with the weights.
+
+    What is added up piece by piece, here and there, can so be put together without rounding: by `exact_sum` of all
+    parts. Each part is a sum of the leading digits of all entries, to so few of them that none is lost (Rump, Ogita and
+    Oishi, SIAM Journal on Scientific Computing 31, 2008); what is left of the entries is the next one's.
+
+    Parameters
+    ----------
+    values : ndarray or sparse matrix of shape (m, n)
+        Rows that are moderate (`are_moderate`).
+    weights : ndarray of shape (m,)
+        Weights of the rows.
+
+    Returns
+    -------
+    ndarray of shape (k, n)
+        Parts; their number depends on the entries.
+
+    Examples
+    --------
+    >>> parts = column_parts(np.array([[1e30], [1.0], [-1e30]]), np.ones(3))
+    >>> exact_sum(parts[:, 0])
+    Fraction(1, 1)
+    """
+    n = values.shape[1]
+    found: list[FloatArray] = []
+    sizes = np.unique(np.abs(weights[: 2 * _FEW]))
+    if len(sizes) <= _FEW and np.isin(np.abs(weights), sizes).all():
+        for size in sizes[sizes > 0.0].tolist():
+            chosen = np.flatnonzero(np.abs(weights) == size)
+            some = values if len(chosen) == len(weights) else values[chosen]
+            for part in _extracted(_signed(some, weights[chosen] < 0.0), n):
+                found += _two_product(part, np.full(n, size))
+    else:
+        for entries in _products(values, weights):
+            found += _extracted(entries, n)
+    return np.array(found, dtype=np.float64).reshape(-1, n)
+
+
+def _signed(values: Any, negative: NDArray[np.bool_]) -> Any:
+    """Return rows as columns, those with a negative weight with the opposite sign; of a sparse matrix its entries."""
+    sign = np.where(negative, -1.0, 1.0)
+    if isinstance(values, np.ndarray):
+        return np.ascontiguousarray(values.T, dtype=np.float64) * sign
+    rows = values.tocsr()
+    return rows.data * np.repeat(sign, np.diff(rows.indptr)), rows.indices
+
+
+def _products(values: Any, weights: FloatArray) -> Iterator[Any]:
+    """Return the products of rows with their weights as columns, and what their rounding lost."""
+    if isinstance(values, np.ndarray):
+        columns = np.ascontiguousarray(values.T, dtype=np.float64)
+        yield from _two_product(columns, weights[None, :])
+        return
+    rows = values.tocsr()
+    for part in _two_product(rows.data, np.repeat(weights, np.diff(rows.indptr))):
+        yield part, rows.indices
+
+
+def _extracted(entries: Any, n: int) -> list[FloatArray]:
+    """Add up columns (the rows of an array, or entries with the number of their column) by leading digits."""
+    found = []
+    if isinstance(entries, tuple):
+        rest, column = entries
+        while rest.any():
+            high = _leading(rest)
+            found.append(np.bincount(column, weights=high, minlength=n).astype(np.float64))
+            rest = rest - high
+        return found
+    rest = entries
+    while rest.size and rest.any():
+        total = np.zeros(n)
+        for j, column in enumerate(rest):
+            high = _leading(column)
+            total[j] = high.sum()
+            np.subtract(column, high, out=column)
+        found.append(total)
+        left = rest.any(axis=0)
+        if 2 * np.count_nonzero(left) < len(left):
+            rest = np.ascontiguousarray(rest[:, left])
+    return found
+
+
+def _leading(values: FloatArray) -> FloatArray:
+    """Return the leading digits of floats, so few of them that sums of all are floats in any order."""
+    largest = max(float(values.max()), -float(values.min()))
+    if largest == 0.0:
+        return np.zeros_like(values)
+    # Twice the number of values is a factor for the sum and for the rounding of each.
+    sigma = math.ldexp(1.0, math.frexp(largest)[1] + (len(values) + 2).bit_length() + 1)
+    return np.asarray((values + sigma) - sigma)
 
 
 def _two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

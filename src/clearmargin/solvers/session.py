@@ -117,7 +117,36 @@ class Session:
         """
         self._open_engine().use_basis(basis)
 
-    def solve(self, *, method: Method | None = None, explain: bool = True) -> Solution:
+    def start_from(
+        self,
+        columns: Mapping[str, NDArray[np.intp]],
+        rows: Mapping[str, NDArray[np.intp]],
+        at_upper: Mapping[str, NDArray[np.bool_]],
+    ) -> None:
+        """Start the next solve from basic unknowns and rows.
+
+        Parameters
+        ----------
+        columns, rows : mapping of str to ndarray of int
+            Basic unknowns and rows, by block, as `basic` gives them; as many together as there are rows.
+        at_upper : mapping of str to ndarray of bool
+            For blocks of unknowns and of rows, which of those that are not basic are at their upper bound; the others
+            are at the lower one.
+        """
+        places = column_slices(self._program), row_slices(self._program.linear)
+        basic = [
+            _marked(place, index) for place, index in zip(places, (columns, rows), strict=True)
+        ]
+        above = [np.concatenate([at_upper[name] for name in place]) for place in places]
+        self._open_engine().start_from(basic, above)
+
+    def solve(
+        self,
+        *,
+        method: Method | None = None,
+        explain: bool = True,
+        max_iterations: int | None = None,
+    ) -> Solution:
         """Return the optimum of the current program.
 
         Parameters
@@ -126,6 +155,9 @@ class Session:
             Which algorithm to use this time.
         explain : bool
             Whether to search for the blocks at fault when the program is infeasible or unbounded.
+        max_iterations : int, optional
+            Simplex iterations that this solve may take: a limit that does not depend on how fast the machine is. With
+            more to do it is a `TimeLimitError`.
 
         Returns
         -------
@@ -138,7 +170,7 @@ class Session:
             engine.load(compile_program(self._program))
             self._is_stale = False
         try:
-            return engine.solve(self._program)
+            return engine.solve(self._program, max_iterations)
         except (InfeasibleError, UnboundedError) as error:
             if not explain:
                 raise
@@ -307,6 +339,15 @@ def _by_block(
         name: np.sort(positions[(positions >= at.start) & (positions < at.stop)]) - at.start
         for name, at in places.items()
     }
+
+
+def _marked(
+    places: Mapping[str, slice], index: Mapping[str, NDArray[np.intp]]
+) -> NDArray[np.bool_]:
+    mask = np.zeros(_end(places), dtype=np.bool_)
+    for name, place in places.items():
+        mask[place.start + index[name]] = True
+    return mask
 
 
 def _end(places: Mapping[str, slice]) -> int:

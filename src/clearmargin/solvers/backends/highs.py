@@ -20,6 +20,8 @@ from clearmargin.solvers.solution import Solution
 from clearmargin.solvers.solver_options import DEFAULT_TOLERANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy import sparse
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "solve"]
 
-_Status = highspy.HighsModelStatus
+_Status, _Place = highspy.HighsModelStatus, highspy.HighsBasisStatus
 
 # (solver, simplex_strategy) of HiGHS; strategy 1 is its serial dual simplex, 4 its primal simplex.
 _METHODS = {
@@ -49,6 +51,8 @@ _ERRORS: dict[Any, tuple[type[SolverError], str]] = {
 }
 # Option large_matrix_value of HiGHS.
 _LARGEST_COEFFICIENT = 1e15
+# Iterations without a limit, in HiGHS.
+_NO_LIMIT = 2**31 - 1
 _BREAKDOWNS = {_Status.kUnknown, _Status.kSolveError, _Status.kPostsolveError}
 
 
@@ -136,6 +140,21 @@ class Engine:
         if basis.valid and shape == (self._highs.getNumCol(), self._highs.getNumRow()):
             self._highs.setBasis(basis)
 
+    def start_from(
+        self, basic: Sequence[NDArray[np.bool_]], at_upper: Sequence[NDArray[np.bool_]]
+    ) -> None:
+        """Start the next solve from a basis: which unknowns and rows are basic, which others at an upper bound."""
+        basis = highspy.HighsBasis()
+        kinds = np.array([_Place.kLower, _Place.kUpper, _Place.kBasic], dtype=object)
+        statuses = [
+            kinds[np.where(inside, 2, above.astype(np.intp))].tolist()
+            for inside, above in zip(basic, at_upper, strict=True)
+        ]
+        basis.col_status, basis.row_status = statuses
+        basis.valid = True
+        # A basis that HiGHS cannot use is no loss: it starts afresh.
+        self._highs.setBasis(basis)
+
     def set_cost(self, columns: slice, cost: FloatArray) -> None:
         """Change the cost of some unknowns."""
         index = _positions(columns)
@@ -183,8 +202,10 @@ class Engine:
         )
         self._check(status, "the new rows")
 
-    def solve(self, program: Program) -> Solution:
-        """Return the optimum; `program` is what the engine holds."""
+    def solve(self, program: Program, max_iterations: int | None = None) -> Solution:
+        """Return the optimum; `program` is what the engine holds, and the limit is one of simplex iterations."""
+        limit = _NO_LIMIT if max_iterations is None else min(max(0, max_iterations), _NO_LIMIT)
+        self._set("simplex_iteration_limit", limit)
         if self._method != "ipm":
             return self._solve(program)
         # HiGHS 1.15 keeps the factors of its simplex solver across a run of its interior point solver and
