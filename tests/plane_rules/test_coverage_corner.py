@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearmargin.plane_rules import coverage_corner as coverage_module
 from clearmargin.plane_rules.coverage_corner import (
     coverage_corner,
     covered,
@@ -121,6 +122,26 @@ def test_no_pair_has_anything_left_to_gain(P, slack):
                 tried = budget.copy()
                 tried[i], tried[k] = share, total - share
                 assert covered(P, tried).sum() <= best
+
+
+@given(prices_of_points, st.floats(0.1, 30), st.integers(0, 100))
+def test_pairs_that_are_passed_over_would_have_changed_nothing(P, slack, seed):
+    start = np.random.default_rng(seed).dirichlet(np.ones(P.shape[1])) * slack
+    budget = exchange_pairs(P, start)
+    with pytest.MonkeyPatch.context() as patch:
+        everything = np.ones((P.shape[1], P.shape[1]), dtype=bool)
+        patch.setattr(coverage_module, "_can_gain", lambda *_: everything)
+        np.testing.assert_array_equal(budget, exchange_pairs(P, start))
+
+
+def test_nothing_is_sorted_where_no_pair_can_gain(monkeypatch):
+    P = np.random.default_rng(0).random((500, 6))
+    calls = []
+    monkeypatch.setattr(coverage_module, "_best_share", lambda *_: calls.append(1) or (0.0, 0))
+    # All points are covered, or all lack more than two features.
+    exchange_pairs(P, np.full(6, 2.0))
+    exchange_pairs(P + 1.0, np.full(6, 0.5))
+    assert not calls
 
 
 @given(prices_of_points, st.floats(0.1, 60))

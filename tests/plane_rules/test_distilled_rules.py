@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from clearmargin.compare import compare_extractors
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.report import report
-from clearmargin.rules import RuleSet
+from clearmargin.rule_base.distillation import _Task
+from clearmargin.rules import Hyperplane, RuleSet
 
 X, Y = load_wbc(return_X_y=True)
 
@@ -124,5 +126,35 @@ def test_bad_input_is_refused(machine):
         RuleExtractor(machine, max_features=0).fit(X, Y)
     labels = np.arange(len(X)) % 3
     ridge = make_pipeline(StandardScaler(), RidgeClassifier())
-    with pytest.raises(InvalidValueError, match="max_features is for models of two classes"):
+    with pytest.raises(
+        InvalidValueError, match="Only binary classification is supported with max_features"
+    ):
         RuleExtractor(ridge, max_features=3).fit(X, labels)
+    with pytest.raises(InvalidValueError, match="Only binary classification is supported"):
+        RuleExtractor(ridge, max_features=99).fit(X, labels)
+
+
+def test_where_no_margin_is_worth_a_weight_the_strongest_column_is_taken():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(30, 3))
+    is_positive = table @ [1.0, 1.0, 0.1] > 1.0
+    for column in range(3):
+        weights = np.where(np.arange(3) == column, -9.0, 1.0)
+        task = _Task(table, is_positive, Hyperplane(weights, 0.0), np.arange(3), 1)
+        coef, intercept = task._single_column(table, is_positive)
+        assert np.flatnonzero(coef).tolist() == [column]
+        score = coef[column] * table[:, column]
+        # By trying every cut that has rows on both sides.
+        cuts = [(a + b) / 2 for a, b in pairwise(np.sort(score))]
+        best = max(((score > cut) == is_positive).sum() for cut in cuts)
+        assert ((score + intercept > 0) == is_positive).sum() == best
+        assert 0 < (score + intercept > 0).sum() < len(table)
+
+
+def test_a_plane_that_would_be_constant_gives_rules_all_the_same():
+    rng = np.random.RandomState(0)
+    table, labels = rng.normal(size=(30, 3)), (np.arange(30) % 3 == 0).astype(int)
+    for model in (RidgeClassifier(alpha=0.1), RidgeClassifier()):
+        distilled = RuleExtractor(model, max_features=1).fit(table, labels).distillation_
+        assert len(distilled.features) == 1
+        assert 0 <= distilled.training_fidelity <= 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from clearmargin import RuleExtractor
+from clearmargin import ProximalSVC, RuleExtractor
 from clearmargin.lp_svm import lpsvccv as default_machine
 
 
@@ -13,7 +13,7 @@ def _few_folds(monkeypatch):
     monkeypatch.setattr(default_machine, "FOLDS", 2)
 
 
-@parametrize_with_checks([RuleExtractor()])
+@parametrize_with_checks([RuleExtractor(), RuleExtractor(ProximalSVC(), max_features=1)])
 # Some checks bring ten columns, and a plane with ten weights deserves the warning.
 @pytest.mark.filterwarnings("ignore:the plane has:clearmargin.exceptions.ClearmarginWarning")
 # Others bring labels drawn at random, where no plane beats a constant prediction.

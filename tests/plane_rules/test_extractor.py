@@ -388,16 +388,21 @@ def test_a_condition_that_one_declared_end_implies_is_not_said(tmp_path):
     assert {rule.proof for rule in load_model(tmp_path / "model.json").rules} == {"proved"}
 
 
-def test_a_page_of_very_many_rows_is_searched_for_in_part_and_says_at_least(monkeypatch):
+@pytest.mark.parametrize(
+    ("criterion", "limit"), [("volume", "_MANY_ROWS"), ("coverage", "_MANY_ROWS_BY_COVERAGE")]
+)
+def test_a_page_of_very_many_rows_is_searched_for_in_part_and_says_at_least(
+    criterion, limit, monkeypatch
+):
     # All boxes of 300,000 rows took minutes, for a page of them.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6))
     y = np.where(X @ [1.0, -2.0, 0.5, 1.5, -1.0, 0.7] > 0, "yes", "no")
     svm = LPSVC(nu=100.0).fit(X, y)
-    whole = RuleExtractor(svm, max_rules=4, min_coverage=2).fit(X, y)
-    monkeypatch.setattr("clearmargin.plane_rules.extraction._MANY_ROWS", 100)
+    whole = RuleExtractor(svm, max_rules=4, min_coverage=2, criterion=criterion).fit(X, y)
+    monkeypatch.setattr(f"clearmargin.plane_rules.extraction.{limit}", 100)
     monkeypatch.setattr("clearmargin.plane_rules.extraction._FEWEST_FOUND", 8)
-    part = RuleExtractor(svm, max_rules=4, min_coverage=2).fit(X, y)
+    part = RuleExtractor(svm, max_rules=4, min_coverage=2, criterion=criterion).fit(X, y)
     assert len(part.rules_) == len(whole.rules_) == 4
     assert sum(part.trace_[c].problems for c in ("no", "yes")) < sum(
         whole.trace_[c].problems for c in ("no", "yes")
@@ -406,5 +411,5 @@ def test_a_page_of_very_many_rows_is_searched_for_in_part_and_says_at_least(monk
     assert "at least" not in str(whole.budget_)
     # Regions with the most points come first, so that little is lost.
     assert part.budget_.covered >= 0.8 * whole.budget_.covered
-    everything = RuleExtractor(svm, max_rules=None, min_coverage=2).fit(X, y)
+    everything = RuleExtractor(svm, max_rules=None, min_coverage=2, criterion=criterion).fit(X, y)
     assert len(everything.rules_) > 16

@@ -155,6 +155,19 @@ def test_no_cut_takes_the_last_point_of_the_class(criterion):
     assert (tuned.lower.item(), tuned.upper.item()) == (-0.5, 0.5)
 
 
+@given(SEEDS)
+def test_few_points_are_cut_as_many(seed):
+    points, codes, boxes, anchors, box_codes = world(seed)
+    tuned = []
+    for few in (0, 10**9):  # always found among all, always sorted anew
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("clearmargin.rule_base.shaping._FEW", few)
+            tuned.append(tune(boxes, anchors, points, codes, box_codes))
+    np.testing.assert_array_equal(tuned[0][0].upper, tuned[1][0].upper)
+    np.testing.assert_array_equal(tuned[0][0].lower, tuned[1][0].lower)
+    np.testing.assert_array_equal(tuned[0][1], tuned[1][1])
+
+
 def test_neighbouring_floats_are_separated():
     next_up = math.nextafter(1.0, 2.0)
     for anchor, offender in ((1.0, next_up), (next_up, 1.0), (0.0, 5e-324), (0.0, -5e-324)):

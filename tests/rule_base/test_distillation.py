@@ -155,7 +155,7 @@ def test_more_than_two_classes_are_refused():
     X = np.random.default_rng(9).normal(size=(60, 4))
     model = make_pipeline(StandardScaler(), RidgeClassifier()).fit(X, np.arange(60) % 3)
     surface = read_surface(model, X)
-    with pytest.raises(InvalidValueError, match="for models of two classes, and this one has 3"):
+    with pytest.raises(InvalidValueError, match="two classes, and the model has 3"):
         distil(surface, surface.encode(X), 2)
 
 

@@ -252,4 +252,18 @@ def test_a_search_without_time_says_so():
     weights = rng.integers(-9, 10, 90).astype(float)
     contrast = WeightedContrast(rng.random((12, 90)) < 0.5, weights, np.arange(12))
     with pytest.raises(TimeLimitError, match="ran out of time"):
-        search_best(contrast, 50, 3, deadline=0.0)
+        search_best(contrast, 50, 3, is_over=lambda _: True)
+
+
+def test_a_search_tells_how_many_conjunctions_it_has_counted():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-9, 10, 90).astype(float)
+    contrast = WeightedContrast(rng.random((12, 90)) < 0.5, weights, np.arange(12))
+    told = []
+
+    def is_over(counted):
+        told.append(counted)
+        return False
+
+    found = search_best(contrast, 50, 3, is_over=is_over)
+    assert sum(told) == found.evaluated

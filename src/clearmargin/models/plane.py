@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.hyperplane import linear_scores
+from clearmargin.tables.table_part import over_parts
 from clearmargin.tables.validation import read_points
 
 __all__ = ["PlaneClassifier"]
@@ -41,12 +42,13 @@ class PlaneClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return Hyperplane(self.coef_[0], float(self.intercept_[0]))
 
+    @over_parts
     def decision_function(self, X: Any) -> FloatArray:
         """Give f(x) = w'x + b for each row; positive values mean `classes_[1]`.
 
         Parameters
         ----------
-        X : data frame, array-like or sparse matrix of shape (m, n)
+        X : data frame, array-like or sparse matrix of shape (m, n), or what `clearmargin.scan` gives
             The rows.
 
         Returns
@@ -65,7 +67,7 @@ class PlaneClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, array-like or sparse matrix of shape (m, n)
+        X : data frame, array-like or sparse matrix of shape (m, n), or what `clearmargin.scan` gives
             The rows.
 
         Returns

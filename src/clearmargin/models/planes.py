@@ -16,6 +16,7 @@ from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import column_encoding
 from clearmargin.tables.table import name_row
+from clearmargin.tables.table_part import over_parts
 
 __all__ = ["Planes"]
 
@@ -137,6 +138,7 @@ class Planes:
             encoding.columns, encoding.sources, space, self.rules.classes, duels, is_partition=True
         )
 
+    @over_parts
     def decision_function(self, X: Any) -> FloatArray:
         """Give the score of each row; for more than two classes, one for each class.
 

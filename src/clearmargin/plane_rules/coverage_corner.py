@@ -32,7 +32,7 @@ import numpy as np
 
 from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.plane_rules.volume_corner import corner_at, deepest_corner, water_fill
-from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "coverage_corner",
@@ -171,9 +171,12 @@ def exchange_pairs(P: FloatArray, budget: FloatArray) -> FloatArray:
     short = np.greater_equal(P, budget)
     misses = short.sum(axis=1)
     best = int((misses == 0).sum())
+    can_gain = _can_gain(P, budget, short, misses)
     for _ in range(_ROUNDS):
         before = best
         for i, k in combinations(range(P.shape[1]), 2):
+            if not can_gain[i, k]:
+                continue
             eligible = misses == short[:, i].astype(np.intp) + short[:, k]
             share, count = _best_share(P[eligible, i], P[eligible, k], budget[i] + budget[k])
             if count > best:
@@ -184,9 +187,31 @@ def exchange_pairs(P: FloatArray, budget: FloatArray) -> FloatArray:
                     short[:, j] = P[:, j] >= budget[j]
                     misses += short[:, j]
                 best = int((misses == 0).sum())
+                can_gain = _can_gain(P, budget, short, misses)
         if best == before:
             break
     return budget
+
+
+def _can_gain(P: FloatArray, budget: FloatArray, short: BoolArray, misses: IntArray) -> BoolArray:
+    """Tell for each pair whether some point that is not covered fits into what the two have together.
+
+    Only then can an exchange cover more; mostly few pairs are left, and nothing has to be sorted for the others. Such
+    a point is short of one or both of the pair and of nothing else.
+    """
+    # Sums are rounded in another order below; a pair too many is looked at and gains nothing.
+    room = (budget[:, None] + budget) * (1.0 + 1e-12)
+    found = np.zeros(room.shape, dtype=np.bool_)
+    lone = np.flatnonzero(misses == 1)
+    i = short[lone].argmax(axis=1)
+    rows, k = np.nonzero(P[lone] + P[lone, i][:, None] <= room[i])
+    found[i[rows], k] = True
+    both = np.flatnonzero(misses == 2)
+    lacks = short[both]
+    i, k = lacks.argmax(axis=1), len(budget) - 1 - lacks[:, ::-1].argmax(axis=1)
+    fits = P[both, i] + P[both, k] <= room[i, k]
+    found[i[fits], k[fits]] = True
+    return found | found.T
 
 
 def _best_share(first: FloatArray, second: FloatArray, total: float) -> tuple[float, int]:

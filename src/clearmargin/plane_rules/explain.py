@@ -170,6 +170,7 @@ class Explanations(Sequence[Explanation]):
             case_values(self._explainer.surface, self._cases[k]),
             self._weights,
             self._explainer.stands_in(code, int(self._predicted[k])),
+            is_fewest=None if self._reasons is None else bool(self._reasons.is_fewest[k]),
         )
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:

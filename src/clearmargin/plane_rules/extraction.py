@@ -138,14 +138,15 @@ class ExtractionOptions:
         Regions with the most points are taken first, so that the largest rules are found all the same. What the rest
         would cover is a lower bound then, and `RuleBudget` says so.
         """
-        if self.budget is None or self.max_rules is not None or n_rows <= _MANY_ROWS:
+        many = _MANY_ROWS if self.criterion == "volume" else _MANY_ROWS_BY_COVERAGE
+        if self.budget is None or self.max_rules is not None or n_rows <= many:
             return self
         return replace(self, max_rules=max(_FEWEST_FOUND, 2 * self.budget))
 
 
 # From so many rows on, a page takes a search of at least so many boxes of each class: 300,000 rows gave all of theirs
-# in minutes, and the boxes of a page in less than a second.
-_MANY_ROWS, _FEWEST_FOUND = 20_000, 100
+# in minutes, and the boxes of a page in less than a second. A box by coverage costs several times as much.
+_MANY_ROWS, _MANY_ROWS_BY_COVERAGE, _FEWEST_FOUND = 20_000, 3_000, 100
 # In n dimensions the largest box on a plane has n!/n^n of a corner's volume: 4 % at 5, 0.04 % at 10.
 _MANY_FEATURES = 8
 
@@ -204,7 +205,7 @@ def warn_of_dense_plane(
         "ScoreRules(certify=True); so may rules of a plane distilled to fewer features: RuleExtractor(max_features=8). "
         "A sparser one gives fewer and better rules: LPSVCCV(max_features=8), which estimator=None trains",
         DensePlaneWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

@@ -26,6 +26,8 @@ from clearmargin.plane_rules.extraction import (
     extract_rules,
     warn_of_dense_plane,
 )
+from clearmargin.plane_rules.extraction_in_parts import count_in_parts, put_counts
+from clearmargin.plane_rules.sampled_rules import SAMPLE_VALUES
 from clearmargin.plane_rules.search import ORDERS
 from clearmargin.plane_rules.volume import Volume, volume_curve
 from clearmargin.progress import Progress, all_or_nothing, task
@@ -39,10 +41,11 @@ from clearmargin.rule_base.explanation import Explanation
 from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
 from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import Choice, Option, WholeNumber
-from clearmargin.rule_base.training import class_codes, taken_by
+from clearmargin.rule_base.training import class_codes, taken_by, train_in_parts
 from clearmargin.rules import Domain, Hyperplane
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table import read_frame
 
 __all__ = ["RuleExtractor"]
@@ -105,7 +108,7 @@ class RuleExtractor(ModelRules):
         Extract from a plane *distilled* to at most so many features, for models of two classes: a lasso of the model's
         score chooses them, and a 1-norm support vector machine is trained on the classes that the model predicts. Rules
         are then proved of that plane, not of the model; `distillation_` says how often the two agree, on held-out rows.
-        A categorical feature counts once. A model with no more features is taken as it is.
+        A categorical feature counts once. A model of two classes with no more features is taken as it is.
     tighten : bool, default True
         Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
     order : {"weight", "natural"}, default "weight"
@@ -141,6 +144,8 @@ class RuleExtractor(ModelRules):
     budget_ : RuleBudget
         What the rules cover, and what all that were found would: "14 rules cover 71 % of the training rows; 100 more
         would cover 80 %".
+    n_rows_searched_ : int
+        Rows that rules were searched for on; of a table in partitions a sample.
     trace_ : dict from class to Trace
         What was found and what it cost.
     coverage_ : dict from class to float
@@ -205,13 +210,14 @@ class RuleExtractor(ModelRules):
         self.progress = progress
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Train the model if need be, and extract its rules.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
-            The table, as the model takes it.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The table, as the model takes it. A table in files has its classes with it: rules are searched for on a
+            sample of its rows, with the ranges of all (`n_rows_searched_`), proved as always, and counted on all rows.
         y : array-like of shape (m,)
             The classes.
         **params : dict
@@ -223,8 +229,22 @@ class RuleExtractor(ModelRules):
             The fitted extractor.
         """
         self._check_options()
-        options, X = ExtractionOptions.of(self), read_frame(X)
-        labels = self._train(X, y, params)
+        if not is_partitions(X):
+            X = read_frame(X, self)
+            self._extract(X, self._train(X, y, params))
+            return self
+        self.estimator_ = train_in_parts(self.estimator, X, y, params)
+        self._trained_here = self.estimator_ is not self.estimator
+        self.classes_ = self.estimator_.classes_
+        sample = X.sample_with_ends(SAMPLE_VALUES // max(3, len(X.names)))
+        self._extract(sample.table(X.names), sample.values(X.target))
+        put_counts(self, count_in_parts(self, X))
+        self._measure_coverage()
+        return self
+
+    def _extract(self, X: Any, labels: NDArray[Any]) -> None:
+        """Extract the rules of the model, for rows with their labels."""
+        options = ExtractionOptions.of(self)
         self._note_features(X)
         self.surface_ = read_surface(self.estimator_, X)
         check_surface(self.surface_, options)
@@ -235,6 +255,7 @@ class RuleExtractor(ModelRules):
         lower, upper = self._declared
         self.domain_ = Domain(self.space_, lower, upper, relations=relations)
         data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns(relations))
+        self.n_rows_searched_ = len(data.points)
         options = self._distil(data, options)
         warn_of_dense_plane(self.surface_, self.space_, data, options)
         with task("extraction", len(self.classes_), "rules", show=self.progress):
@@ -243,14 +264,15 @@ class RuleExtractor(ModelRules):
                 self.surface_, self.space_, self._declared, data, options, relations
             )
         self._keep(found, data)
-        return self
 
     def _distil(self, data: LabelledPoints, options: ExtractionOptions) -> ExtractionOptions:
         """Put a distilled plane in the place of the model's where the model has more features than allowed."""
         self._model_surface = self.surface_
         self.distillation_: Distillation | None = None
         most = self.max_features
-        if most is None or self.surface_.count_features() <= most:
+        # More than two classes are refused whatever their features: an option that works by chance helps nobody.
+        is_binary = len(self.surface_.classes) == 2
+        if most is None or (is_binary and self.surface_.count_features() <= most):
             return options
         distilled = distil(self.surface_, data.points, most)
         self.distillation_, self.surface_ = distilled, distilled.surface
@@ -263,8 +285,7 @@ class RuleExtractor(ModelRules):
         place = {label: k for k, label in enumerate(self.surface_.classes)}
         self._codes = np.array([place[rule.label] for rule in found.rules] or [0], dtype=np.intp)
         self.trace_: dict[Label, Trace] = found.trace
-        self.coverage_ = {label: trace.coverage for label, trace in found.trace.items()}
-        self.recall_ = {label: trace.recall for label, trace in found.trace.items()}
+        self._measure_coverage()
         self._measure_volume(found)
         self._explainer = Explainer(
             self.surface_,
@@ -276,6 +297,10 @@ class RuleExtractor(ModelRules):
             data.sample(),
             self.distillation_,
         )
+
+    def _measure_coverage(self) -> None:
+        self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
+        self.recall_ = {label: trace.recall for label, trace in self.trace_.items()}
 
     def _measure_volume(self, found: Extraction) -> None:
         """Measure the boxes as they were found: whole numbers and few digits take volume away, not cases."""
@@ -394,6 +419,7 @@ class RuleExtractor(ModelRules):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.max_features is None
         if self.estimator is not None:
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags

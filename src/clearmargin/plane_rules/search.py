@@ -249,9 +249,9 @@ def _open_regions(
 
 # The share of the points that a rule has to cover to earn its place.
 RULE_PRICE = 0.01
-# More searches were not seen to find better sets on data of some hundred points; with many points one costs more and
-# matters less.
-_MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 1_200
+# More searches were not seen to find better sets on data of some hundred points; with many features or points one
+# costs more and matters less.
+_MOST_SEARCHES, _POINTS_IN_ALL, _PAIRS_IN_ALL = 40, 20_000, 280
 _CONSOLIDATED = 4
 
 
@@ -290,6 +290,8 @@ def search_coverage(
         max_rules=max_rules,
         tighten=tighten,
         order=order,
+        # A box with fewer points would be dropped below.
+        min_points=min_coverage,
     )
     pairs = len(side.a) * (len(side.a) - 1) // 2
     affordable = min(_POINTS_IN_ALL // max(1, len(Z)), _PAIRS_IN_ALL // max(1, pairs))

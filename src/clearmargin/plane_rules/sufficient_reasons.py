@@ -43,6 +43,8 @@ _CHUNK = 4_096
 _MAX_NODES = 5_000
 # Ends are rounded to about one hundredth of the range of their feature, and to more digits near the case.
 _STEPS, _MORE_DIGITS = 100.0, 4
+# Smaller steps would need powers of ten that floats do not have.
+_LEAST_STEP = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -258,6 +260,8 @@ class _Batch:
         for k in np.flatnonzero(~certain).tolist():
             certain[k] = self._settle(k, free, lower, upper, sets)
         self._shorten(lower, upper)
+        # A vote can be won without all duels, so that fewer features may be enough than these proofs need.
+        is_fewest &= self.search.surface.is_partition | free.all(axis=1)
         found.is_proved[rows], found.is_fewest[rows] = certain, is_fewest
         for j, f in enumerate(self.features):
             found.kept[rows, f.place] = ~free[:, j]
@@ -321,8 +325,19 @@ class _Batch:
             left -= np.where(fits, loss, 0.0)
         is_fewest = free.sum(axis=1) >= most
         for k in np.flatnonzero(~is_fewest & (room >= 0).all(axis=0)).tolist():
-            free[k], is_fewest[k] = _most_items(self.losses[:, k], room[:, k], order[k], free[k])
+            free[k], is_fewest[k] = self._freed_by_search(k, order[k], free[k])
         return free, is_fewest
+
+    def _freed_by_search(self, k: int, order: IntArray, start: BoolArray) -> tuple[BoolArray, bool]:
+        """Free the most features of one case, and tell whether none can be freed beside them, whatever was rounded."""
+        losses, band = self.losses[:, k], self.band[:, 0]
+        room = self.scores[:, k] - band
+        most, is_most = _most_items(losses, room + 2.0 * band, order, start)
+        if not (losses[:, most].sum(axis=1) > room).any():
+            return most, is_most
+        # What goes in if all roundings were kind is only a bound.
+        free, _ = _most_items(losses, room, order, start)
+        return free, is_most and int(free.sum()) == int(most.sum())
 
     # How wide the conditions are.
 
@@ -420,7 +435,8 @@ class _Batch:
             k = int(f.columns[0])
             with np.errstate(over="ignore"):
                 reach = float(columns.upper[k] - columns.lower[k])
-            digits = -int(np.floor(np.log10(reach / _STEPS))) if 0 < reach < np.inf else 3
+            step = reach / _STEPS
+            digits = -int(np.floor(np.log10(step))) if _LEAST_STEP < step < np.inf else 3
             value = self.Z[:, k]
             lower[:, j] = _rounded_up(lower[:, j], digits, value)
             upper[:, j] = -_rounded_up(-upper[:, j], digits, -value)

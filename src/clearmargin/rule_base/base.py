@@ -24,14 +24,21 @@ from clearmargin.rule_base.labelled_points import LabelledPoints
 from clearmargin.rule_base.options import Option, OrAuto, WholeNumber, check_options
 from clearmargin.rule_base.row_coverage import CoverageExplainer, DroppedBox, RowCoverage
 from clearmargin.rule_base.rule_auc import class_shares
-from clearmargin.rule_base.training import class_codes, read_labels, taken_by, train
+from clearmargin.rule_base.training import (
+    class_codes,
+    read_labels,
+    taken_by,
+    train,
+    train_kernel_machine,
+)
 from clearmargin.rules import Domain, FeatureSpace, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
-from clearmargin.tables.validation import naming_columns
+from clearmargin.tables.table_part import over_parts
+from clearmargin.tables.validation import naming_columns, plain_labels
 
 if TYPE_CHECKING:
     from clearmargin.report import Report
@@ -87,6 +94,7 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
             One a row.
         """
 
+    @over_parts
     def covers(self, X: Any) -> BoolArray:
         """Tell for each row and each rule of `rules_` whether the rule covers the row.
 
@@ -105,6 +113,7 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         covers = self.rules_.covers(table)
         return covers if outside is None else np.asarray(covers & ~outside[:, None])
 
+    @over_parts
     def which(self, X: Any) -> IntArray:
         """Give for each row the index in `rules_` of the first rule that covers it, -1 where none does.
 
@@ -313,8 +322,13 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         labels = read_labels(X, y)
         model = self._default_model() if self.estimator is None else self.estimator
         # A column of labels was warned of once, which is enough.
-        self.estimator_ = train(model, X, y if np.asarray(y).ndim == 1 else labels, params)
-        self._trained_here = self.estimator_ is not self.estimator
+        given = plain_labels(y) if np.asarray(y).ndim == 1 else labels
+        is_whole = True
+        if self.estimator is None and model is not None:
+            self.estimator_, is_whole = train_kernel_machine(model, X, given, params)
+        else:
+            self.estimator_ = train(model, X, given, params)
+        self._trained_here = is_whole and self.estimator_ is not self.estimator
         self.classes_ = self.estimator_.classes_
         return labels
 
@@ -360,18 +374,23 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         """
         self._encoding = encoding
         self._needed = np.ones(len(encoding.sources), dtype=np.bool_) if needed is None else needed
-        points = self._fill_unneeded(encoding.encode(X))
+        data, known = self._known_points(X, labels)
+        if not known.any():
+            raise DataError(
+                "every row of X has a missing value that the model does not impute; rules are made of rows without any"
+            )
+        return data
+
+    def _known_points(self, X: Any, labels: NDArray[Any]) -> tuple[LabelledPoints, BoolArray]:
+        """Read the rows without missing values that rules depend on, and tell which rows these are."""
+        points = self._fill_unneeded(self._encoding.encode(X))
         with naming_columns(X, self.estimator_):
             predicted = class_codes(self._predicted(X), self.classes_)
         true = class_codes(labels, self.classes_)
         known = is_point(points)
         if known.all():
-            return LabelledPoints(points, true, predicted)
-        if not known.any():
-            raise DataError(
-                "every row of X has a missing value that the model does not impute; rules are made of rows without any"
-            )
-        return LabelledPoints(points[known], true[known], predicted[known])
+            return LabelledPoints(points, true, predicted), known
+        return LabelledPoints(points[known], true[known], predicted[known]), known
 
     def _fill_unneeded(self, points: FloatArray) -> FloatArray:
         """Put a value of its range in the place of missing ones, in columns that no rule depends on."""
@@ -445,6 +464,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
         return self._encoding.read(X), None
 
+    @over_parts
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of the first rule that covers each row, and the fallback where none does.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Decoding, Encoding
+from clearmargin.tables.row_order import sample_classes
 
 __all__ = [
     "ExtractionTask",
@@ -90,6 +91,21 @@ class ExtractionTask(LabelledPoints):
     def upper(self) -> FloatArray:
         """Where the training points end."""
         return np.asarray(self.points.max(axis=0))
+
+    def sampled(self, n_rows: int) -> ExtractionTask:
+        """Keep about so many rows, drawn by their values, and those at the ends of columns, so that ranges stay."""
+        if len(self.points) <= n_rows:
+            return self
+        ends = [self.points.argmin(axis=0), self.points.argmax(axis=0)]
+        drawn = sample_classes(self.points, self.codes, n_rows)
+        rows = np.unique(np.concatenate([drawn, *ends]))
+        return replace(
+            self,
+            points=self.points[rows],
+            true=self.true[rows],
+            predicted=self.predicted[rows],
+            codes=self.codes[rows],
+        )
 
     def ask(self, points: FloatArray) -> IntArray:
         """Ask the model for the classes of encoded rows.

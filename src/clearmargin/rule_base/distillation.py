@@ -10,7 +10,8 @@ two is measured and said before anything else.
    one feature. Scores beyond twice the median of their magnitude are cut there: rows far from the plane are no
    question, and a few of them would decide which features enter.
 2. A 1-norm support vector machine over the columns of these features is trained on the classes that the model itself
-   predicts; the labels of the table have no part in it.
+   predicts; the labels of the table have no part in it. Where no weight is worth its price, the column that moves the
+   model's score most is cut where that agrees with the model most often, since a constant has no rules.
 3. Both steps are repeated without a fifth of the rows, and the plane is compared with the model on those. Equal rows
    are in the same fifth, and which fifth depends on the values of a row alone.
 """
@@ -169,8 +170,9 @@ def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillat
     """
     if len(surface.classes) != 2:
         raise InvalidValueError(
-            f"max_features is for models of two classes, and this one has {len(surface.classes)}: a plane that is "
-            "distilled speaks of two; leave it out, or train one model for each class"
+            f"Only binary classification is supported with max_features: a plane that is distilled speaks of two "
+            f"classes, and the model has {len(surface.classes)}; leave max_features out, or train one model for each "
+            "class"
         )
     (duel,) = surface.planes
     n_features = surface.count_features()
@@ -241,7 +243,27 @@ class _Task:
         solution = solve_lpsvm(data)
         coef = np.zeros(self.points.shape[1])
         coef[columns] = solution.w / scales[columns]
+        if not coef.any():
+            return self._single_column(X, self.is_positive[rows])
         return coef, solution.b
+
+    def _single_column(self, X: FloatArray, is_positive: BoolArray) -> tuple[FloatArray, float]:
+        """Give the plane of the column that moves the model's score most, where no margin is worth any weight.
+
+        That is so where one class for all rows agrees with the model as well as any plane of few features does, and no
+        rules can be made of a constant. The plane has rows on both sides, where the column is not constant.
+        """
+        reach = np.abs(self.given.coef) * np.ptp(X, axis=0)
+        column = int(np.argmax(reach))
+        coef = np.zeros(X.shape[1])
+        coef[column] = self.given.coef[column]
+        order = np.argsort(coef[column] * X[:, column], kind="stable")
+        scores, said = coef[column] * X[order, column], is_positive[order]
+        # With k rows below the plane: right are the negative ones of these, and the positive ones of the others.
+        agreed = np.cumsum(~said)[:-1] + np.cumsum(said[::-1])[::-1][1:]
+        agreed[scores[1:] == scores[:-1]] = -1
+        k = int(np.argmax(agreed))
+        return coef, -(float(scores[k]) / 2.0 + float(scores[k + 1]) / 2.0)
 
     def _choose(self, X: FloatArray, scales: FloatArray) -> IntArray:
         """Return the columns of the features that enter a lasso of the model's score first."""

@@ -88,6 +88,9 @@ class Explanation:
         explained.
     notes : tuple of str
         What else is to be known, as sentences.
+    is_fewest : bool, optional
+        Of "sufficient" and "measured": whether it is sure that no fewer features are enough, and of "measured" that no
+        other conditions on as many cover more rows of the search. None for other kinds, which are not about that.
 
     Examples
     --------
@@ -112,6 +115,7 @@ class Explanation:
     weights: Mapping[str, float] = field(default_factory=dict)
     stands_in: str = ""
     notes: tuple[str, ...] = ()
+    is_fewest: bool | None = None
 
     @property
     def guarantee(self) -> str:
@@ -163,7 +167,7 @@ class Explanation:
             )
             sure = f"{sure}. Missing values were taken as: {taken}"
         score = "" if np.isnan(self.margin) else f" (score {self.margin:+.3g})"
-        notes = "".join(f" {note}" for note in self.notes)
+        notes = "".join(f" {note}" for note in (*self.notes, *self._fewest_text()))
         if not self.parts:
             return f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. {sure}.{notes}"
         shares = ", ".join(
@@ -174,6 +178,14 @@ class Explanation:
             f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. "
             f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares}).{notes}"
         )
+
+    def _fewest_text(self) -> tuple[str, ...]:
+        """Say that fewer conditions may be enough, where that is so."""
+        if self.is_fewest is not False:
+            return ()
+        if self.kind == "measured":
+            return ("Fewer conditions, or a larger coverage, were not ruled out.",)
+        return ("Fewer conditions were not ruled out.",)
 
     def _condition(self) -> str:
         # What was measured of a rule, and ends that are short already, are not rounded.
@@ -231,6 +243,7 @@ class Explanation:
             "guarantee": self.guarantee,
             "proof": self.rule.proof,
             "n_conditions": self.n_conditions,
+            "is_fewest": self.is_fewest,
             "rows": None if stats is None else stats.rows,
             "covered": None if stats is None else stats.covered,
             "agreed": None if stats is None else stats.agreed,

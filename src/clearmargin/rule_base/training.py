@@ -6,6 +6,7 @@ file keep what they learned, from rows that they are then judged on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,11 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.threshold import operating_scores
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.tables.table import Table
-from clearmargin.tables.validation import naming_columns
+from clearmargin.rules.value import FloatArray, IntArray, is_point
+from clearmargin.tables.part_survey import TableParts
+from clearmargin.tables.row_order import sample_classes
+from clearmargin.tables.table import Table, check_has_columns, refuse_collection
+from clearmargin.tables.validation import naming_columns, plain_labels
 
 __all__ = [
     "check_not_empty",
@@ -36,6 +39,8 @@ __all__ = [
     "read_labels",
     "taken_by",
     "train",
+    "train_in_parts",
+    "train_kernel_machine",
 ]
 
 
@@ -68,6 +73,83 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
         return estimator
     with naming_columns(X, estimator):
         return clone(estimator).fit(taken_by(estimator, X), y, **params)
+
+
+# A kernel machine of n rows takes n^2 to n^3 steps, and more of them for each row that it predicts.
+MOST_KERNEL_ROWS = 3_000
+
+
+def train_kernel_machine(
+    estimator: Any, X: Any, y: Any, params: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Train a default kernel machine, of very many rows on about 3,000 of them, drawn by their values.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Not fitted.
+    X, y, params
+        As for `train`; with parameters of `fit`, which may speak of rows, all rows are taken.
+
+    Returns
+    -------
+    model : classifier
+        Fitted.
+    is_whole : bool
+        Whether it was trained on all rows.
+    """
+    table = Table.read(X)
+    if len(table) <= MOST_KERNEL_ROWS or params:
+        return train(estimator, X, y, params), True
+    points = table.space().read(table)
+    if not is_point(points).all():
+        return train(estimator, X, y, params), True
+    labels = np.asarray(y)
+    rows = sample_classes(points, np.unique(labels, return_inverse=True)[1], MOST_KERNEL_ROWS)
+    return train(estimator, table.take(rows), labels[rows], params), False
+
+
+def train_in_parts(estimator: Any, parts: TableParts, y: Any, params: dict[str, Any]) -> Any:
+    """Give a fitted model: the one given, or a clone of it trained on the table.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+        Fitted, or one whose `fit` takes partitions; the default machine where there is none.
+    parts : TableParts
+        The table, with its target.
+    y : None
+        The labels are in the table.
+    params : dict
+        More arguments of `fit`.
+
+    Returns
+    -------
+    classifier
+        Fitted.
+    """
+    if y is not None:
+        raise DataError(
+            "y must be left out where the table is given in partitions: the classes are in its column target, "
+            "scan(path, target='y')"
+        )
+    survey = parts.survey()
+    if survey.target is None or survey.target.n_missing or estimator is None:
+        survey.two_classes()  # has the words for it
+    if estimator is None:
+        from clearmargin.lp_svm.lpsvccv import default_machine
+
+        model = default_machine(int(survey.class_counts.min())).fit(parts, **params)
+        return _not_constant(model, [model])
+    if is_fitted(estimator):
+        return estimator
+    last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
+    if not getattr(last, "_takes_partitions", False):
+        raise DataError(
+            f"{type(last).__name__} cannot be trained on a table in partitions; train it on rows in memory first, or "
+            "take one that can, such as LPSVC(nu=0.01)"
+        )
+    return clone(estimator).fit(parts, **params)
 
 
 def taken_by(estimator: Any, X: Any) -> Any:
@@ -106,7 +188,11 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
     svm = default_machine(int(counts.min()))
     model = svm if len(counts) <= 2 else OneVsRestClassifier(svm)
     model.fit(taken_by(model, X), y, **params)
-    parts = getattr(model, "estimators_", [model])
+    return _not_constant(model, getattr(model, "estimators_", [model]))
+
+
+def _not_constant(model: Any, parts: Sequence[Any]) -> Any:
+    """Return a model of planes; raise if all of them are constant."""
     if not any(part.coef_.any() for part in parts):
         more = [d.more_features for d in (getattr(part, "doubt_", None) for part in parts) if d]
         if any(more):
@@ -164,24 +250,27 @@ def read_labels(X: Any, y: Any) -> np.ndarray[tuple[int], np.dtype[Any]]:
         raise TypeError(
             "sparse data is not supported: a rule speaks of every feature; pass X.toarray()"
         )
+    refuse_collection(y, called="y")
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None")
     rows = check_not_empty(X)
-    labels: np.ndarray[tuple[int], np.dtype[Any]] = column_or_1d(y, warn=True)
-    if len(labels) != rows:
+    count = len(column_or_1d(y, warn=True))
+    if count != rows:
         raise DataError(
-            f"X has {rows} rows but y has {len(labels)} labels (inconsistent numbers of samples)"
+            f"X has {rows} rows but y has {count} labels (inconsistent numbers of samples)"
         )
+    labels: np.ndarray[tuple[int], np.dtype[Any]] = column_or_1d(plain_labels(y, X))
     assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     return labels
 
 
 def check_not_empty(X: Any) -> int:
-    """Raise if a training table has no rows; give their number."""
+    """Raise if a training table has no rows or no columns; give the number of rows."""
     rows = int(_num_samples(X))
     if not rows:
         raise DataError("the table is empty: X has no rows, nothing can be learned from it")
+    check_has_columns(tuple(getattr(X, "shape", ())))
     return rows
 
 
