@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearmargin.rule_base.leverage_search import WeightedContrast, search_best
 from clearmargin.rule_svm import pricing as pricing_module
+from clearmargin.rule_svm.conditions import Kind
 from clearmargin.rule_svm.pricing import Pricing
+from clearmargin.rule_svm.work import Budget
 
 from .rule_cases import Case, all_rules, mixed_case
 
@@ -44,13 +47,57 @@ def test_the_first_rule_is_the_best_of_all(size, cube, seed):
     assert tuple(found.items[0, :k].tolist()) == items
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+@given(seed=st.integers(0, 10_000))
+def test_sums_over_cells_and_branch_and_bound_find_the_same_price(size, seed):
+    case = replace(mixed_case(seed), penalty=0.0)
+    v = np.random.default_rng(seed).integers(-50, 51, len(case.y)).astype(float)
+    pricing, conditions = _pricing(case, size), case.conditions
+    # The two ends of an interval may be joined; a feature with a direction has none.
+    is_free = ~np.isin(conditions.feature, conditions.feature[pricing.signs != 0])
+    attribute = 2 * conditions.feature + (is_free & (conditions.kind == Kind.ABOVE))
+    masks = conditions.masks(case.table).T
+    found = search_best(WeightedContrast(masks, v, attribute, pricing.signs), 1, size)
+    assert pricing.best(v).highest == np.abs(found.top - found.bottom).max(initial=0)
+
+
+@pytest.mark.parametrize("sums", [1, 1 << 20])
+@given(seed=st.integers(0, 10_000))
+def test_features_of_few_conditions_are_priced_as_all_others(sums, seed):
+    case = mixed_case(seed)
+    v = np.random.default_rng(seed).integers(-50, 51, len(case.y)).astype(float)
+    answers = []
+    for few in (0, 2, 6):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(pricing_module, "_FEW_CONDITIONS", few)
+            patched.setattr(pricing_module, "_SUMS", sums)
+            found = _pricing(case, 2).best(v)
+        answers.append((found.items.tolist(), found.price.tolist()))
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@given(seed=st.integers(0, 10_000))
+def test_rules_up_to_a_price_are_not_listed_and_the_highest_price_stays(size, seed):
+    case = mixed_case(seed)
+    v = np.random.default_rng(seed).integers(-50, 51, len(case.y)).astype(float)
+    pricing = _pricing(case, size)
+    whole = pricing.best(v)
+    for above in (0.5 * whole.highest, whole.highest):
+        some = pricing.best(v, above=above)
+        is_above = whole.price > above
+        assert some.items.tolist() == whole.items[is_above].tolist()
+        assert some.price.tolist() == whole.price[is_above].tolist()
+        assert some.highest == whole.highest
+
+
 def test_a_quick_look_says_what_it_cannot_know():
     case = mixed_case(1)
     v = np.random.default_rng(0).integers(-50, 51, len(case.y)).astype(float)
     pricing = _pricing(case, 3)
     whole = pricing.best(v)
     quick = pricing.best(v, quick=True)
-    late = pricing.best(v, deadline=0.0)
+    late = pricing.best(v, budget=Budget(max_work=0.0))
     assert whole.unseen == 0.0
     assert min(quick.highest, late.highest) >= whole.highest
     assert quick.price[0] == whole.price[0]  # the best set of features was promising

@@ -5,7 +5,9 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 
+from clearmargin.exceptions import TimeLimitError
 from clearmargin.rule_svm.refit import Columns, fit_weights, hinge_weights
+from clearmargin.rule_svm.work import Budget
 
 
 def problem(seed: int = 0, m: int = 80, q: int = 4) -> tuple[Columns, np.ndarray, np.ndarray]:
@@ -75,5 +77,11 @@ def test_many_rows_of_few_kinds_are_a_small_program() -> None:
     columns, y, weight = problem(5, m=40)
     _, once = hinge_weights(columns, y, 500.0 * weight)
     many = Columns(np.tile(columns.values, (500, 1)), columns.penalty, columns.sign)
-    _, often = hinge_weights(many, np.tile(y, 500), np.tile(weight, 500), time_limit=20.0)
+    _, often = hinge_weights(many, np.tile(y, 500), np.tile(weight, 500), Budget(time_limit=20.0))
     assert often == pytest.approx(once, rel=1e-7)
+
+
+def test_weights_that_take_more_work_than_there_is_are_not_given() -> None:
+    columns, y, weight = problem()
+    with pytest.raises(TimeLimitError, match="ran out of iterations"):
+        hinge_weights(columns, y, weight, Budget(max_work=1e-9))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +14,14 @@ from scipy.optimize import linprog
 from clearmargin import progress
 from clearmargin.exceptions import CancelledError, InvalidValueError
 from clearmargin.rule_svm.conditions import Conditions
+from clearmargin.rule_svm.pricing import Pricing
 from clearmargin.rule_svm.rule_lp import (
     FixedColumns,
     RuleLPSolution,
     smallest_cost,
     solve_rule_lp,
 )
+from clearmargin.rule_svm.work import Budget
 from clearmargin.rules import FeatureSpace
 
 from .rule_cases import Case, columns_of, mixed_case, optimum
@@ -165,6 +169,41 @@ def test_stopped_early_the_gap_says_how_far_it_is():
     assert none.stopped == "time"
     assert not none.weights.any()
     assert none.bound <= full.objective <= none.objective
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_work_is_counted_and_not_timed(size, monkeypatch):
+    case = mixed_case(5, m=200, max_bins=16)
+    full = solved(case, size)
+    some = [solved(case, size, max_work=work) for work in (0.002, 0.02, 0.05)]
+    ticks = itertools.count(step=3600.0)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+    slow = [solved(case, size, max_work=work) for work in (0.002, 0.02, 0.05)]
+    assert some[0].stopped == "work"
+    for one, other in zip(some, slow, strict=True):
+        assert (one.objective, one.bound, one.rounds) == (
+            other.objective,
+            other.bound,
+            other.rounds,
+        )
+        assert one.weights.tolist() == other.weights.tolist()
+        assert one.stopped == other.stopped
+        assert one.bound <= full.objective * (1 + 1e-9)
+        assert one.objective >= full.bound
+    gaps = [one.gap for one in some]
+    assert gaps == sorted(gaps, reverse=True)
+    assert solved(case, size, time_limit=1.0).stopped == "time"
+
+
+def test_the_last_master_may_take_the_iterations_that_are_left():
+    case = mixed_case(5, m=200, max_bins=16)
+    # The pricing of the first round takes less than this, and its master more.
+    least = Budget(1.0)
+    pricing = Pricing(case.conditions, case.conditions.cells(case.table), 2)
+    pricing.best(np.zeros(len(case.y)), budget=least)
+    solution = solved(case, 2, max_work=1.0 - least.left + 1e-5)
+    assert (solution.stopped, solution.rounds) == ("work", 0)
+    assert not solution.weights.any()
 
 
 def test_one_class_needs_no_rule():

@@ -1,5 +1,7 @@
 """The support vector classifier over rules: what comes out, on which tables, whatever the order of rows."""
 
+import itertools
+import time
 import warnings
 from itertools import combinations
 
@@ -204,6 +206,20 @@ def test_time_that_runs_out_is_said() -> None:
     assert RuleSVC(2, C=5.0, cv=2, time_limit=1e-3).fit(X, y).gap_ > 1e-6
 
 
+def test_the_certificate_depends_on_no_clock(monkeypatch) -> None:
+    X, y = mixed_table(240)
+    options = {"C": 5.0, "cv": 2, "max_work": 0.01}
+    models = [RuleSVC(2, **options).fit(X, y)]
+    ticks = itertools.count(step=3600.0)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
+    models += [RuleSVC(2, **options).fit(X, y), RuleSVC(2, C=5.0, cv=2).fit(X, y)]
+    found = [(model.gap_, model.cap_cost_, model.objective_, model.n_iter_) for model in models]
+    assert found[0] == found[1]
+    assert found[0][0] > 1e-6 >= found[2][0]  # by default there is work for all of it
+    with pytest.warns(UncertifiedWarning, match="raise max_work"):
+        RuleSVC(None, C=5.0, cv=2, max_work=0.005).fit(X, y)
+
+
 # Kinds of tables.
 
 
@@ -403,7 +419,7 @@ BAD_OPTIONS = [
     ({"points": True, "linear": True}, "use linear=False"),
     ({"points": True, "max_rules": None}, "give max_rules a number"),
     ({"monotone": {"incom": 1}}, "did you mean 'income'"),
-    ({"monotone": {"purpose": 1}}, "categorical and has no order"),
+    ({"monotone": {"purpose": 1}}, "categorical, and categories have no direction"),
     ({"monotone": {"income": 2}}, "must be 1 or -1"),
     ({"monotone": ["income"]}, "monotone must be a mapping"),
     ({"class_weight": "even"}, "class_weight must be"),
@@ -433,3 +449,19 @@ def test_tables_that_cannot_be_learned_from_are_refused() -> None:
         RuleSVC(monotone={"age": 1}).fit(X, np.arange(40) % 3)
     with pytest.raises(RuleSyntaxError, match="unknown feature 'agee'"):
         RuleSVC(rules="agee < 3 => bad").fit(X, y)
+
+
+def test_a_row_without_a_label_is_named():
+    X, y = np.arange(6.0)[:, None], np.array(["a", "b", None, "a", "b", "a"], dtype=object)
+    with pytest.raises(DataError, match="row 3 has no label; leave out the rows without one"):
+        RuleSVC().fit(X, y)
+
+
+@pytest.mark.parametrize(("unit", "offset"), [(1e-12, 0.0), (1e300, 0.0), (1.0, 1.7e9)])
+def test_linear_terms_are_found_in_any_unit(unit, offset) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] > 0
+    model = RuleSVC(1, linear="free", cv=3, certify=False).fit(X * unit + offset, y)
+    assert {term.feature for term in model.weighted_rules_.linear} == {0, 1}
+    assert model.score(X * unit + offset, y) > 0.9

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace
 from clearmargin.rule_svm import selection
+from clearmargin.rule_svm.choice import Problem, choose_setting, settings_up_to
 from clearmargin.rule_svm.conditions import Conditions
 from clearmargin.rule_svm.selection import (
     Column,
@@ -122,3 +123,31 @@ def test_without_a_condition_nothing_is_chosen() -> None:
     assert select_columns(search, rows, 3) == []
     assert column_matrix((), search.conditions, rows.table, search.extra).values.shape == (10, 1)
     assert Column((1,)).cost == 1.0
+
+
+def test_pairs_enter_the_choice_where_they_tell_more_and_single_conditions_where_these_do() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.integers(0, 2, (240, 4)).astype(float)
+    additive = table[:, :3].sum(axis=1) + rng.normal(scale=0.8, size=240) > 1.5
+    parity = table[:, 0] != table[:, 1]
+    every_third = np.arange(240) % 3
+    folds = [(np.flatnonzero(every_third != f), np.flatnonzero(every_third == f)) for f in range(3)]
+    for y, expected in ((additive, 1), (parity, 2)):
+        search, rows = search_of(table, np.where(y, 1, -1))
+        problem = Problem(search.conditions, rows, search.extra, 2, 0.0, None)
+        found = choose_setting(problem, settings_up_to(6, ["logistic"], 1.0, 2), folds)
+        assert found.setting.max_conditions == expected
+        assert set(found.results["max_conditions"]) == {1, 2}
+        chosen = problem.select(found.setting.n_columns, found.setting.max_conditions)
+        assert max(len(column.items) for column in chosen) == expected
+
+
+def test_of_equal_merits_what_was_asked_for_is_taken() -> None:
+    # With one feature of two values there is one set of rows, whatever the number of conditions.
+    table = np.repeat([[0.0], [1.0]], 30, axis=0)
+    y = np.where(np.arange(60) % 10 < 8, table[:, 0], 1 - table[:, 0]) * 2 - 1
+    search, rows = search_of(table, y)
+    problem = Problem(search.conditions, rows, search.extra, 2, 0.0, None)
+    folds = [(np.arange(f, 60, 2), np.arange(1 - f, 60, 2)) for f in range(2)]
+    found = choose_setting(problem, settings_up_to(2, ["logistic"], 1.0, 2), folds)
+    assert (found.setting.n_columns, found.setting.max_conditions) == (2, 2)

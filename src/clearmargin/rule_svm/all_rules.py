@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from clearmargin.rule_svm.refit import Columns, hinge_weights
 from clearmargin.rule_svm.rule_lp import FixedColumns, RuleLPSolution, smallest_cost, solve_rule_lp
 from clearmargin.rule_svm.selection import Column, column_matrix
 from clearmargin.rule_svm.training_rows import RowSample
+from clearmargin.rule_svm.work import Budget
 from clearmargin.rules.value import FloatArray, IntArray
 
 __all__ = ["AllRules", "CostChoice", "choose_cost"]
@@ -45,12 +46,15 @@ class AllRules:
         Relative gap to reach.
     time_limit : float or None
         Seconds for each program.
+    max_work : float or None, default None
+        Work for each program, as for `solve_rule_lp`.
     """
 
     problem: Problem
     fixed: FixedColumns
     tol: float
     time_limit: float | None
+    max_work: float | None = None
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -62,7 +66,7 @@ class AllRules:
     def take(self, rows: IntArray, tol: float) -> AllRules:
         """Give the programs over some of the rows."""
         fixed = FixedColumns(self.fixed.values[rows], self.fixed.price, self.fixed.sign)
-        return AllRules(self.problem.take(rows), fixed, tol, self.time_limit)
+        return replace(self, problem=self.problem.take(rows), fixed=fixed, tol=tol)
 
     def smallest_cost(self, sample: RowSample | None = None) -> float:
         """Find the smallest cost at which a rule enters some score; infinite if none ever does.
@@ -98,6 +102,7 @@ class AllRules:
                 start=None if start is None else start[k],
                 tol=self.tol,
                 time_limit=self.time_limit,
+                max_work=self.max_work,
                 max_rounds=max_rounds,
                 **self._options(),
             )
@@ -119,7 +124,7 @@ class AllRules:
     def cap_cost(self, chosen: Sequence[Column], C: float, bounds: FloatArray) -> float:
         """Give by which share the best objective over chosen rules alone exceeds what is certified over all rules.
 
-        NaN where that takes longer than the time limit, as linear terms of very many rows may.
+        NaN where that takes more work or time than there is, as linear terms of very many rows may.
         """
         problem = self.problem
         rules = [column for column in chosen if column.extra < 0]
@@ -133,7 +138,8 @@ class AllRules:
         costs = C * problem.rows.weight
         try:
             reached = sum(
-                hinge_weights(columns, y, costs, self.time_limit)[1] for y in problem.rows.signs
+                hinge_weights(columns, y, costs, Budget(self.max_work, self.time_limit))[1]
+                for y in problem.rows.signs
             )
         except TimeLimitError:
             return math.nan

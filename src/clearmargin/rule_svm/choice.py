@@ -1,17 +1,21 @@
-"""How many rules, which loss and how much of it: chosen by cross-validation.
+"""How many rules, of how many conditions, which loss and how much of it: chosen by cross-validation.
 
 In every fold rules are chosen anew from its training rows alone, so that what is measured on its test rows is what
 rules of this kind achieve on rows not seen, on noise too. What counts is the mean of *accuracy minus log loss* (of
 scores times the factor that suits them best): the accuracy alone jumps from row to row, and on weak tables it left one
-rule where fifteen were better. The highest wins; of equal ones that with more rules, then the loss and the cost named
-first. There is no rule of one standard error, which cost a point in trials, and a machine without any rule is never in
-the choice where there is a rule.
+rule where fifteen were better. The highest wins; of equal ones that of more conditions, then that with more rules, then
+the loss and the cost named first. There is no rule of one standard error, which cost a point in trials, and a
+machine without any rule is never in the choice where there is a rule.
+
+Rules of two conditions say more than single ones, but are chosen among many more, so that on some tables they are worse
+on rows not seen. With `max_conditions` above 1, rules of fewer conditions are therefore tried as well, chosen among
+themselves: see docs/decisions/0018. It costs little, since single conditions are priced by a vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,11 +57,14 @@ class Setting:
         The loss of the last fit.
     C : float
         The cost of a unit of it of an average row.
+    max_conditions : int
+        Most conditions of a rule.
     """
 
     n_columns: int
     loss: str
     C: float
+    max_conditions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +97,17 @@ class Problem:
     def take(self, rows: IntArray, weight: FloatArray | None = None) -> Problem:
         """Give the problem on some of the rows, with the same conditions and, where given, factors of weights."""
         part = self.rows.take(rows)
-        return Problem(
-            self.conditions,
-            part if weight is None else Rows(part.table, part.signs, part.weight * weight),
-            self.extra.take(rows),
-            self.max_conditions,
-            self.penalty,
-            self.monotone,
-        )
+        if weight is not None:
+            part = Rows(part.table, part.signs, part.weight * weight)
+        return replace(self, rows=part, extra=self.extra.take(rows))
 
-    def select(self, most: int) -> list[Column]:
-        """Choose at most so many columns."""
+    def select(self, most: int, max_conditions: int) -> list[Column]:
+        """Choose at most so many columns, rules of at most so many conditions."""
         search = RuleSearch(
             self.conditions,
             self.rows,
             self.extra,
-            self.max_conditions,
+            max_conditions,
             self.penalty,
             self.monotone,
         )
@@ -154,7 +156,7 @@ class Choice:
 
 
 def settings_up_to(
-    most: int, losses: Sequence[str], C: float | None, *, least: int = 1
+    most: int, losses: Sequence[str], C: float | None, max_conditions: int, *, least: int = 1
 ) -> list[Setting]:
     """List the settings to try, preferred ones first.
 
@@ -166,17 +168,22 @@ def settings_up_to(
         The losses.
     C : float or None
         The cost, where it is given.
+    max_conditions : int
+        Most conditions of a rule: machines of shorter rules are tried, too.
     least : int, default 1
         Fewest columns; 0 where there is something beside them.
 
     Examples
     --------
-    >>> [s.n_columns for s in settings_up_to(15, ["logistic"], 1.0)]
+    >>> [s.n_columns for s in settings_up_to(15, ["logistic"], 1.0, 1)]
     [15, 12, 9, 6, 4, 2, 1]
+    >>> [(s.n_columns, s.max_conditions) for s in settings_up_to(2, ["logistic"], 1.0, 2)]
+    [(2, 2), (1, 2), (2, 1), (1, 1)]
     """
     numbers = {max(1, round(most * share)) for share in _SHARES} | {1, least}
     return [
-        Setting(n, loss, cost)
+        Setting(n, loss, cost, conditions)
+        for conditions in range(max_conditions, 0, -1)
         for n in sorted(numbers, reverse=True)
         if n <= most
         for loss in losses
@@ -260,20 +267,23 @@ def _fold_scores(
 ) -> FloatArray:
     """Give the scores of the test rows under each setting, of shape (n_settings, K, m_test)."""
     part, tested = problem.take(train), problem.take(test)
-    chosen = part.select(max(setting.n_columns for setting in settings))
-    columns, unseen = part.columns(chosen), tested.columns(chosen)
-    base = columns.values.shape[1] - len(chosen)
     scores = np.empty((len(settings), len(problem.rows.signs), len(test)))
-    fitted: dict[Setting, FloatArray] = {}
-    start: FloatArray | None = None
-    for s, setting in enumerate(settings):
-        q = base + min(setting.n_columns, len(chosen))
-        known = Setting(q, setting.loss, setting.C)
-        if known not in fitted:
-            near = None if start is None else start[:, :q]
-            fitted[known] = part.fit(columns.first(q), setting.loss, setting.C, near)
-        start = fitted[known] if setting.loss != "hinge" else start
-        scores[s] = (unseen.values[:, :q] @ fitted[known].T).T
+    for most in sorted({setting.max_conditions for setting in settings}):
+        own = [s for s, setting in enumerate(settings) if setting.max_conditions == most]
+        chosen = part.select(max(settings[s].n_columns for s in own), most)
+        columns, unseen = part.columns(chosen), tested.columns(chosen)
+        base = columns.values.shape[1] - len(chosen)
+        fitted: dict[tuple[int, str, float], FloatArray] = {}
+        start: FloatArray | None = None
+        for s in own:
+            loss, C = settings[s].loss, settings[s].C
+            q = base + min(settings[s].n_columns, len(chosen))
+            if (q, loss, C) not in fitted:
+                near = None if start is None else start[:, :q]
+                fitted[q, loss, C] = part.fit(columns.first(q), loss, C, near)
+            weights = fitted[q, loss, C]
+            start = weights if loss != "hinge" else start
+            scores[s] = (unseen.values[:, :q] @ weights.T).T
     return scores
 
 
@@ -282,6 +292,7 @@ def _results(settings: Sequence[Setting], right: FloatArray, merits: FloatArray)
         "n_rules": np.array([setting.n_columns for setting in settings]),
         "loss": np.array([setting.loss for setting in settings]),
         "C": np.array([setting.C for setting in settings]),
+        "max_conditions": np.array([setting.max_conditions for setting in settings]),
         "mean_test_score": right.mean(axis=1),
         "std_test_score": right.std(axis=1),
         "mean_test_merit": merits,

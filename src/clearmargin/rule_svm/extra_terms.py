@@ -11,6 +11,7 @@ suffice to see it, and where they are wrong its sign leaves it no weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ __all__ = ["ExpertColumns", "LinearColumns", "join_columns"]
 
 # The price of a column of a free plane in the linear program: the least there is.
 _FREE = 0.01
+# Columns that vary by a smaller share of their largest number are constant but for rounding.
+_LEAST_SCALE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,12 @@ class LinearColumns:
             if not known.any():
                 continue
             share = weight[known] / weight[known].sum()
-            centre = float(share @ column[known])
-            scale = float(np.sqrt(share @ (column[known] - centre) ** 2))
-            if scale > 1e-9 * max(1.0, abs(centre)):
-                found.append((j, -1, centre, scale))
+            # In a unit in which no square overflows or vanishes; as a power of two it changes no digit.
+            unit = math.ldexp(1.0, math.frexp(float(np.abs(column[known]).max()))[1] - 1)
+            centre = float(share @ (column[known] / unit))
+            scale = float(np.sqrt(share @ (column[known] / unit - centre) ** 2))
+            if scale > _LEAST_SCALE:
+                found.append((j, -1, centre * unit, scale * unit))
         feature, code, centres, scales = zip(*found, strict=True) if found else ((), (), (), ())
         return cls(
             space,

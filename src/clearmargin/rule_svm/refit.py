@@ -19,8 +19,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from clearmargin.rule_svm.work import Budget
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.solvers import Linear, Program, Variables, solve
+from clearmargin.solvers import Linear, Program, Session, Variables
 
 __all__ = ["LOSSES", "Columns", "fit_weights", "hinge_weights"]
 
@@ -155,7 +156,7 @@ def _derivatives(z: FloatArray, weight: FloatArray, loss: str) -> tuple[FloatArr
 
 
 def hinge_weights(
-    columns: Columns, y: FloatArray, cost: FloatArray, time_limit: float | None = None
+    columns: Columns, y: FloatArray, cost: FloatArray, budget: Budget | None = None
 ) -> tuple[FloatArray, float]:
     """Solve the linear program of the hinge loss; give the weights and the objective.
 
@@ -175,6 +176,8 @@ def hinge_weights(
             Linear("margin", {"up": signed, "down": -signed, "lacking": lacking}, lower=1.0),
         ]
     )
-    solution = solve(program, time_limit=time_limit)
+    budget = Budget() if budget is None else budget
+    with Session(program, time_limit=budget.seconds) as session:
+        solution = session.solve(max_iterations=budget.iterations(m, q, q))
     weights = solution.values["up"] - solution.values["down"]
     return np.asarray(weights), float(solution.objective)

@@ -43,7 +43,6 @@ in the same way; any alpha gives an upper bound of t, and any master a lower one
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,13 +56,14 @@ from clearmargin.exceptions import InvalidValueError, TimeLimitError
 from clearmargin.lp_svm.lpsvm import best_intercept, signed_bounds
 from clearmargin.rule_svm.conditions import Conditions
 from clearmargin.rule_svm.pricing import PricedRules, Pricing
+from clearmargin.rule_svm.work import Budget, iteration_work
 from clearmargin.rules.arithmetic import weighted_sums
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Session, Variables
 
 __all__ = ["FixedColumns", "RuleLPSolution", "smallest_cost", "solve_rule_lp"]
 
-Stopped = Literal["optimal", "time", "rounds", "precision"]
+Stopped = Literal["optimal", "work", "time", "rounds", "precision"]
 
 # No price of a column is below this: a column without price cannot be made feasible by scaling.
 LEAST_PRICE = 0.01
@@ -83,8 +83,6 @@ _EXCESS = 1e-8
 _GRID = 2.0**52
 # Weights below this part of the largest are what rounding left.
 _NOISE = 1e-12
-# Seconds that a solve may take when hardly any are left.
-_LEAST_SECONDS = 0.01
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -157,8 +155,8 @@ class RuleLPSolution:
         A value that no weights over all rules can get below.
     rounds : int
         How many masters were solved.
-    stopped : {"optimal", "time", "rounds", "precision"}
-        Why: the gap was reached, time or rounds were up, or floating point allows no better.
+    stopped : {"optimal", "work", "time", "rounds", "precision"}
+        Why: the gap was reached, work, time or rounds were up, or floating point allows no better.
     """
 
     items: IntArray
@@ -190,6 +188,7 @@ def solve_rule_lp(
     start: IntArray | None = None,
     tol: float = 1e-6,
     time_limit: float | None = None,
+    max_work: float | None = None,
     max_rounds: int | None = None,
 ) -> RuleLPSolution:
     """Solve the 1-norm SVM over all rules.
@@ -218,6 +217,9 @@ def solve_rule_lp(
         Relative gap to reach.
     time_limit : float, optional
         Seconds after which the best solution so far is given.
+    max_work : float, optional
+        Work after which the best solution so far is given, in units of about a second: simplex iterations and prices
+        are counted, so that the solution depends neither on the processor nor on what else runs on it.
     max_rounds : int, optional
         Most masters to solve.
 
@@ -239,13 +241,13 @@ def solve_rule_lp(
     (2.0, True)
     """
     _check(conditions, table, y, costs, max_conditions, penalty)
-    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    budget = Budget(max_work, time_limit)
     data = _Data.merged(conditions, table, y, costs, fixed)
     pricing = Pricing(conditions, data.cells, max_conditions, penalty, monotone)
     if len(np.unique(data.y)) < 2:
         return _constant(data, max_conditions)
     most = math.inf if max_rounds is None else max_rounds
-    return _Generation(data, pricing, start).solve(tol, deadline, most)
+    return _Generation(data, pricing, start).solve(tol, budget, most)
 
 
 def smallest_cost(
@@ -405,15 +407,17 @@ def _constant(data: _Data, max_conditions: int) -> RuleLPSolution:
 class _Master:
     """The dual with the rows of some rules, which grows."""
 
-    def __init__(self, data: _Data, seconds: float):
-        self._data = data
+    def __init__(self, data: _Data, budget: Budget):
+        self._data, self._budget = data, budget
         self._blocks: dict[str, FloatArray] = {}
+        # Rules and columns, and how many had a weight in the last solution.
+        self._size, self._used = len(data.price), 0
         alpha = Variables("alpha", len(data), *signed_bounds(data.y, data.cost), cost=-data.y)
         blocks: list[Variables | Linear] = [alpha, _balance(data)]
         if len(data.price):
             limits = _limits(data.price / data.unit, data.sign)
             blocks.append(Linear("fixed", {"alpha": data.Z.T}, *limits))
-        self._session = _session(blocks, seconds)
+        self._session = _session(blocks, budget.seconds)
 
     def add(self, masks: list[BoolArray], cost: FloatArray, sign: IntArray) -> None:
         """Let rules in, as rows; a rule of most rows as its complement, whose weight is the opposite."""
@@ -421,15 +425,21 @@ class _Master:
         side = np.array([-1 if 2 * np.count_nonzero(mask) > len(mask) else 1 for mask in masks])
         sparser = [mask if s > 0 else ~mask for mask, s in zip(masks, side.tolist(), strict=True)]
         self._blocks[name] = side.astype(np.float64)
+        self._size += len(masks)
         limits = _limits(cost / self._data.unit, side * sign)
         self._session.add_rows(Linear(name, {"alpha": _rows(sparser)}, *limits))
 
     def solve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Give the weights of rules and of fixed columns, and the signed multipliers."""
-        answer = self._session.solve(explain=False)
-        rules = [-side * answer.duals[name] for name, side in self._blocks.items()]
+        m = len(self._data)
+        most = self._budget.iterations(m, self._size, self._used)
+        answer = self._session.solve(explain=False, max_iterations=most)
+        blocks = [-side * answer.duals[name] for name, side in self._blocks.items()]
+        rules = np.concatenate([np.empty(0), *blocks])
         fixed = -answer.duals["fixed"] if len(self._data.price) else np.empty(0)
-        return np.concatenate([np.empty(0), *rules]), fixed, answer.values["alpha"]
+        self._used = int(np.count_nonzero(rules)) + int(np.count_nonzero(fixed))
+        self._budget.spend(answer.iterations * iteration_work(m, self._size, self._used))
+        return rules, fixed, answer.values["alpha"]
 
 
 class _EntryMaster:
@@ -447,7 +457,7 @@ class _EntryMaster:
         # Sums of floats cannot always be equal; what is left is far below the tolerance.
         alpha = Variables("alpha", len(data), low, high)
         t = Variables("t", 1, lower=0.0, cost=1.0)
-        self._session = _session([alpha, t, _balance(data)], math.inf)
+        self._session = _session([alpha, t, _balance(data)], None)
 
     def add(self, masks: list[BoolArray], cost: FloatArray, sign: IntArray) -> None:
         """Let rules in, as two rows each, or one where the sign is bound."""
@@ -465,10 +475,9 @@ class _EntryMaster:
         return answer.objective, answer.values["alpha"]
 
 
-def _session(blocks: list[Variables | Linear], seconds: float) -> Session:
-    limit = None if math.isinf(seconds) else max(seconds, _LEAST_SECONDS)
+def _session(blocks: list[Variables | Linear], seconds: float | None) -> Session:
     return Session(
-        Program(blocks), method="dual", tol=_SOLVER_TOL, time_limit=limit, presolve=False
+        Program(blocks), method="dual", tol=_SOLVER_TOL, time_limit=seconds, presolve=False
     )
 
 
@@ -529,30 +538,30 @@ class _Generation:
         items = np.array(self._items, dtype=np.intp)
         return items.reshape(len(self._items), self._pricing.max_conditions)
 
-    def solve(self, tol: float, deadline: float, max_rounds: float) -> RuleLPSolution:
+    def solve(self, tol: float, budget: Budget, max_rounds: float) -> RuleLPSolution:
         """Generate rules until the gap is reached."""
         data = self._data
-        master = _Master(data, deadline - time.perf_counter())
+        master = _Master(data, budget)
         self._add(master, self._start)
         # Nobody has a weight: what the multipliers of all rows at their bounds prove.
-        top = self._price(data.y * data.cost, deadline=deadline)
+        top = self._price(data.y * data.cost, 1.0, budget=budget)
         best = self._judge(np.zeros(len(self._items)), np.zeros(len(data.price)))
         n_entered = len(self._start) or len(self._add(master, self._chosen([top], 1.0)))
         stopped: Stopped = "optimal"
         n_rounds = 0
         with _Watch(tol) as watch:
             while best.gap(top.bound) > tol:
-                stopped = _reason(n_entered, n_rounds, max_rounds, deadline)
+                stopped = _reason(n_entered, n_rounds, max_rounds, budget)
                 if stopped != "optimal":
                     break
                 try:
                     weights, fixed, alpha = master.solve()
                 except TimeLimitError:
-                    stopped = "time"
+                    stopped = "time" if budget.is_late else "work"
                     break
                 n_rounds += 1
                 best = min(best, self._judge(weights, fixed), key=lambda each: each.value)
-                top, n_entered = self._look(master, best, top, alpha, tol, deadline)
+                top, n_entered = self._look(master, best, top, alpha, tol, budget)
                 watch.tell(best, top.bound)
         return best.solution(self._generated, top.bound, n_rounds, stopped)
 
@@ -563,7 +572,7 @@ class _Generation:
         top: _Priced,
         alpha: FloatArray,
         tol: float,
-        deadline: float,
+        budget: Budget,
     ) -> tuple[_Priced, int]:
         """Price all rules, let some into the master, and give the best bound and how many entered.
 
@@ -572,11 +581,12 @@ class _Generation:
         """
         n_entered = 0
         for quick in (True, False) if self._pricing.max_conditions > 2 else (False,):
-            found = [self._price(alpha, quick, deadline)]
+            found = [self._price(alpha, 1.0, quick=quick, budget=budget)]
             top = max(top, found[0], key=lambda each: each.bound)
             if best.gap(top.bound) <= tol:
                 break
-            found.insert(0, self._price(self._between(top, alpha), quick, deadline))
+            between = self._between(top, alpha)
+            found.insert(0, self._price(between, 1.0, quick=quick, budget=budget))
             top = max(top, found[0], key=lambda each: each.bound)
             n_entered += len(self._add(master, self._chosen(found, 1.0)))
             if n_entered >= _ENOUGH:
@@ -586,12 +596,12 @@ class _Generation:
     def smallest_cost(self, tol: float) -> float:
         """Generate rules until the smallest cost at which one enters is known."""
         master = _EntryMaster(self._data)
-        priced = self._price(self._data.y * self._data.cost)
+        priced = self._price(self._data.y * self._data.cost, 0.0)
         low, high = 0.0, priced.highest
         while high - low > tol * high and len(self._add(master, self._chosen([priced], low))):
             low, alpha = master.solve()
             low *= self._data.unit
-            priced = self._price(alpha)
+            priced = self._price(alpha, low)
             high = min(high, priced.highest)
             progress.advance(0.0)
         return 1.0 / high if high > 0.0 else math.inf
@@ -605,11 +615,22 @@ class _Generation:
         centre = best.v * (self._grid / max(1.0, best.highest))
         return _SMOOTHING * centre + (1.0 - _SMOOTHING) * alpha
 
-    def _price(self, alpha: FloatArray, quick: bool = False, deadline: float = math.inf) -> _Priced:
-        """Price all rules and columns by any multipliers, made feasible but for scaling; see the head of this file."""
+    def _price(
+        self,
+        alpha: FloatArray,
+        above: float,
+        *,
+        quick: bool = False,
+        budget: Budget | None = None,
+    ) -> _Priced:
+        """Price all rules and columns by any multipliers, made feasible but for scaling; see the head of this file.
+
+        Rules of prices up to `above` are not listed.
+        """
         data = self._data
         v = _whole(np.clip(data.y * alpha, 0.0, data.cost) / self._grid, data.y)
-        total, found = float(np.abs(v).sum()), self._pricing.best(v, quick=quick, deadline=deadline)
+        total, limit = float(np.abs(v).sum()), self._limit(above)
+        found = self._pricing.best(v, above=limit, quick=quick, budget=budget)
         step = self._grid * data.unit
         prices = [found.highest * step * (1.0 + 4.0 * _EPS)]
         if len(data.price):
@@ -618,6 +639,10 @@ class _Generation:
             directed = np.where(data.sign == 0, np.abs(sums), np.maximum(0.0, data.sign * sums))
             prices.append(float(np.max((directed + error) / data.price)) * step)
         return _Priced(v, total * step * (1.0 - 8.0 * _EPS), max(prices), found)
+
+    def _limit(self, above: float) -> float:
+        """Give a price in the units of whole multipliers, above which a rule is violated."""
+        return above * (1.0 + _EXCESS) / (self._grid * self._data.unit)
 
     def _judge(self, weights: FloatArray, fixed: FloatArray) -> _Weights:
         """Evaluate weights with the best intercept."""
@@ -657,7 +682,7 @@ class _Generation:
             The rules, in the order in which they were chosen.
         """
         pricing, last = self._pricing, found[-1]
-        limit = above * (1.0 + _EXCESS) / (self._grid * self._data.unit)
+        limit = self._limit(above)
         per_feature = -(-3 * _ENTERING // len(pricing.conditions.space))
         uses: Counter[tuple[str, int]] = Counter()
         chosen: list[IntArray] = []
@@ -748,12 +773,12 @@ def _violated(found: list[_Priced], limit: float) -> Iterator[tuple[IntArray, bo
             yield rule, is_tried
 
 
-def _reason(n_entered: int, n_rounds: int, max_rounds: float, deadline: float) -> Stopped:
+def _reason(n_entered: int, n_rounds: int, max_rounds: float, budget: Budget) -> Stopped:
     """Tell why no other master is to be solved; "optimal" if there is no reason."""
     if n_rounds >= max_rounds:
         return "rounds"
-    if time.perf_counter() > deadline:
-        return "time"
+    if budget.is_over:
+        return "time" if budget.is_late else "work"
     return "optimal" if n_entered or not n_rounds else "precision"
 
 

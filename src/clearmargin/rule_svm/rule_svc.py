@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -40,15 +41,19 @@ from clearmargin.rule_svm.fitted_terms import (
     weighted_rules,
 )
 from clearmargin.rule_svm.outcome import RulesOutcome
+from clearmargin.rule_svm.part_rows import read_part_rows, weighing_rows
 from clearmargin.rule_svm.refit import LOSSES
 from clearmargin.rule_svm.rule_lp import RuleLPSolution
 from clearmargin.rule_svm.rule_task import RuleTask, read_experts, read_monotone
 from clearmargin.rule_svm.selection import Column
 from clearmargin.rule_svm.training_rows import TrainingRows, read_rows
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.part_survey import MappedTable, TableParts
+from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.splitting import Splitting
-from clearmargin.tables.table import Table, as_header, read_frame
+from clearmargin.tables.table import Table, as_header, check_has_columns, read_frame
 
 if TYPE_CHECKING:
     from clearmargin.report import Report
@@ -56,8 +61,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleSVC"]
 
-# Seconds that the certificate of few rules may take: nothing that is predicted depends on it.
-_CERTIFICATE_SECONDS = 10.0
+# Work that the certificate of few rules may take: nothing that is predicted depends on it.
+_CERTIFICATE_WORK = 10.0
 # The cost of a unit of loss where there are too few rows for folds.
 _USUAL_C = 0.25
 
@@ -72,14 +77,16 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Over *all* rules the 1-norm support vector machine is a linear program, solved by exact column generation: with
     ``max_rules=None`` that is the machine, and `gap_` certifies it. With a number of rules, they are chosen one at a
     time among all rules, all weights fitted anew each time (corrective greedy), and cross-validation decides how many
-    there are and how their weights are fitted; see `clearmargin.rule_svm.selection`.
+    there are, of how many conditions, and how their weights are fitted; see `clearmargin.rule_svm.selection`.
 
     Parameters
     ----------
     max_rules : int or None, default 15
         Most rules; None for the optimum of the linear program.
     max_conditions : {1, 2, 3}, default 2
-        Most conditions of a rule. An interval on one feature is two conditions. With 3, a `penalty` of 0.1 helps.
+        Most conditions of a rule. An interval on one feature is two conditions. With a number of rules, those of fewer
+        conditions are tried as well, and taken where they are better on rows not seen. With 3, a `penalty` of 0.1
+        helps.
     C : float, optional
         Cost of a unit of loss of one row. By default chosen by cross-validation.
     penalty : float, default 0.0
@@ -114,8 +121,12 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default 1e-6
         Relative gap of the linear program to reach.
     time_limit : float, optional
-        Seconds that a linear program may take; `gap_` says what was reached. By default there is no limit where the
-        program is the machine, and 10 seconds where it certifies a machine of few rules.
+        Seconds that a linear program may take; `gap_` says what was reached, and depends on the machine that it runs
+        on. By default there is no limit.
+    max_work : float, optional
+        Work that a linear program may take, in units of about a second. Steps are counted, so that `gap_` depends
+        neither on the processor nor on what else runs on it. By default there is no limit where the program is the
+        machine or `time_limit` is given, and otherwise 10 where it certifies a machine of few rules.
     random_state : int, RandomState or None, default None
         Shuffles rows before they are put into folds. With None folds depend on what rows hold, not on their order.
     progress : bool or "auto", default "auto"
@@ -142,7 +153,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         below ``(1 - gap_) * objective_``. The largest one of several classes.
     cap_cost_ : float
         What `max_rules` costs: by which share the best objective over `rules_` exceeds the certified bound over all
-        rules, at `C_`; 0.0 with ``max_rules=None``, NaN where time ran out.
+        rules, at `C_`; 0.0 with ``max_rules=None``, NaN where work or time ran out.
     loss_ : {"hinge", "logistic", "squared_hinge"}
         The loss by which the weights were fitted; "hinge" is the linear program.
     refit_C_ : float
@@ -160,6 +171,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What became of each of an expert's `rules`; print it. Empty without them.
     n_iter_ : int
         How many linear programs were solved for the certificate.
+    n_rows_, n_sampled_rows_ : int
+        How many rows the table has, and how many of them the machine was fitted to: all, or of a table in partitions a
+        sample.
     space_ : FeatureSpace
         The features.
     classes_ : ndarray
@@ -180,8 +194,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Of more than 5,000 rows, few rules are chosen on a sample of about as many, in which a rare class has 500 rows if it
     can; which rows these are depends on what they hold. Weights and certificate are those of all rows.
 
-    A condition on a missing value, or on a category that no training row had, is false. The folds choose their rules
-    from their own training rows, thresholds apart, so that `cv_score_` is at chance on noise.
+    A condition on a missing value, or on a category that no training row had, is false. Each fold chooses its rules
+    from its training rows alone, thresholds apart; since the best setting is taken, `cv_score_` is a little above
+    chance on noise. Cross-validation of the whole classifier is not.
 
     Examples
     --------
@@ -192,6 +207,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (True, True, True)
     """
 
+    weighted_rules_: WeightedRules
+    outcome_: RulesOutcome
     _reads_tables: ClassVar[bool] = True  # see `Table.taken_by`
     _options: ClassVar[Mapping[str, Option]] = {
         "max_rules": WholeNumber(1, optional=True),
@@ -201,6 +218,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "loss": Choice(*LOSSES, "auto"),
         "tol": PositiveNumber(),
         "time_limit": PositiveNumber(optional=True),
+        "max_work": PositiveNumber(optional=True),
     }
 
     def __init__(
@@ -222,6 +240,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         certify: bool = True,
         tol: float = 1e-6,
         time_limit: float | None = None,
+        max_work: float | None = None,
         random_state: Any = None,
         progress: Progress = "auto",
     ):
@@ -241,19 +260,28 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.certify = certify
         self.tol = tol
         self.time_limit = time_limit
+        self.max_work = max_work
         self.random_state = random_state
         self.progress = progress
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
     ) -> Self:
         """Find rules and their weights.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
-            The table. It may hold categories and missing values.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The table. It may hold categories and missing values. A table in files has its classes with it; the machine
+            is that of all its rows where at most 100,000 of them are different, else that of a sample of about as
+            many, and `n_sampled_rows_` says so. What its rules cover is counted on all rows.
         y : array-like of shape (m,)
             The classes.
         sample_weight : array-like of shape (m,), optional
@@ -269,17 +297,56 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted classifier.
         """
         self._check_options()
-        X = read_frame(X)
+        if is_partitions(X):
+            return self._fit_parts(X, (y, sample_weight, groups, times))
+        X = read_frame(X, self)
         labels = read_labels(X, y)
         table = Table.read(X)
-        if not table.shape[1]:
-            raise DataError(
-                f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: no column to learn "
-                "from"
-            )
+        check_has_columns(table.shape)
         validate_data(self, table.given, skip_check_array=True)
         splitting = Splitting(self.cv, groups, times, self._seed())
         rows = read_rows(table, labels, sample_weight, self.class_weight, splitting)
+        self.n_rows_ = self.n_sampled_rows_ = len(table)
+        self._fit_rows(rows)
+        return self
+
+    def _fit_parts(self, parts: TableParts, beside: tuple[Any, ...]) -> Self:
+        """Fit to rows of a table in partitions, and count on all of them what the rules cover."""
+        if any(each is not None for each in beside):
+            raise DataError(
+                "a table in partitions has its classes and weights with it: leave out y, sample_weight, groups and "
+                "times"
+            )
+        drawn = read_part_rows(parts)
+        validate_data(self, parts.header, skip_check_array=True)
+        splitting = Splitting(self.cv, None, None, self._seed())
+        self._fit_rows(
+            read_rows(drawn.table, drawn.labels, drawn.weight, self.class_weight, splitting)
+        )
+        self.n_rows_, self.n_sampled_rows_ = parts.survey().n_rows, drawn.n_rows
+        self._count_again(parts)
+        return self
+
+    def _count_again(self, parts: TableParts) -> None:
+        """Count what the rules cover on all rows of a table in partitions."""
+        weigh = parts
+        if parts.weight is not None:
+            weigh = MappedTable(parts, weighing_rows, (parts.weight,), parts.names)
+        machine = self.weighted_rules_
+        experts = [outcome.rule for outcome in self.outcome_]
+        rules = [*machine.rules, *experts]
+        if not rules:
+            return
+        counts = RuleSet(rules, machine.space, machine.rules.classes).score(weigh).rules
+        known = [replace(rule, stats=stats) for rule, stats in zip(rules, counts, strict=True)]
+        counted = RuleSet(known[: len(machine.rules)], machine.space, machine.rules.classes)
+        self.weighted_rules_ = WeightedRules(
+            counted, machine.weights, machine.intercept, machine.linear, machine.threshold
+        )
+        points = [outcome.points for outcome in self.outcome_]
+        self.outcome_ = RulesOutcome.of(known[len(machine.rules) :], points, machine.space)
+
+    def _fit_rows(self, rows: TrainingRows) -> None:
         task = self._task(rows)
         self.classes_ = rows.classes
         self.space_ = task.conditions.space
@@ -287,7 +354,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with threadpool_limits(1, "blas"):
             terms, scores = self._fit_all(task) if self.max_rules is None else self._fit_few(task)
             self._keep(task, terms, scores)
-        return self
 
     def _check_options(self) -> None:
         check_options(self, self._options)
@@ -342,7 +408,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.vote_share_ and not with_experts:
                 most = min(most, self.max_rules - len(task.experts.rules))
         sample = task.sample()
-        chosen = problem.take(sample.rows, sample.weight).select(most)
+        chosen = problem.take(sample.rows, sample.weight).select(most, setting.max_conditions)
         weights = problem.fit(problem.columns(chosen), setting.loss, setting.C)
         self.loss_, self.refit_C_ = setting.loss, setting.C
         if not chosen and not task.linear and not weights[:, 1:].any():
@@ -368,7 +434,8 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cv_results_: dict[str, Any] = {}
         self.cv_score_ = math.nan
         if not task.rows.folds:
-            setting = Setting(task.most_columns(with_experts=True), losses[0], C or _USUAL_C)
+            most = task.most_columns(with_experts=True)
+            setting = Setting(most, losses[0], C or _USUAL_C, task.max_conditions)
             return setting, None, task.experts is not None
         found, with_experts = self._best(task, losses, C)
         self.cv_results_ = results = found.results
@@ -376,6 +443,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             (results["n_rules"] == found.setting.n_columns)
             & (results["loss"] == found.setting.loss)
             & (results["C"] == found.setting.C)
+            & (results["max_conditions"] == found.setting.max_conditions)
         )
         self.cv_score_ = float(results["mean_test_score"][np.argmax(is_chosen)])
         scores = np.full((len(task.rows.values), found.scores.shape[1]), np.nan)
@@ -389,7 +457,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for with_experts in (False,) if task.experts is None else (True, False):
             has_base = self.linear == "free" or (with_experts and task.has_vote)
             most = task.most_columns(with_experts=with_experts)
-            settings = settings_up_to(most, losses, C, least=0 if has_base else 1)
+            settings = settings_up_to(
+                most, losses, C, task.max_conditions, least=0 if has_base else 1
+            )
             problem = task.problem(with_experts=with_experts).take(sample.rows, sample.weight)
             found = choose_setting(problem, settings, sample.folds, self.progress)
             if best is None or found.merit > best[0].merit:
@@ -403,8 +473,9 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = 0
         if not self.certify:
             return
-        limit = _CERTIFICATE_SECONDS if self.time_limit is None else self.time_limit
-        programs = task.programs(float(self.tol), limit)
+        is_limited = self.max_work is not None or self.time_limit is not None
+        work = self.max_work if is_limited else _CERTIFICATE_WORK
+        programs = task.programs(float(self.tol), self.time_limit, work)
         if self.C is None:
             smallest = programs.smallest_cost(task.sample())
             self.C_ = (
@@ -423,9 +494,10 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = sum(solution.rounds for solution in solutions)
         # Of few rules the certificate is beside the point: nothing that is predicted depends on it.
         if self.gap_ > self.tol and self.max_rules is None:
+            limit = "max_work" if self.time_limit is None else "time_limit"
             warnings.warn(
                 f"the certified gap of the linear program over all rules is {self.gap_:.1e}, more than the "
-                f"{self.tol:g} asked for (tol); raise time_limit, or lower C",
+                f"{self.tol:g} asked for (tol); raise {limit}, or lower C",
                 UncertifiedWarning,
                 stacklevel=5,
             )
@@ -435,7 +507,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_all(self, task: RuleTask) -> tuple[FittedTerms, FloatArray | None]:
         """Solve the linear program; give the weights, and the scores of rows not seen."""
         self.vote_share_ = 0.0
-        programs = task.programs(float(self.tol), self.time_limit)
+        programs = task.programs(float(self.tol), self.time_limit, self.max_work)
         costs = cost_grid(programs) if self.C is None else [float(self.C)]
         self.cv_results_, self.cv_score_ = {}, math.nan
         scores = None

@@ -28,6 +28,7 @@ from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables import validation
 
 __all__ = ["RuleTask", "read_experts", "read_monotone"]
 
@@ -103,7 +104,9 @@ class RuleTask:
             self.monotone,
         )
 
-    def programs(self, tol: float, time_limit: float | None) -> AllRules:
+    def programs(
+        self, tol: float, time_limit: float | None, max_work: float | None = None
+    ) -> AllRules:
         """Give the linear programs over all rules."""
         parts = [] if self.linear is None else [self.linear.fixed(self.rows.values, self.monotone)]
         parts += [] if self.experts is None else [self.experts.fixed()]
@@ -114,7 +117,7 @@ class RuleTask:
             np.concatenate([part.sign for part in parts]).astype(np.intp),
         )
         problem = self.problem(with_experts=False, is_relative=False)
-        return AllRules(problem, fixed, tol, time_limit)
+        return AllRules(problem, fixed, tol, time_limit, max_work)
 
     def few_terms(
         self, chosen: Sequence[Column], weights: FloatArray, *, with_experts: bool
@@ -163,7 +166,7 @@ class RuleTask:
 def read_monotone(
     given: Mapping[str, int] | None, space: FeatureSpace, n_classes: int
 ) -> IntArray | None:
-    """Read the directions of features.
+    """Read the directions of features, which only two classes have.
 
     Parameters
     ----------
@@ -177,32 +180,15 @@ def read_monotone(
     Returns
     -------
     ndarray of int of shape (n,) or None
-        One direction for each feature, 0 for none.
+        As `clearmargin.tables.validation.read_monotone` gives them.
     """
-    if not given:
-        return None
-    if not isinstance(given, Mapping):
-        raise InvalidValueError(
-            f"monotone must be a mapping from feature to 1 or -1, not {type(given).__name__}"
-        )
-    if n_classes > 2:
+    pairs = zip(space.names, space.categories, strict=True)
+    categorical = [name for name, categories in pairs if categories is not None]
+    directions = validation.read_monotone(given, space.names, categorical)
+    if directions is not None and n_classes > 2:
         raise InvalidValueError(
             f"monotone needs two classes, and y has {n_classes}: with more, no class is the upper one"
         )
-    directions = np.zeros(len(space), dtype=np.intp)
-    for name, direction in given.items():
-        if name not in space.names:
-            raise InvalidValueError(
-                f"monotone names {name!r}, which is no feature{nearest_name(str(name), space.names)}"
-            )
-        j = space.index(name)
-        if space.categories[j] is not None:
-            raise InvalidValueError(
-                f"monotone names {name!r}, which is categorical and has no order"
-            )
-        if isinstance(direction, bool) or direction not in (-1, 0, 1):
-            raise InvalidValueError(f"monotone[{name!r}] must be 1 or -1, not {direction!r}")
-        directions[j] = int(direction)
     return directions
 
 

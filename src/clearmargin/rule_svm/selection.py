@@ -10,6 +10,10 @@ that is, the one whose weight would lower the loss most by its quadratic model, 
 indicators of single conditions; rules of three conditions extend the best ones of two. c_r = 1 + penalty (k_r - 1), and
 of rules that are nearly as good the shorter one is taken.
 
+Chosen are rules among *all* rules. To choose only among the columns that column generation makes on the way to the
+optimum of the linear program was as good on tables for tuning and took many times as long, since each fold needs a
+linear program of its own: ``python -m benchmarks.rule_choice``, docs/decisions/0018.
+
 Residuals and weights are rounded to whole multiples of a unit so small that all sums stay below 2^24. Such sums are
 exact in single precision: what is chosen depends neither on the processor nor on the order of rows, and of rules that
 hold for the same rows the one with the fewest conditions comes first, then the one with the first conditions.
@@ -180,14 +184,11 @@ class RuleSearch:
 
     def _factors(self) -> tuple[FloatArray, IntArray | None]:
         """Give 1 / (cost spread) of all rules of one and two conditions, 0 where a rule is none, and their signs."""
-        B = self.masks
-        weighted = (B.T @ (self.weight[:, None] * B)).astype(np.float64)
-        count = B.T @ B
+        weighted = self._pair_sums(self.weight).astype(np.float64)
+        count = self._pair_sums(np.ones_like(self.weight))
         factor = self._inverse_spread(weighted, count)
         p = len(self.kept)
-        if self.max_conditions == 1:
-            factor[~np.eye(p, dtype=np.bool_)] = 0.0
-        else:
+        if self.max_conditions > 1:
             factor /= np.where(np.eye(p, dtype=np.bool_), self.costs[0], self.costs[1])
         # Each pair once, with its conditions in ascending order.
         factor[np.tri(p, k=-1, dtype=np.bool_)] = 0.0
@@ -198,6 +199,12 @@ class RuleSearch:
         agrees = np.abs(pairs) == np.abs(self.signs)[:, None] + np.abs(self.signs)
         factor[~agrees] = 0.0
         return factor, np.where(np.eye(p, dtype=np.bool_), single, np.sign(pairs))
+
+    def _pair_sums(self, values: Floats32) -> Floats32:
+        """Add up values over the rows of each pair of conditions, single ones on the diagonal; these alone if k = 1."""
+        if self.max_conditions == 1:
+            return np.diag(values @ self.masks)
+        return self.masks.T @ (values[:, None] * self.masks)
 
     def _inverse_spread(self, weighted: FloatArray, count: NDArray[Any]) -> FloatArray:
         m = len(self.weight)
@@ -281,8 +288,8 @@ class RuleSearch:
         """Leave out all rules of one and two conditions for the same rows, or for all others, as a chosen one."""
         self._leave_out(column)
         if column.extra < 0:
-            count = self.masks.T @ self.masks
-            common = self.masks.T @ (mask[:, None].astype(np.float32) * self.masks)
+            count = self._pair_sums(np.ones_like(self.weight))
+            common = self._pair_sums(mask.astype(np.float32))
             n = int(mask.sum())
             is_same = (count == n) & (common == n)
             is_other = (count == len(mask) - n) & (common == 0)
@@ -293,7 +300,7 @@ class RuleSearch:
         found = self._extra_candidates(residual)
         if not len(self.kept):
             return found
-        sums = self.masks.T @ (residual[:, None] * self.masks)
+        sums = self._pair_sums(residual)
         gains = _directed(sums, self.pair_signs) * self.factor
         single = int(np.argmax(gains.diagonal()))
         pair = np.unravel_index(int(np.argmax(gains)), gains.shape)
