@@ -12,6 +12,7 @@ from sklearn.svm import SVC, NuSVC
 from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.models.kernel_machine import read_machine
+from clearmargin.rule_base.shaping import tune
 from clearmargin.rules import RuleSet
 
 from .support_vector_cases import scaled
@@ -257,3 +258,29 @@ def test_a_gap_has_no_nearest_rule(two_classes):
         rules.predict(gap)
     silent = SupportVectorRules(scaled(SVC()), fallback="abstain").fit(X, y)
     assert silent.predict(gap)[1] is None
+
+
+def test_of_many_points_some_shape_the_boxes_and_all_are_counted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "in", "out")
+    svm = SVC().fit(X, y)
+    sizes = []
+
+    def noted(boxes, anchors, points, *rest):
+        sizes.append(len(points))
+        return tune(boxes, anchors, points, *rest)
+
+    monkeypatch.setattr("clearmargin.kernel_rules.support_vector_rules._MOST_POINTS", 250)
+    monkeypatch.setattr("clearmargin.kernel_rules.support_vector_rules.tune", noted)
+    rules = SupportVectorRules(svm).fit(X, y).rules_
+    # Work grows with the points that boxes are compared with: the sample, and at most the two ends of each column.
+    assert all(250 <= size <= 260 for size in sizes)
+    inside = rules.covers(X)
+    for k, rule in enumerate(rules):
+        assert rule.stats.rows == 600
+        assert rule.stats.covered == inside[:, k].sum()
+        assert rule.stats.correct == (inside[:, k] & (y == rule.label)).sum()
+    order = rng.permutation(600)
+    shuffled = SupportVectorRules(svm).fit(X[order], y[order]).rules_
+    assert shuffled == rules

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clearmargin.exceptions import InvalidValueError
+from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.kernel_rules.surrogate_rules import SurrogateRules, mean_distance, tree_boxes
 
 from ..conftest import ring
@@ -295,3 +296,15 @@ def test_mean_distances_are_those_of_all_pairs():
     for m, k in [(1, 1), (5, 3), (40, 60)]:
         x, s = random.integers(0, 9, m) / 4.0, random.integers(0, 9, k) / 4.0
         assert mean_distance(x, s) == pytest.approx(np.abs(x[:, None] - s).mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("rules", [SurrogateRules(), SupportVectorRules()])
+def test_the_default_machine_of_many_rows_is_trained_on_some(rules, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "in", "out")
+    monkeypatch.setattr("clearmargin.rule_base.training.MOST_KERNEL_ROWS", 250)
+    fitted = rules.fit(X, y)
+    assert 250 <= fitted.estimator_[-1].shape_fit_[0] <= 252
+    assert {rule.stats.rows for rule in fitted.rules_} == {500}
+    assert (fitted.predict(X) == y).mean() > 0.8

@@ -487,3 +487,36 @@ def test_large_values_and_small_weights_have_a_unit():
     card = _card(machine, X, y, max_rules=3)
     assert math.isfinite(card.unit)
     assert card.prove([[9e149], [-9e149]]).tolist() == [1, 0]
+
+
+def test_nothing_is_proved_without_a_category_where_only_its_absence_has_a_weight():
+    X, y = _mixed()
+    X.loc[::3, "job"] = None
+    machine = make_pipeline(_encode(), LinearSVC(random_state=0)).fit(X, y)
+    *_, missing = machine[0].get_feature_names_out()
+    assert missing.endswith(("None", "nan"))
+    # As a 1-norm leaves it: the jobs have no weight, and not to have one has much.
+    machine[-1].coef_[0, 3:7], machine[-1].coef_[0, 7] = 0.0, 5.0
+    card = _card(machine, X, y, max_rules=20)
+    proved, predicted = card.prove(X), machine.predict(X)
+    assert not proved[X["job"].isna()].any()
+    known = np.array([label is not None for label in proved])
+    assert known.sum() > 30
+    assert (proved[known] == predicted[known]).all()
+    assert card.conditions() == "Proved where, besides, job is a known category."
+
+
+def test_a_column_without_any_value_that_has_a_weight_leaves_nothing_to_prove():
+    X, y = _mixed()
+    X["job"] = pd.Series([None] * len(X), dtype=object)
+    machine = make_pipeline(_encode(), LinearSVC(random_state=0)).fit(X, y)
+    for job in (X["job"], pd.Categorical(X["job"], categories=["clerk"])):
+        with pytest.raises(DataError, match="every row of X has a missing value"):
+            ScoreRules(machine, certify=True).fit(X.assign(job=job), y)
+
+
+def test_an_infinity_is_named_and_not_the_texts_that_the_machine_encodes():
+    X, y = _mixed()
+    X.loc[3, "income"] = np.inf
+    with pytest.raises(DataError, match=r"infinity .* in row 4, column 'income'"):
+        ScoreRules(make_pipeline(_encode(), LinearSVC(random_state=0)), certify=True).fit(X, y)

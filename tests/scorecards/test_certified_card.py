@@ -80,7 +80,7 @@ def test_a_card_prints_its_lines_with_points_at_least_and_at_most():
         "       missing              3        3",
         "  job  clerk, smith         0        0",
         "       king                 6        7",
-        "Proved where, besides, rate 0 to 1, age + rate <= 80.5.",
+        "Proved where, besides, rate is within 0 to 1, age + rate <= 80.5.",
     ]
     assert "nowhere" in _card(thresholds=(4, 99)).summary().splitlines()[0]
     assert "nowhere" in _card(thresholds=(-1, 11)).summary().splitlines()[1]
@@ -89,7 +89,7 @@ def test_a_card_prints_its_lines_with_points_at_least_and_at_most():
 def test_a_feature_of_categories_without_a_line_must_be_known():
     job = CertifiedFeature(1, [0], [0], sets=[[0, 1, 2]])
     card = _card(features=[job], thresholds=(0, 1), relations=None)
-    assert card.conditions() == "Proved where, besides, job a known category."
+    assert card.conditions() == "Proved where, besides, job is a known category."
     assert card.prove(ROWS).tolist()[3:5] == ["well", None]
 
 
@@ -130,8 +130,11 @@ def test_ends_of_ranges_are_printed_short_and_inwards_and_lines_of_a_case_hold_i
     ]
     card = CertifiedScorecard(parts, (0, 1), space, ["no", "yes"])
     assert [line[1] for line in card.lines()] == ["1.127 to 6.782", "6.782 to 95.85"]
-    assert "b 1073741824.13 to 1073741824.9" in card.conditions()
+    assert "b is within 1073741824.13 to 1073741824.9" in card.conditions()
     assert "a 1.1263382099502577 to 6.782" in str(card.explain([low, 2.0**30 + 0.5]))
+    # Other cases get the line as the card has it.
+    assert "a 1.127 to 6.782" in str(card.explain([1.127, 2.0**30 + 0.5]))
+    assert "a 6.782 to 95.85:" in str(card.explain([50.0, 2.0**30 + 0.5]))
     assert (
         card.prove([[low, 2.0**30 + 0.5]]).tolist() == card.prove([[2.0, 2.0**30 + 0.5]]).tolist()
     )

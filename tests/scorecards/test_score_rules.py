@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from clearmargin import ProximalSVC
 from clearmargin.datasets import load_cleveland, load_wbc
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.scorecards.score_rules import ScoreRules
@@ -24,6 +25,7 @@ from clearmargin.scorecards.score_rules import ScoreRules
         ScoreRules(n_generated=200, random_state=0),
         ScoreRules(LinearSVC(), n_generated=200, integer_points=None, random_state=0),
         ScoreRules(LinearSVC(), n_generated=50, certify=True),
+        ScoreRules(ProximalSVC(), n_generated=50, certify=True, max_features=1),
     ]
 )
 def test_the_contract_of_scikit_learn_is_kept(estimator, check):
@@ -219,3 +221,30 @@ def test_a_table_with_a_gap_in_every_row_is_refused():
     model = make_pipeline(SimpleImputer(keep_empty_features=True), LogisticRegression())
     with pytest.raises(DataError, match="every row of X has a missing value; a scorecard needs"):
         ScoreRules(model).fit(X, y)
+
+
+def test_of_many_rows_some_choose_the_card_and_all_are_counted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = np.where(X[:, 0] - X[:, 1] > 0.3, "yes", "no")
+    monkeypatch.setattr("clearmargin.scorecards.score_rules._MOST_ROWS", 250)
+    monkeypatch.setattr("clearmargin.rule_base.training.MOST_KERNEL_ROWS", 300)
+    card = ScoreRules(n_generated=100).fit(X, y)
+    assert card.n_chosen_on_ == 250
+    # The default machine is trained on some rows, too: its support vectors are no more than these.
+    assert card.estimator_[-1].shape_fit_[0] <= 305
+    agree = card.predict(X) == card.estimator_.predict(X)
+    assert card.fidelity_ == agree.mean() > 0.9
+    order = rng.permutation(900)
+    other = ScoreRules(card.estimator_, n_generated=100).fit(X[order], y[order])
+    assert other.n_chosen_on_ == 250
+    assert abs(other.fidelity_ - card.fidelity_) < 0.05
+
+
+def test_all_rows_train_the_default_machine_where_fit_is_told_more(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    monkeypatch.setattr("clearmargin.rule_base.training.MOST_KERNEL_ROWS", 200)
+    card = ScoreRules(n_generated=50).fit(X, y, svc__sample_weight=np.ones(400))
+    assert card.estimator_[-1].shape_fit_[0] == 400

@@ -161,3 +161,29 @@ def test_a_tree_is_the_same_in_each_run_by_default():
     assert len(set(trees)) == 1
     other = {str(SVMTreeClassifier(random_state=seed).fit(X, y).exact_rules_) for seed in range(4)}
     assert len(other) > 1
+
+
+def test_a_tree_of_many_rows_is_grown_from_some_and_its_rules_count_all():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "in", "out")
+    tree = SVMTreeClassifier(max_samples=300).fit(X, y)
+    first = tree.tree_.layers[0]
+    assert 300 <= np.sum(first.counts) <= 302
+    assert tree.score(X, y) > 0.85
+    for rules in (tree.rules_, tree.exact_rules_):
+        assert {rule.stats.rows for rule in rules} == {800}
+    inside = tree.rules_.covers(X)
+    for k, rule in enumerate(tree.rules_):
+        assert rule.stats.covered == inside[:, k].sum()
+        assert rule.stats.correct == (inside[:, k] & (y == rule.label)).sum()
+
+
+def test_a_tree_of_few_rows_is_grown_from_all():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > X[:, 1] ** 2).astype(int)
+    few, whole = (SVMTreeClassifier(max_samples=most).fit(X, y) for most in (200, None))
+    assert str(few.tree_) == str(whole.tree_)
+    assert few.rules_ == whole.rules_
+    with pytest.raises(InvalidValueError, match="max_samples"):
+        SVMTreeClassifier(max_samples=0).fit(X, y)

@@ -1,13 +1,14 @@
 """Grow boxes around points as long as a kernel machine is proved to predict one class in all of them.
 
-`grow_box` gives such a box around one case, as large as can be; `sufficient_box` one with as few conditions as can be,
-which is how `clearmargin.explain` explains a kernel machine. `prove_boxes` shrinks the boxes of rules to
-parts that are proved.
+`prove_large_box` gives such a box around one case that is as large as can be, `prove_few_conditions` one with as few
+conditions as can be; `grow_box` is the door to both, and `clearmargin.explain` puts the second into words.
+`prove_boxes` shrinks the boxes of rules to parts that are proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
+from clearmargin.rule_base.explanation import case_values
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.boxes import Boxes
@@ -24,8 +26,17 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
 
-__all__ = ["BoxGrowth", "grow_box", "prove_boxes", "sufficient_box"]
+__all__ = [
+    "BoxGrowth",
+    "ProvedBox",
+    "grow_box",
+    "prove_boxes",
+    "prove_few_conditions",
+    "prove_large_box",
+]
 
+
+Ranges = tuple[FloatArray, FloatArray]
 
 # A box in proportion to the ranges is found to one part in 64 of them, a side to one part in 8 of what is left.
 _PROPORTION_STEPS = 6
@@ -198,13 +209,35 @@ class BoxGrowth:
         return [sides[s] for s in np.argsort(cost, kind="stable")]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ProvedBox:
+    """A box around a case in which a kernel machine is proved to predict one class.
+
+    Parameters
+    ----------
+    box : Box
+        All of what is proved, over the user's features: closed, and no wider than the ranges.
+    conditions : Box
+        The same without the ends of ranges: what has to be said of a case within the ranges.
+    """
+
+    box: Box
+    conditions: Box
+
+
 def grow_box(
-    estimator: Any, x: Any, *, space: FeatureSpace | Domain | None = None, budget: int = 500
+    estimator: Any,
+    x: Any,
+    *,
+    space: FeatureSpace | Domain | None = None,
+    max_conditions: int | None = None,
+    budget: int = 500,
 ) -> Box:
     """Find a large box around a case in which a kernel machine is proved to predict one class everywhere.
 
     First the box grows on all sides in proportion to the ranges of the features, then side by side, those first
-    along which the decision function changes least. Each step counts only when it is proved.
+    along which the decision function changes least. Each step counts only when it is proved. With `max_conditions`,
+    features are freed first, and the box is the one that `explain` puts into words.
 
     Parameters
     ----------
@@ -215,6 +248,9 @@ def grow_box(
     space : FeatureSpace or Domain, optional
         Where features live; the box ends there, and at whole numbers where the space has them. By default where the
         support vectors do. The box is proved for all its points, whether relations of a `Domain` allow them or not.
+    max_conditions : int, optional
+        Maximum number of features that may not have all of their range. By default the box is to be large, and any
+        number of them may be narrower.
     budget : int, default 500
         Maximum number of boxes that the proof of a step may look at.
 
@@ -222,6 +258,10 @@ def grow_box(
     -------
     Box
         Over the features of the table, in the user's units; closed.
+
+    See Also
+    --------
+    clearmargin.explain : Puts the proof with few conditions into words; explains any model.
 
     Examples
     --------
@@ -234,6 +274,8 @@ def grow_box(
     Interval(0, 1, closed='both')
     """
     check_whole("budget", budget, 1)
+    if max_conditions is not None:
+        check_whole("max_conditions", max_conditions, 1)
     space = space.space if isinstance(space, Domain) else space
     names = getattr(estimator, "feature_names_in_", None)
     rows = case_table(x, None if names is None else [str(name) for name in names])
@@ -242,27 +284,70 @@ def grow_box(
     if not np.isfinite(point).all():
         name = machine.encoding.columns.names[int(np.argmax(~np.isfinite(point)))]
         raise DataError(f"the case has no value in {name!r}; a box needs a point to start from")
-    k = _class_of(machine, point)
-    lower, upper = _limits(machine, point, space)
-    growth = BoxGrowth(machine, machine.region(k), point, budget)
-    growth.grow_in_proportion(lower, upper)
-    growth.grow_sides(lower, upper)
-    if not growth.is_proved():
+    ranges = _ranges(machine, point, space)
+    if max_conditions is None:
+        found = prove_large_box(machine, point, ranges, space, budget=budget)
+    else:
+        found = prove_few_conditions(
+            machine, point, ranges, space, most=max_conditions, budget=budget
+        )
+    if found is None and max_conditions is None:
         raise DataError(
             "the case lies so near the decision surface that its class cannot be proved even at the case itself"
         )
-    region = _readable(machine, growth, point, lower, upper)
-    return region if space is None else _to_values(region, space, machine.encoding.read(rows)[0])
+    if found is None:
+        raise DataError(
+            f"the case needs more than {max_conditions} conditions for a proof, or more work than is done for one; "
+            "raise max_conditions, or budget"
+        )
+    return found.box
 
 
-def sufficient_box(
+def prove_large_box(
     machine: KernelMachine,
     point: FloatArray,
-    columns: FeatureSpace,
+    ranges: Ranges,
+    space: FeatureSpace | None,
     *,
-    most: int | None = None,
-    budget: int = 200,
-) -> Box | None:
+    budget: int,
+) -> ProvedBox | None:
+    """Grow a large box around a case as long as a kernel machine is proved to predict one class in it.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+        The machine.
+    point : ndarray of shape (n_encoded,)
+        The encoded case.
+    ranges : pair of ndarray of shape (n_encoded,)
+        Where the box ends at the latest; it has the case in it, and the category of the case alone.
+    space : FeatureSpace, optional
+        Which features are whole numbers.
+    budget : int
+        Maximum number of boxes that the proof of a step may look at.
+
+    Returns
+    -------
+    ProvedBox or None
+        None where the case is too near the surface for a proof.
+    """
+    named = np.array([source.code is not None for source in machine.encoding.sources], np.bool_)
+    lower, upper = (np.where(named, point, ends) for ends in ranges)
+    growth = BoxGrowth(machine, machine.region(_class_of(machine, point)), point, budget)
+    growth.grow_in_proportion(lower, upper)
+    growth.grow_sides(lower, upper)
+    return _proved(machine, growth, (lower, upper), space) if growth.is_proved() else None
+
+
+def prove_few_conditions(
+    machine: KernelMachine,
+    point: FloatArray,
+    ranges: Ranges,
+    space: FeatureSpace | None,
+    *,
+    most: int | None,
+    budget: int,
+) -> ProvedBox | None:
     """Find few conditions around a case under which a kernel machine is proved to predict one class.
 
     Features are freed within their ranges as long as the proof goes through, those first that cost the decision
@@ -271,46 +356,44 @@ def sufficient_box(
 
     Parameters
     ----------
-    machine : KernelMachine
-        The machine.
-    point : ndarray of shape (n_encoded,)
-        The encoded case.
-    columns : FeatureSpace
-        The encoded columns with their ranges, which are widened to the case where it is outside.
-    most : int, optional
+    machine, point, ranges, space, budget
+        As for `prove_large_box`; the range of the column of a category is from 0 to 1.
+    most : int or None
         Maximum number of features with a condition.
-    budget : int, default 200
-        Maximum number of boxes that the proof of a step may look at.
 
     Returns
     -------
-    Box or None
-        Over the user's features; None where the case is too near the surface for a proof, or where more features would
-        have to be kept.
+    ProvedBox or None
+        None where the case is too near the surface for a proof, or where more features would have to be kept.
     """
-    k = _class_of(machine, point)
-    lower, upper = np.minimum(columns.lower, point), np.maximum(columns.upper, point)
+    lower, upper = ranges
     members: dict[int, list[int]] = {}
     for column, source in enumerate(machine.encoding.sources):
         members.setdefault(source.feature, []).append(column)
     # A feature without a column that the machine looks at is free without a proof.
     used = set(machine.source.tolist())
     features = [np.array(at) for at in members.values() if used & set(at)]
-    growth = BoxGrowth(machine, machine.region(k), point, budget)
+    growth = BoxGrowth(machine, machine.region(_class_of(machine, point)), point, budget)
     limit = len(features) if most is None else most
     kept = growth.free_features(features, lower, upper, limit)
     if len(kept) > limit or not growth.is_proved():
         return None
     growth.grow_sides(*_limits_of_kept(machine, growth, [features[j] for j in kept], lower, upper))
-    low, high = growth.lower.copy(), growth.upper.copy()
-    ends = _readable(machine, growth, point, lower, upper)
-    region = _without_ends(ends, machine, low <= lower, high >= upper)
-    space = machine.encoding.space
-    value = np.full(len(space), np.nan)
-    for column, source in enumerate(machine.encoding.sources):
-        if source.code is None:
-            value[source.feature] = point[column]
-    return _to_values(region, space, value)
+    return _proved(machine, growth, ranges, space)
+
+
+def _proved(
+    machine: KernelMachine, growth: BoxGrowth, ranges: Ranges, space: FeatureSpace | None
+) -> ProvedBox:
+    """Give what has grown in the user's features and in few digits, at whole numbers where features have them."""
+    lower, upper = ranges
+    at_ends = growth.lower <= lower, growth.upper >= upper
+    box = _readable(machine, growth, growth.point, lower, upper)
+    conditions = _without_ends(box, machine, *at_ends)
+    if space is None:
+        return ProvedBox(box, conditions)
+    case = np.array(case_values(machine.encoding, growth.point))
+    return ProvedBox(_to_values(box, space, case), _to_values(conditions, space, case))
 
 
 def _limits_of_kept(
@@ -356,10 +439,8 @@ def _class_of(machine: KernelMachine, point: FloatArray) -> int:
     )
 
 
-def _limits(
-    machine: KernelMachine, point: FloatArray, space: FeatureSpace | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return where the box ends at the latest; columns of categories stay as they are."""
+def _ranges(machine: KernelMachine, point: FloatArray, space: FeatureSpace | None) -> Ranges:
+    """Return the ranges of the encoded columns: those of a space, or else those of the support vectors."""
     sources = machine.encoding.sources
     vectors = machine.support_points(point)
     lower, upper = vectors.min(axis=0), vectors.max(axis=0)
@@ -375,8 +456,8 @@ def _limits(
             np.where(np.isfinite(high), high, upper),
         )
     named = np.array([source.code is not None for source in sources], dtype=np.bool_)
-    lower, upper = np.minimum(lower, point), np.maximum(upper, point)
-    return np.where(named, point, lower), np.where(named, point, upper)
+    lower, upper = np.where(named, 0.0, lower), np.where(named, 1.0, upper)
+    return np.minimum(lower, point), np.maximum(upper, point)
 
 
 def _readable(

@@ -509,12 +509,13 @@ def certify_card(
     error = surface.errors[0] if surface.errors else direct_error(duel.plane)
     error = error if duel.positive == 1 else error.negative()
     terms = _terms(surface, domain, error, table)
-    rows, weights = _rows(table, terms, domain, n_generated, random)
+    rows, weights = _rows(table, terms, domain, surface.asked, n_generated, random)
     cut_terms = _cut(terms, domain, rows, weights, error.constant, max_cuts)
     sheet = _Sheet.of(cut_terms, error, ties_to_second=duel.positive == 0)
     unit, loss = _choose_unit(sheet, domain.space, rows, weights)
     parts, thresholds = sheet.points(unit)
-    used = sorted([*parts, *_declared_only(domain, terms)], key=lambda part: part.feature)
+    others = _without_weight(domain, terms, surface.asked)
+    used = sorted([*parts, *others], key=lambda part: part.feature)
     card = CertifiedScorecard(
         used, thresholds, domain.space, surface.classes, domain.relations, unit, about
     )
@@ -522,12 +523,18 @@ def certify_card(
 
 
 def _rows(
-    table: FloatArray, terms: Sequence[_Term], domain: CardDomain, n_generated: int, random: Any
+    table: FloatArray,
+    terms: Sequence[_Term],
+    domain: CardDomain,
+    asked: Sequence[int],
+    n_generated: int,
+    random: Any,
 ) -> tuple[FloatArray, FloatArray]:
     """Return training rows without missing values and unknown categories, rows drawn around them, and their weights."""
     used = [term.feature for term in terms]
     named = [j for j in used if domain.space.categories[j] is not None]
-    usable = np.isfinite(table[:, used]).all(axis=1) & (table[:, named] >= 0).all(axis=1)
+    known = [*used, *asked]
+    usable = np.isfinite(table[:, known]).all(axis=1) & (table[:, named] >= 0).all(axis=1)
     # Other features have no part in the score; a number in them keeps the order of the rows well defined.
     others = np.setdiff1d(np.arange(table.shape[1]), used)
     rows = table[usable]
@@ -569,14 +576,24 @@ def _cut(
     return [_CutTerm.of(term, cuts, domain) for term, cuts in zip(terms, chosen, strict=True)]
 
 
-def _declared_only(domain: CardDomain, terms: Sequence[_Term]) -> list[CertifiedFeature]:
-    """Return the features without a weight whose declared range a case must be in, for it is no case otherwise."""
+def _without_weight(
+    domain: CardDomain, terms: Sequence[_Term], asked: Sequence[int]
+) -> list[CertifiedFeature]:
+    """Return the features without a weight that count all the same, in a single cell.
+
+    A case must be in a declared range, for it is no case otherwise. Where the machine has a category for missing
+    values, that may have a weight although no other has one, so that nothing is proved without the value.
+    """
     used = {term.feature for term in terms}
-    return [
-        CertifiedFeature(j, [0], [0], cuts=[], missing=None if domain.space.fill[j] is None else 0)
-        for j in np.flatnonzero(domain.declared).tolist()
-        if j not in used
-    ]
+    found = []
+    for j in sorted({*np.flatnonzero(domain.declared).tolist(), *asked} - used):
+        categories = domain.space.categories[j]
+        whole: dict[str, Any] = (
+            {"cuts": []} if categories is None else {"sets": [range(len(categories))]}
+        )
+        missing = None if domain.space.fill[j] is None else 0
+        found.append(CertifiedFeature(j, [0], [0], **whole, missing=missing))
+    return found
 
 
 def _choose_unit(

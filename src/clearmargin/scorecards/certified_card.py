@@ -25,6 +25,7 @@ from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, float_array, number
 from clearmargin.scorecards.scorecard import category_groups, show_number
 from clearmargin.tables.table import Table, case_table, make_frame
+from clearmargin.tables.table_part import over_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +111,7 @@ class CertifiedFeature(Value):
     @property
     def n_cells(self) -> int:
         """Number of cells, without that of a missing value."""
-        return len(self.sets) if self.cuts is None else len(self.cuts) + 1  # type: ignore[arg-type]
+        return len(self.sets or ()) if self.cuts is None else len(self.cuts) + 1
 
     @property
     def n_cuts(self) -> int:
@@ -386,6 +387,7 @@ class CertifiedScorecard(Value):
             return np.ones(len(table), dtype=np.bool_)
         return np.asarray(self.relations.contains(table))
 
+    @over_parts
     def prove(self, X: Any) -> NDArray[Any]:
         """Give the class that is proved for each row.
 
@@ -501,17 +503,19 @@ class CertifiedScorecard(Value):
             return f"{name} is missing"
         if part.cuts is None:
             return f"{name} is {(self.space.categories[part.feature] or ())[int(value)]}"
-        # Written exactly, a line always holds its own case.
-        return f"{name} {self._interval(part, place, exact=True)}"
+        return f"{name} {self._interval(part, place, float(value))}"
 
-    def _interval(self, part: CertifiedFeature, place: int, *, exact: bool = False) -> str:
-        """Write a cell; ends of the range that was seen have many digits, and are rounded inwards for people."""
+    def _interval(self, part: CertifiedFeature, place: int, case: float | None = None) -> str:
+        """Write a cell; ends of the range that was seen have many digits, and are rounded inwards for people.
+
+        A line about a case always holds it: an end that would leave the case out is written exactly.
+        """
         low, high, _ = part.ends(self.space)[place]
-        if not exact and low < high:
-            low, high = (
-                _short_end(low, high) if place == 0 else low,
-                _short_end(high, low) if place == part.n_cuts else high,
-            )
+        if low < high:
+            least = _short_end(low, high) if place == 0 else low
+            most = _short_end(high, low) if place == part.n_cuts else high
+            low = least if case is None or least <= case else low
+            high = most if case is None or case <= most else high
         return show_number(low) if low == high else f"{show_number(low)} to {show_number(high)}"
 
     def cell_texts(self, part: CertifiedFeature) -> list[tuple[str, int, int]]:
@@ -557,7 +561,7 @@ class CertifiedScorecard(Value):
     def conditions(self) -> str:
         """Say what else has to hold for the proof: ranges of features without a line, and relations; "" for nothing."""
         ranges = [
-            f"{self.space.names[part.feature]} {self._range(part.feature)}"
+            f"{self.space.names[part.feature]} is within {self._range(part.feature)}"
             for part in self.features
             if not part.has_lines and part.cuts is not None
         ]
@@ -566,10 +570,10 @@ class CertifiedScorecard(Value):
             for part in self.features
             if not part.has_lines and part.cuts is None
         ]
-        said = [*ranges, *(f"{name} a known category" for name in named)]
+        needed = [*ranges, *(f"{name} is a known category" for name in named)]
         if self.relations is not None:
-            said.append(self._relations_text())
-        return f"Proved where, besides, {', '.join(said)}." if said else ""
+            needed.append(self._relations_text())
+        return f"Proved where, besides, {', '.join(needed)}." if needed else ""
 
     # Reading and writing
 

@@ -23,8 +23,13 @@ from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.options import WholeNumber, check_options
-from clearmargin.rule_base.training import class_codes, read_labels, train
-from clearmargin.rules import FeatureSpace
+from clearmargin.rule_base.training import (
+    class_codes,
+    read_labels,
+    train,
+    train_in_parts,
+    train_kernel_machine,
+)
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray, IntArray, is_point
 from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
@@ -36,8 +41,12 @@ from clearmargin.scorecards.stump_selection import (
     select_stumps,
 )
 from clearmargin.tables.encoding import Encoding, column_encoding
+from clearmargin.tables.part_survey import TableParts
+from clearmargin.tables.partitions import is_partitions
+from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
-from clearmargin.tables.validation import TwoClasses, naming_columns
+from clearmargin.tables.table_part import TablePart, over_parts
+from clearmargin.tables.validation import TwoClasses, naming_columns, plain_labels
 
 __all__ = ["ScoreRules"]
 
@@ -55,6 +64,8 @@ _OPTIONS = {
 
 # Cuts that a column offers; twice as many brought nothing on held-out rows (see `candidate_cuts`).
 _MOST_CUTS = 20
+# Rows by which the cuts of a table in partitions are chosen, and those of a larger one in memory.
+SAMPLE_ROWS, _MOST_ROWS = 20_000, 10_000
 
 
 def _has_scores(rules: ScoreRules) -> bool:
@@ -84,9 +95,10 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     ----------
     estimator : classifier, optional
         Any classifier of two classes. A fitted one is used as it is, another one is cloned and fitted. By default an
-        `SVC` behind a `StandardScaler`. With `certify=True` a linear classifier, bare or at the end of a pipeline of
-        affine steps; by default the sparse support vector machine of `RuleExtractor`, or a `LinearSVC` behind a
-        `StandardScaler` where no sparse plane beats a constant one.
+        `SVC` behind a `StandardScaler`, trained on about 3,000 rows where there are more. With `certify=True` a
+        linear classifier, bare or at the end of a pipeline of affine steps; by default the sparse support vector
+        machine of `RuleExtractor`, or a `LinearSVC` behind a `StandardScaler` where no sparse plane beats a constant
+        one.
     max_rules : int, default 15
         Most cuts and categories with points.
     certify : bool, default False
@@ -118,6 +130,12 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         unless the card has the proof of this very model: then it is 1 everywhere.
     proved_ : float
         With `certify=True`: the share of the training rows whose class the card proves.
+    n_chosen_on_ : int
+        Number of rows by which cuts and points were chosen: of up to 10,000 rows all, of more a sample of so many,
+        drawn by their values; of a table in partitions (`clearmargin.scan`) about 20,000, with the smallest and
+        largest values and the categories of all rows. A card with proof of a table in memory is chosen
+        by all rows. `fidelity_` and `proved_` are counted on all rows, and what is proved holds for all rows in any
+        case.
     distillation_ : Distillation or None
         With `certify=True`: the plane that stands in for the model, and how often the two agree; None where the card
         is that of the model itself.
@@ -173,13 +191,14 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.n_generated = n_generated
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Train the model if need be, and make its scorecard.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
-            The table, as the model takes it.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The table, as the model takes it. A table in files has its labels with it; its model is trained already, or
+            one that takes such tables, by default the sparse support vector machine.
         y : array-like of shape (m,)
             The classes.
         **params : dict
@@ -192,11 +211,14 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         check_options(self, _OPTIONS)
         self._check_proof_options()
+        if is_partitions(X):
+            return self._fit_parts(X, y, params)
         X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
         table = Table.read(X)
-        self.estimator_ = self._train(table, y if np.asarray(y).ndim == 1 else labels, params)
+        given = plain_labels(y) if np.asarray(y).ndim == 1 else labels
+        self.estimator_ = self._train(table, given, params)
         validate_data(self, table.given, skip_check_array=True)
         self.classes_ = self.estimator_.classes_
         if len(self.classes_) != 2:
@@ -204,12 +226,63 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
             )
         class_codes(labels, self.classes_)
+        self._make_card(table)
+        return self
+
+    def _make_card(self, table: Table) -> None:
+        self.n_chosen_on_ = len(table)
         if self.certify:
             self._certify(table)
         else:
             self.space_ = table.space()
-            self._imitate(table)
+            self._imitate_some(table)
+
+    def _imitate_some(self, X: Table) -> None:
+        """Choose the card by a sample of very many rows, and count on all rows how often it agrees with the model."""
+        if len(X) <= _MOST_ROWS:
+            self._imitate(X)
+            return
+        table = self.space_.read(X)
+        known = np.flatnonzero(is_point(table))
+        rows = canonical_order(table, known, _MOST_ROWS)
+        # With no row of which all is known, the sample is empty, too, and refused.
+        self.n_chosen_on_ = len(rows)
+        self._imitate(X.take(np.sort(rows)) if len(rows) else X)
+        n_rows, n_agree, _ = self._count(X)
+        self.fidelity_ = n_agree / n_rows
+
+    def _fit_parts(self, parts: TableParts, y: Any, params: dict[str, Any]) -> Self:
+        """Choose the card on a sample with the ranges of all rows, and count on all rows what it gives."""
+        survey = parts.survey()
+        self.estimator_ = train_in_parts(self.estimator, parts, y, params)
+        validate_data(self, parts.header, skip_check_array=True)
+        self.classes_ = self.estimator_.classes_
+        class_codes(survey.labels, self.classes_)
+        if len(self.classes_) != 2:
+            raise InvalidValueError(
+                f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
+            )
+        self._make_card(parts.sample_with_ends(SAMPLE_ROWS).table(parts.names))
+        counts = np.sum(parts.map(_card_counts, common=(self, parts.names)), axis=0)
+        self.fidelity_ = float(counts[1] / counts[0])
+        if self.certify:
+            self.proved_ = float(counts[2] / counts[0])
         return self
+
+    def _count(self, X: Table) -> tuple[int, int, int]:
+        """Count rows that the card speaks of, those where it agrees with the model, and those that are proved."""
+        if self.certify:
+            codes = self.scorecard_.prove_codes(X)
+            asked = class_codes(self._ask(X), self.classes_)
+            agree = np.where(codes >= 0, codes, asked) == asked
+            return len(X), int(agree.sum()), int((codes >= 0).sum())
+        known = is_point(self.space_.read(X))
+        if not known.any():
+            return 0, 0, 0
+        rows = X.take(known)
+        asked = class_codes(self._ask(rows), self.classes_)
+        agree = (self.scorecard_.decision_function(rows) > 0) == (asked == 1)
+        return len(rows), int(agree.sum()), 0
 
     def _train(self, X: Table, y: Any, params: dict[str, Any]) -> Any:
         """Train the model, or the default where none is given."""
@@ -223,7 +296,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             model = make_pipeline(StandardScaler(), LinearSVC())
             params = {f"linearsvc__{name}": value for name, value in params.items()}
         elif model is None:
-            model = make_pipeline(StandardScaler(), SVC())
+            return train_kernel_machine(make_pipeline(StandardScaler(), SVC()), X, y, params)[0]
         return train(model, X.taken_by(model), y, params)
 
     def _check_proof_options(self) -> None:
@@ -271,10 +344,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             else f"The card is that of {self.distillation_}.",
         )
         self.scorecard_ = card
-        codes = card.prove_codes(X)
-        self.proved_ = float((codes >= 0).mean())
-        asked = class_codes(self._ask(X), self.classes_)
-        self.fidelity_ = float((np.where(codes >= 0, codes, asked) == asked).mean())
+        n_rows, n_agree, n_proved = self._count(X)
+        self.fidelity_, self.proved_ = n_agree / n_rows, n_proved / n_rows
 
     def _ask(self, X: Table) -> NDArray[Any]:
         """Ask the model for the classes of rows."""
@@ -341,6 +412,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return rows, X.make_like(columns)
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]
+    @over_parts
     def decision_function(self, X: Any) -> FloatArray:
         """Give by how many points each row exceeds the threshold; with `certify=True`, the score of the model.
 
@@ -368,6 +440,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             )
         return np.asarray(self.scorecard_.decision_function(X))
 
+    @over_parts
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of each row by its points; with `certify=True` the proved one, and between the model's.
 
@@ -402,7 +475,11 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         card: Scorecard | CertifiedScorecard = self.scorecard_
         if isinstance(card, Scorecard):
             return card.explain(row)
-        case = _as_objects(case_table(row, card.space.names), card.space)
+        names, categories = card.space.names, card.space.categories
+        categorical = [
+            name for name, known in zip(names, categories, strict=True) if known is not None
+        ]
+        case = case_table(row, names, categorical=categorical)
         told = card.explain(case)
         return (
             told if told.is_proved else card.explain(case, as_label(self.predict(case).tolist()[0]))
@@ -417,14 +494,10 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return tags
 
 
-def _as_objects(case: Any, space: FeatureSpace) -> Any:
-    """Return a case whose categories are objects: a single missing one would be a column of numbers for pandas."""
-    named = [
-        name
-        for name, categories in zip(space.names, space.categories, strict=True)
-        if categories is not None and name in getattr(case, "columns", ())
-    ]
-    return case.astype(dict.fromkeys(named, object)) if named and hasattr(case, "astype") else case
+def _card_counts(
+    part: TablePart, rules: ScoreRules, names: tuple[str, ...]
+) -> tuple[int, int, int]:
+    return rules._count(part.table(names)) if len(part.rows) else (0, 0, 0)
 
 
 def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:

@@ -48,6 +48,7 @@ from clearmargin.svm_trees.grow import (
 from clearmargin.svm_trees.leaf_rules import exact_rules
 from clearmargin.svm_trees.node_rules import IntervalRules, interval_rules
 from clearmargin.svm_trees.svm_tree import SVMTree, TrainingRange
+from clearmargin.tables.row_order import sample_classes
 from clearmargin.tables.table import as_header, read_frame
 from clearmargin.tables.validation import (
     check_choice,
@@ -130,6 +131,10 @@ class SVMTreeClassifier(RuleBasedClassifier):
         Maximum number of rules in `rules_`, in all classes together: one page. Those that cover most rows that no other
         one covers come first, and each class that has a rule gets one. The tree itself, `predict` and `exact_rules_`
         stay as they are. None gives all; `budget_` says what they would add.
+    max_samples : int or None, default 10000
+        Maximum number of rows that the tree is grown from, and that `rules_` are made from; of more rows so many are
+        drawn by their values, of each class its share and at least 100. What rules cover is counted on all rows. The
+        time grows with the square of this number; None takes all rows.
     random_state : int, RandomState or None, default 0
         Source of random numbers for K-means: the same tree in each run by default, another one with None.
 
@@ -185,6 +190,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         "max_layers": OrAuto(WholeNumber(1, optional=True)),
         "min_coverage": OrAuto(WholeNumber(1)),
         "max_rules": WholeNumber(1, optional=True),
+        "max_samples": WholeNumber(1, optional=True),
     }
     # Whether cells are refused without fitting where their loss is known; the tree is the same without.
     _prefilter = True
@@ -195,6 +201,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
     space_: FeatureSpace
     _svm: LocalSVM
     _training: tuple[FloatArray, IntArray, IntArray]
+    _counted: tuple[FloatArray, IntArray]
     _exact_rules: RuleSet | None
     _interval_rules: IntervalRules | None
 
@@ -219,6 +226,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         published: bool = False,
         min_coverage: MinCoverage = "auto",
         max_rules: int | None = DEFAULT_MAX_RULES,
+        max_samples: int | None = 10_000,
         random_state: Any = 0,
     ):
         self.order = order
@@ -239,6 +247,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         self.published = published
         self.min_coverage = min_coverage
         self.max_rules = max_rules
+        self.max_samples = max_samples
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -269,6 +278,12 @@ class SVMTreeClassifier(RuleBasedClassifier):
             raise DataError(
                 f"y holds only one class, {self.classes_.tolist()[0]!r}; a classifier needs two classes to tell apart"
             )
+        self.space_ = _space(points, getattr(self, "feature_names_in_", None))
+        # What rules cover is counted on all rows, also where the tree is grown from some of them.
+        self._counted = (points, codes)
+        if self.max_samples is not None:
+            rows = sample_classes(points, codes, self.max_samples)
+            points, codes = points[rows], codes[rows]
         rng = check_random_state(self.random_state)
         growth = self._choose(points, codes, partition)
         self._svm = growth.svm
@@ -278,10 +293,9 @@ class SVMTreeClassifier(RuleBasedClassifier):
             "max_layers": growth.max_layers,
         }
         layers, membership, frame = grow(points, codes, partition, growth, rng)
-        self.space_ = _space(points, getattr(self, "feature_names_in_", None))
         self.tree_ = SVMTree(layers, frame.low, frame.width, self.space_.names, self.classes_)
-        # Points, classes and leaves of the training data, for readings of the tree that describe leaves by their
-        # points.
+        # Points, classes and leaves of the rows that the tree is grown from, for readings of the tree that describe
+        # leaves by their points.
         self._training = (points, codes, membership)
         self._exact_rules = None
         self._interval_rules = None
@@ -434,8 +448,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         """The tree as an ordered list of rules, made when first asked for; see `exact_rules`."""
         check_is_fitted(self)
         if self._exact_rules is None:
-            points, codes, _ = self._training
-            self._exact_rules = exact_rules(self.tree_, self.space_, data=(points, codes))
+            self._exact_rules = exact_rules(self.tree_, self.space_, data=self._counted)
         return self._exact_rules
 
     @property

@@ -253,6 +253,7 @@ def interval_rules(
     WholeNumber(1, optional=True).check("max_rules", max_rules)
     points, true, membership = model._training
     task = _task(model, by)
+    codes = task.codes if len(points) == len(task.points) else _codes(model, by, points, true)
     simplify = not model.published if simplify is None else simplify
     start = node_boxes(
         model.tree_,
@@ -264,7 +265,7 @@ def interval_rules(
         published=model.published,
     )
     if simplify:
-        found = simplified_boxes(start, points, task.codes, membership)
+        found = simplified_boxes(start, points, codes, membership)
         if not len(found.boxes):
             raise DataError(
                 "every training point coincides with one of another class, so that no rule is right; take by='tree'"
@@ -275,10 +276,10 @@ def interval_rules(
         found = start.take(kept)
     weights = None
     if simplify and model.loss == "minority":
-        sizes = np.bincount(true)
-        weights = (sizes.max() / sizes)[true]
+        sizes = np.bincount(task.true)
+        weights = (sizes.max() / sizes)[task.true]
     elif simplify and model._svm.weights is not None:
-        weights = model._svm.costs(true)
+        weights = model._svm.costs(task.true)
     made = make_rules(
         task,
         FoundBoxes.observed(found.boxes, found.codes),
@@ -295,9 +296,14 @@ def interval_rules(
     )
 
 
+def _codes(model: SVMTreeClassifier, by: str, points: FloatArray, true: IntArray) -> IntArray:
+    """Give the classes that rules should give to points."""
+    return model.tree_.decide(points) if by == "tree" else true
+
+
 def _task(model: SVMTreeClassifier, by: str) -> ExtractionTask:
-    """Give the training points of a tree, as extractors of rules take them."""
-    points, true, _ = model._training
+    """Give all training points of a tree, as extractors of rules take them."""
+    points, true = model._counted
     space = model.space_
     encoding = column_encoding(space)
     predicted = model.tree_.decide(points)
