@@ -93,7 +93,7 @@ def _record(fold: Fold, method: str, explained: Sequence[Explained] | str) -> Re
 
 
 def explain_cases(fold: Fold, count: int) -> list[Record]:
-    """Explain held-out rows of a fold by the fewest conditions of the wanted precision.
+    """Explain held-out rows of a fold by the fewest conditions of the requested precision.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """One verb for every model: what it proves, what it measures, and what it says when it can do neither."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,21 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from clearmargin import LPSVC, RuleExtractor, RuleSVC, ScoreRules, explain, explain_many
+from clearmargin import (
+    LPSVC,
+    FeatureSpace,
+    RuleExtractor,
+    RuleSVC,
+    ScoreRules,
+    certify,
+    explain,
+    explain_many,
+    grow_box,
+)
 from clearmargin.datasets import load_wbc
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
+from clearmargin.models.surface import read_surface
+from clearmargin.plane_rules import sufficient_reasons
 
 
 @pytest.fixture(scope="module")
@@ -244,3 +257,129 @@ def test_a_case_without_a_value_is_measured_and_not_proved():
     assert explain(model, case, X).guarantee == "measured"
     with pytest.raises(DataError, match="a category that it does not know"):
         explain(model, case, X, guarantee="proved")
+
+
+def fewest_by_enumeration(surface, X, case, code):
+    """The smallest number of features that win all duels of a class within the ranges of X, by trying all sets."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    planes = [half.hyperplane for half in surface.regions()[code]]
+    signs = [half.sign for half in surface.regions()[code]]
+    n = X.shape[1]
+    for size in range(n + 1):
+        for kept in combinations(range(n), size):
+            fixed = np.isin(np.arange(n), kept)
+            worst = [
+                sign * plane.intercept
+                + np.where(fixed, sign * plane.coef * case, 0.0).sum()
+                + np.where(
+                    fixed, 0.0, np.minimum(sign * plane.coef * low, sign * plane.coef * high)
+                ).sum()
+                for sign, plane in zip(signs, planes, strict=True)
+            ]
+            if min(worst) > 0:
+                return size
+    return None
+
+
+@pytest.mark.parametrize("max_nodes", [1, 5_000])
+def test_four_classes_say_whether_fewer_conditions_may_be_enough(monkeypatch, max_nodes):
+    monkeypatch.setattr(sufficient_reasons, "_MAX_NODES", max_nodes)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 6))
+    y = np.argmax(X[:, :4] + 0.4 * X[:, 2:] * rng.normal(size=4), axis=1)
+    model = LogisticRegression().fit(X, y)
+    surface = read_surface(model, X)
+    told = explain_many(model, X, X, guarantee="proved")
+    for why, case in zip(told, X, strict=True):
+        fewest = fewest_by_enumeration(surface, X, case, why.label)
+        assert why.n_conditions >= fewest
+        assert not why.is_fewest or why.n_conditions == fewest
+        assert why.is_fewest == ("Fewer conditions were not ruled out." not in why.text)
+        assert why.to_dict()["is_fewest"] == why.is_fewest
+    assert all(why.is_fewest for why in told) == (max_nodes > 1)
+    extractor = RuleExtractor(model, fallback="estimator").fit(X, y)
+    kinds = extractor.explain_many(X[:9], "sufficient")
+    assert [each.is_fewest for each in kinds] == [each.is_fewest for each in told[:9]]
+    assert {each.is_fewest for each in extractor.explain_many(X[:9])} == {None}
+
+
+def test_votes_and_kernels_are_not_said_to_have_the_fewest_conditions():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.argmax(X, axis=1)
+    for model in (SVC(kernel="linear"), SVC()):
+        why = explain(model.fit(X, y), X[0], X, guarantee="proved")
+        assert (why.is_fewest, why.n_conditions > 0) == (False, True)
+        assert why.text.endswith("Fewer conditions were not ruled out.")
+
+
+def test_a_search_that_was_not_enough_says_nothing_of_how_few(wbc):
+    X, _, model = wbc
+    why = explain(model, X.iloc[0], X, guarantee="measured")
+    assert why.is_fewest
+    noise = DecisionTreeClassifier(random_state=0).fit(X, np.arange(len(X)) % 2)
+    missed = explain(noise, X.iloc[0], X, max_conditions=1)
+    assert "was not reached" in missed.text
+    assert missed.is_fewest is None
+
+
+@pytest.mark.parametrize("machine", ["numbers", "categories"])
+def test_a_grown_box_of_few_conditions_is_the_proof_that_is_explained(machine, wbc):
+    if machine == "numbers":
+        X, y = wbc[0].iloc[::4], wbc[1][::4]
+        model = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    else:
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"size": rng.normal(size=90), "colour": rng.choice(["red", "blue"], 90)})
+        y = np.where((X["size"] > 0) & (X["colour"] == "red"), "yes", "no")
+        columns = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+        model = make_pipeline(columns, SVC(C=10.0)).fit(X, y)
+    space = explain(model, X.iloc[0], X, guarantee="proved").space
+    for k in (0, 3, 40):
+        why = explain(model, X.iloc[k], X, guarantee="proved")
+        most = max(1, why.n_conditions)
+        box = grow_box(model, X.iloc[[k]], space=space, max_conditions=most, budget=200)
+        said = why.rule.region
+        assert certify(model, box, why.label).status == "proved"
+        for j in range(len(space)):
+            low, high = said.lower[j], said.upper[j]
+            case = X.iloc[k, j] if space.categories[j] is None else np.nan
+            assert box.lower[j] == (low if np.isfinite(low) else np.fmin(space.lower[j], case))
+            assert box.upper[j] == (high if np.isfinite(high) else np.fmax(space.upper[j], case))
+        assert box.sets == said.sets
+        if why.n_conditions > 1:
+            with pytest.raises(DataError, match="raise max_conditions, or budget"):
+                grow_box(model, X.iloc[[k]], space=space, max_conditions=1, budget=200)
+
+
+def test_a_grown_box_refuses_conditions_that_are_no_number(wbc):
+    X, y, _ = wbc
+    with pytest.raises(InvalidValueError, match="max_conditions"):
+        grow_box(SVC().fit(X, y), X.iloc[0], space=FeatureSpace.from_data(X), max_conditions=0)
+
+
+@pytest.mark.parametrize("machine", [LinearSVC(random_state=0), SVC()])
+def test_a_case_without_its_category_is_explained_however_it_is_written(machine):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=90), "c": rng.choice(["x", "y"], 90)})
+    X.loc[::9, "c"] = None
+    y = (X["a"] > 0) | X["c"].isna()
+    encode = make_column_transformer((StandardScaler(), ["a"]), (OneHotEncoder(), ["c"]))
+    model = make_pipeline(encode, machine).fit(X, y)
+    case = X.iloc[0]
+    expected = str(explain(model, X.iloc[[0]], X))
+    assert [str(explain(model, each, X)) for each in (case, dict(case))] == [expected] * 2
+
+
+def test_a_column_without_values_is_no_bar_to_measuring_a_kernel_machine():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=80), "none": np.nan})
+    model = make_pipeline(SimpleImputer(keep_empty_features=True), SVC()).fit(X, X["a"] > 0)
+    assert explain(model, X.iloc[0], X).guarantee == "measured"
+    with pytest.raises(DataError, match="X has a column without any value"):
+        explain(model, X.iloc[0], X, guarantee="proved")
+
+
+def test_numbers_near_the_smallest_float_are_explained():
+    X = np.random.default_rng(0).normal(size=(60, 2)) * [1e-310, 1.0]
+    model = LinearSVC(random_state=0).fit(X, X[:, 1] > 0)
+    assert explain(model, X[0], X, guarantee="proved").label == model.predict(X[:1])[0]

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace
 from clearmargin.explanations import condition_search
-from clearmargin.explanations.condition_search import BinnedRows, Wanted, find_conditions
+from clearmargin.explanations.condition_search import (
+    BinnedRows,
+    RequestedPrecision,
+    find_conditions,
+)
 
 
 def all_conditions(rows, case):
@@ -66,7 +70,7 @@ def problems(draw):
 def test_no_fewer_conditions_are_enough_and_no_more_rows_are_covered(problem, precision):
     space, points, codes, k = problem
     rows = BinnedRows.of(space, points, codes)
-    found = find_conditions(rows, rows.bins[k], int(codes[k]), Wanted.of(precision))
+    found = find_conditions(rows, rows.bins[k], int(codes[k]), RequestedPrecision.of(precision))
     best = best_by_enumeration(rows, rows.bins[k], codes[k], precision, len(space))
     assert found.is_exact
     assert found.is_enough == (best is not None)
@@ -79,7 +83,7 @@ def test_no_fewer_conditions_are_enough_and_no_more_rows_are_covered(problem, pr
 def test_the_box_holds_the_case_and_the_rows_that_were_counted(problem):
     space, points, codes, k = problem
     rows = BinnedRows.of(space, points, codes)
-    found = find_conditions(rows, rows.bins[k], int(codes[k]), Wanted.of(0.75))
+    found = find_conditions(rows, rows.bins[k], int(codes[k]), RequestedPrecision.of(0.75))
     box = rows.box(found, points[k])
     inside = box.contains(points)
     assert inside[k]
@@ -97,7 +101,7 @@ def test_the_order_of_the_rows_does_not_matter():
     for order in (np.arange(300), turned):
         rows = BinnedRows.of(space, points[order], codes[order])
         case = rows.bins_of(np.array([[2.0, 1.0, 0.0, 0.0]]))[0]
-        answers.append(find_conditions(rows, case, 1, Wanted.of(0.95)))
+        answers.append(find_conditions(rows, case, 1, RequestedPrecision.of(0.95)))
     assert answers[0] == answers[1]
 
 
@@ -107,9 +111,9 @@ def test_a_search_that_is_cut_short_says_so_and_still_answers(monkeypatch):
     codes = (points[:, :5].sum(axis=1) > 0).astype(np.intp)
     rows = BinnedRows.of(FeatureSpace(list("abcdefgh")), points, codes)
     case = rows.bins_of(np.ones((1, 8)))[0]
-    exact = find_conditions(rows, case, 1, Wanted.of(0.95))
+    exact = find_conditions(rows, case, 1, RequestedPrecision.of(0.95))
     monkeypatch.setattr(condition_search, "_MOST_COUNTED", 10)
-    short = find_conditions(rows, case, 1, Wanted.of(0.95))
+    short = find_conditions(rows, case, 1, RequestedPrecision.of(0.95))
     assert not short.is_exact
     assert short.is_enough
     assert len(short.conditions) >= len(exact.conditions)
@@ -118,7 +122,7 @@ def test_a_search_that_is_cut_short_says_so_and_still_answers(monkeypatch):
 def test_where_nothing_is_enough_the_highest_share_is_given():
     points = np.arange(10.0)[:, None]
     rows = BinnedRows.of(FeatureSpace(["x"]), points, np.array([0, 1] * 5))
-    found = find_conditions(rows, rows.bins[3], 1, Wanted.of(0.95))
+    found = find_conditions(rows, rows.bins[3], 1, RequestedPrecision.of(0.95))
     assert not found.is_enough
 
 
@@ -128,13 +132,13 @@ def test_no_more_conditions_than_allowed():
     codes = (points.sum(axis=1) > 0).astype(np.intp)
     rows = BinnedRows.of(FeatureSpace(list("abcd")), points, codes)
     case = rows.bins_of(np.full((1, 4), 0.3))[0]
-    assert len(find_conditions(rows, case, 1, Wanted.of(0.95), 1).conditions) <= 1
-    assert len(find_conditions(rows, case, 1, Wanted.of(0.95)).conditions) > 1
+    assert len(find_conditions(rows, case, 1, RequestedPrecision.of(0.95), 1).conditions) <= 1
+    assert len(find_conditions(rows, case, 1, RequestedPrecision.of(0.95)).conditions) > 1
 
 
 @pytest.mark.parametrize("precision", [0.5, 0.8, 0.95, 0.99])
 def test_the_cap_is_the_largest_number_of_others_that_is_enough(precision):
-    wanted = Wanted.of(precision)
+    requested = RequestedPrecision.of(precision)
     for t in range(60):
         enough = [b for b in range(100) if Fraction(t, t + b + 1) >= Fraction(str(precision))]
-        assert wanted.cap(np.array([t]))[0] == max(enough, default=-1)
+        assert requested.cap(np.array([t]))[0] == max(enough, default=-1)

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from clearmargin import FeatureSpace, explain, explain_many
 from clearmargin.exceptions import DataError
-from clearmargin.explanations.condition_search import Wanted
+from clearmargin.explanations.condition_search import RequestedPrecision
 from clearmargin.explanations.measured import MeasuredRows, row_keys
 from clearmargin.rule_base.explanation import lowest_share
 from clearmargin.tables.table import Table
@@ -199,6 +199,8 @@ def test_wanted_precision_is_met_on_the_rows_of_the_search():
     X, _ = step_table(900)
     rows = MeasuredRows.of(Steps(), Table.read(X))
     for k in range(10):
-        _, found = rows.explain(rows.points[k], rows.labels[rows.codes[k]], Wanted.of(0.9))
+        _, found = rows.explain(
+            rows.points[k], rows.labels[rows.codes[k]], RequestedPrecision.of(0.9)
+        )
         if found.is_enough:
             assert found.agreed >= 0.9 * (found.agreed + found.others)

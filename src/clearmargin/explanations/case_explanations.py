@@ -4,7 +4,7 @@
 these are the fewest features that force the class (`plane_rules/sufficient_reasons.py`), for kernel machines as few as
 a fixed amount of work proves (`kernel_rules/growth.py`).
 
-*Measured*: under the conditions the model predicts the class for at least the wanted share of the rows that were
+*Measured*: under the conditions the model predicts the class for at least the requested share of the rows that were
 searched, with the fewest conditions; then counted on rows that had no part in the search (`measured.py`).
 
 ``guarantee="auto"`` gives the proof where it has at most `max_conditions` conditions, or 3 where that is None, and
@@ -23,9 +23,10 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.explanations.condition_search import Wanted
+from clearmargin.explanations.condition_search import RequestedPrecision
 from clearmargin.explanations.measured import MeasuredRows, row_keys
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
+from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
 from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
@@ -46,6 +47,8 @@ GUARANTEES = ("auto", "proved", "measured")
 _FEW_CONDITIONS = 3
 # Rows on which the coverage of a proof is counted at most, so that many cases stay quick.
 _MOST_COUNTED = 500
+# Boxes that each step of the proof of a kernel machine may look at: with 500 it takes twice as long for little more.
+_PROOF_BUDGET = 200
 
 
 class CaseExplanations(Sequence[Explanation]):
@@ -110,8 +113,9 @@ def explain(
     case : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
         The case, for example ``X.iloc[0]``; by name in any order.
     X : data frame or array-like of shape (m, n)
-        Rows as the model takes them, such as those that it was trained on: proofs are about cases within their ranges,
-        measured explanations are found on three quarters of them and counted on the others.
+        Rows as the model takes them, such as those that it was trained on: proofs are about cases within their ranges
+        (of a saved model also within those that it was trained on), measured explanations are found on three quarters
+        of them and counted on the others.
     precision : float, default 0.95
         For measured explanations: the share of the rows of the search under the conditions that have to get the class.
     max_conditions : int, optional
@@ -122,8 +126,9 @@ def explain(
     Returns
     -------
     Explanation
-        It reads as sentences that say which of the two it is. `rule`, `guarantee`, `precision`, `precision_bound` and
-        `coverage` are its parts.
+        It reads as sentences that say which of the two it is. `rule`, `guarantee`, `precision`, `precision_bound`,
+        `coverage` and `is_fewest` are its parts; the last tells whether no fewer conditions are enough for sure. They
+        are for two classes, and mostly for more; not where classes win by votes of pairs, nor of kernel machines.
 
     See Also
     --------
@@ -200,7 +205,8 @@ def _explained(
         )
     table = ModelTable.read(model, rows).table
     if is_one:
-        cases = case_table(cases, table.names, many="explain_many")
+        categorical = [name for name in table.names if not table.column(name).has_number_type]
+        cases = case_table(cases, table.names, many="explain_many", categorical=categorical)
     asked = ModelTable.read(model, Table.read(cases)).table
     options = _Options(precision, max_conditions, guarantee)
     return _CaseExplainer(model, table, asked, options).explanations()
@@ -218,8 +224,11 @@ def _check_options(
         raise InvalidValueError(
             f"{type(model).__name__} predicts numbers; pass a classifier, an explanation is of a class"
         )
-    is_number = isinstance(precision, Real) and not isinstance(precision, bool)
-    if not is_number or not 0.5 <= float(precision) < 1.0:  # type: ignore[arg-type]
+    if not (
+        isinstance(precision, Real)
+        and not isinstance(precision, bool)
+        and 0.5 <= float(precision) < 1.0
+    ):
         raise InvalidValueError(
             f"precision must be a number from 0.5 and below 1, such as 0.95, not {precision!r}; "
             "guarantee='proved' is for what holds always"
@@ -310,18 +319,16 @@ class _CaseExplainer:
 
     def _measured(self, k: int) -> Explanation:
         rows, options = self._rows, self.options
-        wanted = Wanted.of(options.precision)
+        requested = RequestedPrecision.of(options.precision)
         case = self._points[k]
-        rule, found = rows.explain(case, self.predicted[k], wanted, options.max_conditions)
+        rule, found = rows.explain(case, self.predicted[k], requested, options.max_conditions)
         notes = []
         if not found.is_enough:
             seen = found.agreed + found.others
             notes.append(
-                f"The wanted precision of {100 * options.precision:g} % was not reached: the model predicts it for "
+                f"The requested precision of {100 * options.precision:g} % was not reached: the model predicts it for "
                 f"{found.agreed} of the {seen} rows of the search that it covers."
             )
-        elif not found.is_exact:
-            notes.append("Fewer conditions, or a larger coverage, were not ruled out.")
         return Explanation(
             "measured",
             rule,
@@ -332,6 +339,8 @@ class _CaseExplainer:
             rows.space,
             case=_numbers_of(rows.space, case),
             notes=tuple(notes),
+            # Where nothing was enough, nothing is said of how few conditions are.
+            is_fewest=found.is_exact if found.is_enough else None,
         )
 
     # What is proved.
@@ -344,9 +353,12 @@ class _CaseExplainer:
         usable &= ~has_unknown_category(surface, values)
         place = {label: code for code, label in enumerate(surface.classes)}
         codes = np.array([place[label] for label in self.predicted], dtype=np.intp)
-        inside = np.clip(0.0, surface.columns.lower, surface.columns.upper)
+        columns = surface.columns
+        if isinstance(self.model, Planes):
+            columns = _with_ranges_of(self.model.space, surface)
+        inside = np.clip(0.0, columns.lower, columns.upper)
         filled = np.where(np.isnan(points), inside, points)
-        reasons = ReasonSearch(surface, surface.columns).find(filled, codes)
+        reasons = ReasonSearch(surface, columns).find(filled, codes)
         proved = reasons.is_proved & usable
         most = self.options.most_proved
         chosen = proved if most is None else proved & (reasons.n_conditions <= most)
@@ -361,7 +373,8 @@ class _CaseExplainer:
                     # No row of X gets this class: a long proof is better than nothing.
                     if not proved[k]:
                         raise
-            return self._sufficient(k, reasons.box(k), surface, values[k], missing[k], counted)
+            made = self._sufficient(k, reasons.box(k), surface, values[k], missing[k], counted)
+            return replace(made, is_fewest=bool(reasons.is_fewest[k]))
 
         return CaseExplanations(len(self.cases), make)
 
@@ -371,7 +384,10 @@ class _CaseExplainer:
         if not proved[k]:
             return made
         count = int(reasons.n_conditions[k])
-        note = f"A proof takes {count} conditions."
+        fewest = (
+            "" if reasons.is_fewest[k] else ", unless fewer are enough, which was not ruled out"
+        )
+        note = f"A proof takes {count} conditions{fewest}."
         return replace(made, notes=(*made.notes, note))
 
     def _refuse(
@@ -398,21 +414,29 @@ class _CaseExplainer:
         )
 
     def _by_kernel(self, machine: KernelMachine, k: int) -> Explanation:
-        from clearmargin.kernel_rules.growth import sufficient_box
+        from clearmargin.kernel_rules.growth import prove_few_conditions
 
         rows = self.cases.take(np.array([k]))
         values = machine.encoding.read(rows)[0]
         point = machine.encoding.spread(values[None])[0]
         most = self.options.most_proved
-        box, why = None, "has a missing value that the model does not impute"
-        if np.isfinite(point).all() and not has_unknown_category(machine.encoding, values[None])[0]:
+        columns, space = machine.encoding.columns, machine.encoding.space
+        ranges = np.minimum(columns.lower, point), np.maximum(columns.upper, point)
+        proof, why = None, "has a missing value that the model does not impute"
+        if not np.isfinite([columns.lower, columns.upper]).all():
+            why = "X has a column without any value, and so without a range to prove it for"
+        elif (
+            np.isfinite(point).all() and not has_unknown_category(machine.encoding, values[None])[0]
+        ):
             try:
-                box = sufficient_box(machine, point, machine.encoding.columns, most=most)
+                proof = prove_few_conditions(
+                    machine, point, ranges, space, most=most, budget=_PROOF_BUDGET
+                )
             except DataError as error:
                 why = str(error)
             else:
                 why = "needs more conditions for a proof than are allowed, or more work than is done for one"
-        if box is None:
+        if proof is None:
             if self.options.guarantee == "proved":
                 raise DataError(
                     f"{name_row(k, self.cases)}: no proof was found: {why}; raise max_conditions, or use "
@@ -421,7 +445,9 @@ class _CaseExplainer:
             return self._measured(k)
         missing = machine.encoding.is_missing(rows)[0]
         counted = _counted_rows(machine.encoding, self.table)
-        return self._sufficient(k, box, machine.encoding, values, missing, counted)
+        made = self._sufficient(k, proof.conditions, machine.encoding, values, missing, counted)
+        # Where features could not be freed, no proof was found; that one is impossible was not shown.
+        return replace(made, is_fewest=not made.n_conditions)
 
     def _sufficient(
         self,
@@ -448,6 +474,24 @@ class _CaseExplainer:
             imputed_values(encoding.space, missing) if missing.any() else (),
             _numbers_of(encoding.space, values),
         )
+
+
+def _with_ranges_of(known: FeatureSpace, surface: Surface) -> FeatureSpace:
+    """Give the columns of a surface with the ranges of its rows, and of those that a saved model was trained on.
+
+    A few new cases, or one, say little about what there is: "every case within the ranges" would be these alone.
+    """
+    columns = surface.columns
+    lower, upper, integer = columns.lower.copy(), columns.upper.copy(), columns.integer.copy()
+    for k, (feature, code) in enumerate(surface.sources):
+        name = surface.space.names[feature]
+        if code is None and name in known.names:
+            j = known.index(name)
+            # A model that was made by hand may know no ranges.
+            if np.isfinite([known.lower[j], known.upper[j]]).all():
+                lower[k], upper[k] = min(lower[k], known.lower[j]), max(upper[k], known.upper[j])
+                integer[k] &= known.integer[j]
+    return FeatureSpace(columns.names, lower, upper, integer, columns.categories)
 
 
 def _counted_rows(encoding: Encoding, table: Table) -> FloatArray:

@@ -41,7 +41,7 @@ from clearmargin.rules import Box, Domain, FeatureSpace, Interval
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["BinnedRows", "Condition", "Conjunction", "Wanted", "find_conditions"]
+__all__ = ["BinnedRows", "Condition", "Conjunction", "RequestedPrecision", "find_conditions"]
 
 Counts = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ _PAIRS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedPrecision:
     """The precision that is asked for, as a fraction.
 
     Parameters
@@ -66,8 +66,8 @@ class Wanted:
 
     Examples
     --------
-    >>> wanted = Wanted.of(0.95)
-    >>> wanted.cap(np.array([18, 19, 38])).tolist()
+    >>> requested = RequestedPrecision.of(0.95)
+    >>> requested.cap(np.array([18, 19, 38])).tolist()
     [-1, 0, 1]
     """
 
@@ -75,7 +75,7 @@ class Wanted:
     denominator: int
 
     @classmethod
-    def of(cls, precision: float) -> Wanted:
+    def of(cls, precision: float) -> RequestedPrecision:
         """Take a precision as the decimal that it reads as."""
         exact = Fraction(repr(float(precision)))
         return cls(exact.numerator, exact.denominator)
@@ -114,7 +114,7 @@ class Conjunction:
     agreed, others : int
         Rows of the search under all of them: with the class of the case, and with another one.
     is_enough : bool
-        Whether the wanted precision was reached.
+        Whether the requested precision was reached.
     is_exact : bool
         Whether it is sure that no fewer conditions, and among as many none with more rows, are enough.
     """
@@ -267,7 +267,11 @@ class _ClassBits:
 
 
 def find_conditions(
-    rows: BinnedRows, case: IntArray, code: int, wanted: Wanted, max_conditions: int | None = None
+    rows: BinnedRows,
+    case: IntArray,
+    code: int,
+    requested: RequestedPrecision,
+    max_conditions: int | None = None,
 ) -> Conjunction:
     """Find the fewest conditions around a case that are enough.
 
@@ -279,7 +283,7 @@ def find_conditions(
         The bins of the case.
     code : int
         The class that the model predicts for it.
-    wanted : Wanted
+    requested : RequestedPrecision
         The precision.
     max_conditions : int, optional
         The most conditions; by default one for each feature.
@@ -294,11 +298,11 @@ def find_conditions(
     --------
     >>> points = np.column_stack([np.arange(100.0), np.arange(100.0) % 7])
     >>> rows = BinnedRows.of(FeatureSpace(["age", "day"]), points, (points[:, 0] >= 50).astype(np.intp))
-    >>> found = find_conditions(rows, rows.bins[80], 1, Wanted.of(0.95))
+    >>> found = find_conditions(rows, rows.bins[80], 1, RequestedPrecision.of(0.95))
     >>> found.conditions, found.agreed, found.others
     ((Condition(feature=0, first=3, last=5),), 50, 0)
     """
-    return _Search(rows, case, code, wanted, max_conditions).run()
+    return _Search(rows, case, code, requested, max_conditions).run()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,11 +329,11 @@ class _Search:
         rows: BinnedRows,
         case: IntArray,
         code: int,
-        wanted: Wanted,
+        requested: RequestedPrecision,
         max_conditions: int | None,
     ):
         self._bits = rows.bits(code)
-        self._wanted = wanted
+        self._requested = requested
         self._base = self._bits.n_top + self._bits.n_bottom + 1
         self._conditions, words, attribute = _candidates(rows, case, self._bits)
         contrast = Contrast(
@@ -376,13 +380,13 @@ class _Search:
 
     def _may(self, t: Counts) -> BoolArray:
         """Tell for which t a conjunction can still become the best."""
-        cap = self._wanted.cap(t)
+        cap = self._requested.cap(t)
         return np.asarray((cap >= 0) & (self._key(t, cap) > self._best[0]))
 
     def _keep(self, items: IntArray, t: Counts, b: Counts) -> None:
         if not len(t):
             return
-        enough = b <= self._wanted.cap(t)
+        enough = b <= self._requested.cap(t)
         if enough.any():
             keys = np.where(enough, self._key(t, b), -1)
             k = int(np.argmax(keys))
@@ -423,7 +427,7 @@ class _Search:
             good = self._may(t)
             if now:
                 b = np.maximum(level.b[left] + level.b[right] - level.parent_b[left], 0)
-                good &= b <= self._wanted.cap(t)
+                good &= b <= self._requested.cap(t)
             parent, last = left[good], level.items[right[good], -1]
             self._left -= len(parent)
             if self._left <= 0:
@@ -438,8 +442,10 @@ class _Search:
 
     def _lead(self, level: _Level) -> Counts:
         """Tell how near conjunctions are to being enough: p rows of the class outweigh 1 - p others."""
-        wanted = self._wanted
-        return level.t * (wanted.denominator - wanted.numerator) - level.b * wanted.numerator
+        requested = self._requested
+        return (
+            level.t * (requested.denominator - requested.numerator) - level.b * requested.numerator
+        )
 
     def _extended(self, level: _Level) -> _Level:
         """Join the conjunctions that tell the classes apart best with every condition on another feature."""

@@ -24,7 +24,7 @@ from clearmargin.exceptions import DataError
 from clearmargin.explanations.condition_search import (
     BinnedRows,
     Conjunction,
-    Wanted,
+    RequestedPrecision,
     find_conditions,
 )
 from clearmargin.rule_base.training import taken_by
@@ -65,7 +65,7 @@ class MeasuredRows:
     >>> X = np.column_stack([np.arange(300.0), np.arange(300.0) % 7])
     >>> tree = DecisionTreeClassifier().fit(X, X[:, 0] >= 150)
     >>> rows = MeasuredRows.of(tree, Table.read(X))
-    >>> rule, found = rows.explain(np.array([200.0, 3.0]), True, Wanted.of(0.95))
+    >>> rule, found = rows.explain(np.array([200.0, 3.0]), True, RequestedPrecision.of(0.95))
     >>> rule.region.bounded, found.is_enough, rule.stats.rows
     ((0,), True, 74)
     """
@@ -120,7 +120,11 @@ class MeasuredRows:
         return self.search.space
 
     def explain(
-        self, case: FloatArray, label: Label, wanted: Wanted, max_conditions: int | None = None
+        self,
+        case: FloatArray,
+        label: Label,
+        requested: RequestedPrecision,
+        max_conditions: int | None = None,
     ) -> tuple[Rule, Conjunction]:
         """Find conditions around a case, and count them.
 
@@ -130,7 +134,7 @@ class MeasuredRows:
             The case: numbers and codes of categories, NaN where a value is missing, -1 for an unknown category.
         label : label
             The class that the model predicts for it.
-        wanted : Wanted
+        requested : RequestedPrecision
             The precision.
         max_conditions : int, optional
             The most conditions.
@@ -149,8 +153,13 @@ class MeasuredRows:
                 f"the model predicts {label!r} for none of the {len(self.search.codes)} rows of the search, so that "
                 "nothing can be measured; pass an X with such rows, or guarantee='proved' for a support vector machine"
             )
+        if not len(self.points):
+            raise DataError(
+                f"X has fewer than {_KEPT} different rows of any class, so that none is left to count on and nothing "
+                "can be measured; pass more rows, such as those that the model was trained on"
+            )
         bins = self.search.bins_of(case[None])[0]
-        found = find_conditions(self.search, bins, code, wanted, max_conditions)
+        found = find_conditions(self.search, bins, code, requested, max_conditions)
         box = self.search.box(found, case)
         others = self.keys != row_keys(self.space, case[None])[0]
         covered = box.contains(self.points) & others
