@@ -29,7 +29,7 @@ LIMIT = 300.0  # seconds for one environment
 # Longest installation first, so that two at a time end together.
 PEERS = (
     *("rulekit", "imodels", "orange", "fasterrisk", "pysubgroup", "mlxtend", "ruleopt"),
-    *("interpret", "wittgenstein", "alibi"),
+    *("interpret", "wittgenstein", "alibi", "dask_ml"),
 )
 
 _failed: dict[tuple[Path, str], Absent] = {}

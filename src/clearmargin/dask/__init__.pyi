@@ -1,0 +1,14 @@
+from .estimators import (
+    LPSVC as LPSVC,
+)
+from .estimators import (
+    ProximalSVC as ProximalSVC,
+)
+from .estimators import (
+    RuleExtractor as RuleExtractor,
+)
+from .estimators import (
+    RuleSVC as RuleSVC,
+)
+
+__all__ = ["LPSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
