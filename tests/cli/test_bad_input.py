@@ -44,6 +44,9 @@ FILES: dict[str, str | bytes] = {
     "thousands.csv": "age;outcome\n1,234;well\n5,678;ill\n",
     "noise.csv": "age,outcome\n" + "".join(f"5,{'ab'[k % 2]}\n" for k in range(10)),
     "three.csv": HEAD + GOOD + "90,40.5,dead\n91,41.5,dead\n",
+    "large.csv": HEAD + GOOD.replace("20.5", "1e300"),
+    "notes.csv": "name,outcome\n"
+    + "".join(f"n{k},{'well' if k < 10 else 'ill'}\n" for k in range(20)),
     "malformed.rules": "age >> 3 => ill\n",
     "or.rules": "age >= 30 or bmi >= 30 => ill\n",
     "unknown.rules": "agee >= 30 => ill\n",
@@ -64,7 +67,7 @@ FILES: dict[str, str | bytes] = {
 CASES = [
     # no table
     (["rules", "missing.csv", "--target", "y"], "missing.csv: no such file or directory"),
-    (["rules", "folder", "--target", "y"], "folder: is a directory"),
+    (["rules", "folder", "--target", "y"], "the folder folder holds no table"),
     (["rules", "empty.csv", "--target", "y"], "empty.csv is empty"),
     (["rules", "blank.csv", "--target", "y"], "blank.csv is empty"),
     (["rules", "header.csv", "--target", "y"], "header.csv has column names and no rows"),
@@ -165,6 +168,14 @@ CASES = [
     (
         ["rank", "three.csv", "--target", "outcome"],
         "a ranking is for two; choose one with --positive",
+    ),
+    (
+        ["rank", "large.csv", "--target", "outcome", "--top", "2"],
+        "column 'bmi' holds numbers whose squares are too large for floats; write it in a larger unit",
+    ),
+    (
+        ["rules", "notes.csv", "--target", "outcome"],
+        "no column is left to learn from: column 'name' holds 20 different texts in 20 rows, like names",
     ),
     (["rank", "gaps.csv", "--target", "outcome"], "--top 0.05 of 6 rows is not even one row"),
     (

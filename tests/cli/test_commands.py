@@ -208,6 +208,31 @@ def test_a_row_under_no_rule_is_explained_with_the_conditions_that_fail(clearmar
     assert all(answer["text"] in texts and answer["failed"] for answer in bare)
 
 
+def test_a_model_explains_new_cases_without_their_classes(clearmargin, run, folder):
+    clearmargin("train", *TRAIN, "--out", "ill.json", "--cv", "none")
+    (folder / "new.csv").write_text("age,smoker,bmi\n64,no,24.1\n")
+    said = clearmargin("explain", "new.csv", "--model", "ill.json", "--row", "1").out
+    assert "new.csv: 1 row, 3 features." in said
+    assert "Row 1. The case is well" in said
+    # "Always" would be true of one case alone; the ranges are those of the training.
+    assert "if bmi is at most" in said
+    assert "Proved for every case within the ranges." in said
+    for words, message in (
+        (("explain", "new.csv", "--row", "1"), "with --target, or a model with --model"),
+        (
+            ("explain", "new.csv", "--model", "ill.json", "--row", "1", "--kind", "rule"),
+            "add --target, or leave out --kind",
+        ),
+        (
+            ("explain", "new.csv", "--model", "ill.json", "--row", "1", "--guarantee", "measured"),
+            "none is left to count on",
+        ),
+    ):
+        refused = run(*words)
+        assert refused.code
+        assert message in refused.err
+
+
 def test_rows_are_explained_by_a_premise(clearmargin, folder):
     words = ("explain", *TRAIN, "--where", "age >= 52 and smoker = no", "--kind", "largest")
     said = clearmargin(*words, "--most", "2", "--json")
@@ -292,6 +317,29 @@ def test_rules_that_contradict_each_other_are_an_error(run, folder):
     assert said.code == 2
     assert "30 <= age <= 40" in said.out
     assert "bad.rules: 1 error, see above" in said.err
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(run, folder):
+    (folder / "two.rules").write_text("age >> 30 => ill\nage >= 30 => ill\nage < 40 -> well\n")
+    said = run("check", "two.rules")
+    assert said.code == 2
+    assert "two.rules, line 1, column 6" in said.out
+    assert "two.rules, line 3, column 10: unexpected '->'; write '=>'" in said.out
+    assert "two.rules: 2 mistakes, see above" in said.err
+    data = json.loads(run("check", "two.rules", "--json").out)
+    assert [(mistake["line"], mistake["fix"]) for mistake in data["mistakes"]] == [
+        (1, None),
+        (3, "=>"),
+    ]
+
+
+def test_names_that_a_table_does_not_have_are_all_told_at_once(run, folder):
+    (folder / "two.rules").write_text("agee >= 30 => ill\nsmokr = yes and age > 3 => il\n")
+    said = run("check", "two.rules", "--data", "patients.csv", "--target", "outcome")
+    assert "did you mean 'age'?" in said.out
+    assert "did you mean 'smoker'?" in said.out
+    assert "did you mean 'ill'?" in said.out
+    assert "two.rules: 3 mistakes, see above" in said.err
 
 
 def test_rules_and_report_are_written_in_one_go(clearmargin, folder):

@@ -30,6 +30,7 @@ def tables(folder):
     write("three.csv", HEAD + GOOD + "70,20.5,dead\n71,20.5,dead\n72,21.5,dead\n")
     write("commas.csv", "age;bmi;outcome\n" + GOOD.replace(",", ";").replace(".5", ",500"))
     write("good.csv", HEAD + GOOD)
+    write("rare.csv", HEAD + GOOD.replace("well", "ill").replace("ill", "well", 1))
     write("few.csv", HEAD + "".join(GOOD.splitlines(keepends=True)[5:15]))
     copy = "".join(f"{line},{line.rpartition(',')[2]}\n" for line in GOOD.splitlines())
     write("copy.csv", "age,bmi,outcome,copy\n" + copy)
@@ -70,6 +71,18 @@ HINTS = [
         RULES.format("latin.csv"),
         "--encoding latin-1",
         [RULES.format("latin.csv") + " --encoding latin-1"],
+    ),
+    (
+        "recourse three.csv --target outcome --nu 1 --cv none --row 1 --actionable age",
+        "name a class: --goal dead",
+        [
+            "recourse three.csv --target outcome --nu 1 --cv none --row 1 --actionable age --goal dead"
+        ],
+    ),
+    (
+        "score rare.csv --target outcome --certify --cv none",
+        "try --balanced",
+        ["score rare.csv --target outcome --certify --cv none --balanced"],
     ),
     (
         RULES.format("dates.parquet"),

@@ -15,7 +15,7 @@ from clearmargin import LPSVC, RuleSet
 from clearmargin.models import PlaneModel, load_model, save_model
 from clearmargin.plane_rules import sampled_rules
 from clearmargin.recipes import large_tables
-from clearmargin.tables import blocks, files
+from clearmargin.tables import files, scanned
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -46,18 +46,20 @@ def write(folder):
 def in_blocks(monkeypatch):
     """Take every table for a large one, and count the rows of the blocks that are read."""
     seen = []
-    read = blocks.TableBlocks.blocks
+    read = scanned.ScannedTable._read
 
-    def remember(self, only=None):
-        for block in read(self, only):
-            seen.append(len(block.X))
-            yield block
+    def remember(self):
+        for part in read(self):
+            seen.append(len(part.rows))
+            yield part
 
     def switch(sample=100_000):
         monkeypatch.setattr(large_tables, "SMALL_ROWS", 0)
         monkeypatch.setattr(sampled_rules, "SAMPLE_VALUES", 3 * sample)
-        monkeypatch.setattr(blocks, "BLOCK_BYTES", 6_000)
-        monkeypatch.setattr(blocks.TableBlocks, "blocks", remember)
+        monkeypatch.setattr(scanned, "TEXT_BYTES", 6_000)
+        monkeypatch.setattr(scanned, "_PART_ROWS", 100)
+        monkeypatch.setattr(scanned, "HELD_BYTES", 0)
+        monkeypatch.setattr(scanned.ScannedTable, "_read", remember)
         return seen
 
     return switch
@@ -88,8 +90,8 @@ def test_a_table_that_is_its_own_sample_gives_the_same_output(
     whole = clearmargin(*WORDS, *more)
     seen = in_blocks()
     assert clearmargin(*WORDS, *more).out.splitlines() == whole.out.splitlines()
-    # Once to draw the sample, and once to count.
-    assert sum(seen) == 2 * 600
+    # Once to look at all rows, once to draw the sample, and once to count.
+    assert sum(seen) == 3 * 600
     assert len(seen) > 4
 
 
@@ -133,7 +135,10 @@ def test_a_report_on_a_large_table_is_refused(write, in_blocks, run):
     in_blocks()
     said = run(*WORDS, "--report", "r.html")
     assert said.code == 2
-    assert "--report: t.csv is too large for a report, which needs all rows in memory" in said.err
+    assert (
+        "--report: t.csv is too large for a report on all rows, which needs them in memory"
+        in said.err
+    )
     assert not Path("r.html").exists()
 
 
@@ -159,14 +164,14 @@ def test_a_table_that_changes_between_the_passes_is_an_error(
     in_blocks()
     # Of a file that is not larger than its head only the head is looked at.
     monkeypatch.setattr(files, "HEAD_BYTES", 1_000)
-    survey_first = large_tables.survey
+    survey_first = scanned.ScannedTable.survey
 
-    def spoil(*words):
-        found = survey_first(*words)
+    def spoil(self):
+        found = survey_first(self)
         Path("t.csv").write_text(change_text(frame.to_csv(index=False)))
         return found
 
-    monkeypatch.setattr(large_tables, "survey", spoil)
+    monkeypatch.setattr(scanned.ScannedTable, "survey", spoil)
     said = run(*WORDS)
     assert said.code == 2
     assert "t.csv changed while it was read; try again" in said.err
@@ -309,17 +314,17 @@ def test_integers_above_2_to_53_are_noted_in_large_tables_too(
 def predicted_in_blocks(monkeypatch):
     """Take every file for a large one, and count the rows of the blocks that are predicted."""
     seen = []
-    read = blocks.read_blocks
+    read = scanned.ScannedTable._read
 
-    def remember(path, options):
-        for table in read(path, options):
-            seen.append(len(table))
-            yield table
+    def remember(self):
+        for part in read(self):
+            seen.append(len(part.rows))
+            yield part
 
     def switch():
-        monkeypatch.setattr(blocks, "BLOCK_BYTES", 6_000)
-        monkeypatch.setattr(blocks, "BLOCK_ROWS", 100)
-        monkeypatch.setattr(blocks, "read_blocks", remember)
+        monkeypatch.setattr(scanned, "TEXT_BYTES", 6_000)
+        monkeypatch.setattr(scanned, "_PART_ROWS", 100)
+        monkeypatch.setattr(scanned.ScannedTable, "_read", remember)
         return seen
 
     return switch

@@ -75,6 +75,35 @@ def test_the_cheapest_change_is_that_of_the_library(clearmargin, files, fitted, 
     assert data["recourse"][0]["feasible"] == way.feasible
 
 
+def test_points_that_were_written_as_plain_rules_are_not_taken_for_the_machine(clearmargin, files):
+    words = ("rules", *TASK, "--method", "rule-svc", "--cv", "none", "--max-rules", "2")
+    assert "write a .json file" in clearmargin(*words, "--out", "r.rules").err
+    assert "write a .json file" not in clearmargin(*words, "--out", "r.json").err
+    (files / "two.rules").write_text("age >= 50 => yes [weight 2]\nage < 50 => no\n")
+    for command in (("predict", "cases.csv", "--rules"), ("export", "--to", "sql")):
+        assert "these are not added up" in clearmargin(*command, "two.rules").err
+        assert "added up" not in clearmargin(*command, "r.json").err
+
+
+def test_new_cases_need_no_classes(clearmargin, files, fitted, table):
+    X, _ = table
+    X.iloc[[0]].to_csv("new.csv", index=False)
+    words = ("new.csv", "--model", "svm.json", "--row", "1")
+    said = clearmargin("explain", *words)
+    assert f"Row 1. {fitted.explain(X.iloc[[0]])}" in said.out
+    assert "right" not in said.out
+    data = json.loads(clearmargin("explain", *words, "--json").out)
+    assert (data["target"], data["model"]["accuracy"]) == (None, None)
+    assert data["explanations"][0]["true_class"] is None
+    # One case says nothing about ranges; those of the training are in the file.
+    change = ("--actionable", "job", "--actionable", "age", "--json")
+    found = json.loads(clearmargin("recourse", *words, *change).out)["recourse"][0]
+    way = recourse(fitted, X.iloc[[0]], actionable=["job", "age"], X=X)
+    assert found["cost"] == pytest.approx(way.cost)
+    given = (*words, "--actionable", "age=0..200", "--json")
+    assert "recourse" in json.loads(clearmargin("recourse", *given).out)
+
+
 def test_a_report_is_written_of_the_file(clearmargin, files):
     said = clearmargin("report", *TASK, "--model", "svm.json", "--out", "report.html")
     assert "The model has" in said.out

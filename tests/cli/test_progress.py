@@ -45,10 +45,10 @@ def test_slow_work_shows_a_bar_on_stderr(clearmargin, folder, monkeypatch):
 def test_so_does_a_large_table(clearmargin, monkeypatch):
     sit_at_a_terminal(monkeypatch)
     counted = []
-    extract = large_tables.extract_from_blocks
+    extract = large_tables.extract_from_parts
     monkeypatch.setattr(
         large_tables,
-        "extract_from_blocks",
+        "extract_from_parts",
         lambda *words, **more: (counted.append(1), extract(*words, **more))[1],
     )
     said = clearmargin(*FROM_MODEL)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from clearmargin import RuleSet
+from clearmargin import FeatureSpace, RuleSet
 from clearmargin.exceptions import DataError
-from clearmargin.recipes import PageBudget, find_points, make_one_page, make_task
+from clearmargin.models.planes import Planes
+from clearmargin.recipes import PageBudget, find_points, make_one_page, make_task, one_page
 from clearmargin.recipes.found_points import card_as_points, points_as_rules
+from clearmargin.recipes.method_choice import FoldScores
 from clearmargin.recipes.one_page import METHODS, page_report, plane_text
 from clearmargin.rule_svm import WeightedRules
 from clearmargin.tables.files import FileTable
+from clearmargin.tables.splitting import Folds
 
 
 def strangers_table(rows=240, seed=0, noise=0.1):
@@ -177,6 +183,30 @@ def test_the_plane_that_decides_other_rows_is_written_out():
     assert all(name in text for name in planes.features_used)
 
 
+def test_a_rare_class_of_few_rows_is_no_evidence_of_a_balanced_accuracy_above_chance():
+    folds = Folds([(np.arange(0), np.arange(408))], "folds")
+    task = make_task(strangers_table(rows=408), "ill", missing="impute", cv=None)
+    few = replace(task, y=np.repeat(np.array(["no", "yes"], dtype=object), [400, 8]))
+    scores = FoldScores(("plane",), np.array([[0.65]]), np.array([408]))
+    errors = [one_page._choice(few, folds, scores, scores, each).chance_error for each in (0, 1)]
+    # By chance each class is right on half of its rows, and the mean of both counts.
+    expected = np.sqrt((0.25 / 400 + 0.25 / 8) / 4)
+    assert errors == pytest.approx([np.sqrt(400 * 8) / 408 / np.sqrt(408), expected])
+    assert not one_page._choice(few, folds, scores, scores, True).is_better_than_constant
+
+
+def test_the_plane_is_written_with_the_digits_that_give_the_rows_their_classes():
+    space = FeatureSpace(["seconds", "x"])
+    planes = Planes(RuleSet([], space, ["no", "yes"]), [[4.8091, 2.0]], [-4.8091 * 1.7e9 - 2.5])
+    X = np.column_stack([1.7e9 + np.linspace(0.0, 1.0, 21), np.linspace(-1.0, 1.0, 21)])
+    text = plane_text(planes, X)
+    assert plane_text(planes) == "yes where -8175000000 + 4.809 seconds + 2 x is above 0, else no"
+    # As a reader would compute it, in fractions.
+    b, w, v = (Fraction(number) for number in re.findall(r"-?[0-9.]+(?= )", text)[:3])
+    sums = [b + w * Fraction(seconds) + v * Fraction(x) for seconds, x in X.tolist()]
+    assert [value > 0 for value in sums] == (planes.predict(X) == "yes").tolist()
+
+
 def test_the_report_says_first_what_was_chosen_and_judges_it_in_the_same_folds(page):
     made = page_report(page, command="clearmargin report t.csv --target ill")
     facts = made.to_dict()
@@ -187,3 +217,44 @@ def test_the_report_says_first_what_was_chosen_and_judges_it_in_the_same_folds(p
     # The same folds and the same training: only the choice in each fold is missing here.
     place = page.choice.readable.names.index(page.method)
     assert share == pytest.approx(float(page.choice.readable.means[place]))
+
+
+@pytest.mark.parametrize("method", ["rule-svc", "auto"])
+def test_a_page_does_not_depend_on_the_order_of_rows_nor_does_its_sample(monkeypatch, method):
+    # Rows twice, so that some are equal; fewer of them are compared than there are.
+    monkeypatch.setattr(one_page, "_MOST_COMPARED", 90)
+    table = strangers_table(70)
+    rng = np.random.default_rng(3)
+    pages = []
+    for order in (np.tile(np.arange(70), 2), rng.permutation(np.tile(np.arange(70), 2))):
+        columns = {name: values[order] for name, values in table.columns.items()}
+        task = make_task(FileTable("t", columns), "ill", missing="either", cv=2)
+        pages.append(make_one_page(task, method, budget=PageBudget(max_rules=3, max_cuts=4)))
+    first, second = pages
+    assert first.choice.how == "2 stratified folds, whatever the order of the rows"
+    assert first.sentences == second.sentences
+    np.testing.assert_array_equal(first.choice.plain.by_fold, second.choice.plain.by_fold)
+    np.testing.assert_array_equal(first.choice.readable.by_fold, second.choice.readable.by_fold)
+    assert first.rules_text() == second.rules_text()
+
+
+def test_rows_of_groups_and_rows_that_are_not_split_stay_where_they_are():
+    table = strangers_table(40)
+    columns = {**table.columns, "clinic": np.arange(40) // 4}
+    grouped = make_task(FileTable("t", columns), "ill", missing="either", groups="clinic", cv=2)
+    assert grouped.by_values() is grouped
+    alone = make_task(table, "ill", missing="either", cv=None)
+    assert alone.by_values() is alone
+    task = make_task(table, "ill", missing="either", cv=2)
+    ordered = task.by_values()
+    place = np.argsort(ordered.given.labels)
+    assert ordered.given.labels.tolist() != task.given.labels.tolist()
+    np.testing.assert_array_equal(ordered.y[place], task.y)
+
+
+def test_a_report_tests_the_same_rows_as_the_choice_and_calls_rows_as_the_table_does(task, page):
+    told = page_report(page).to_dict()
+    assert "whatever the order of the rows" in json.dumps(told)
+    assert "in the order of the rows" not in json.dumps(told)
+    assert page.task is task
+    assert ", called" not in page_report(page).to_markdown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,9 @@ def test_cases_are_explained_by_their_lines_one_of_each_kind(made):
     cases = made.to_dict()["card"]["cases"]
     assert [case["proved"] for case in cases] == [True, True, False]
     assert all("points towards well" in line for case in cases for line in case["lines"])
+    for case in cases:
+        # "ill is proved. It is well." would contradict itself: the second is what the table holds.
+        assert f"{case['decision']}. The table has {case['true']}." in unescape(made.to_html())
 
 
 def test_a_distilled_plane_is_said_first_and_a_card_without_proof_is_measured(table):

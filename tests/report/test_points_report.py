@@ -11,6 +11,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from clearmargin import RuleSVC
 from clearmargin.report import report
+from clearmargin.report.points_sections import points_card
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,11 @@ def test_every_case_has_a_class_and_is_told_by_its_points(made, fitted, table):
         said = fitted.weighted_rules_.explain(table[0].iloc[[case["row"] - 1]])
         assert case["points"] == said.to_dict()
         assert case["says"] == said.label
+        card = points_card(case, "A case", 0)
+        assert card.lead.endswith(f"; the table has {case['true']}.")
+        for line, part in zip(card.lines, said.parts, strict=True):
+            points, text = line.text.split(": ", 1)
+            assert (float(points), text) == (pytest.approx(part.points, abs=5e-3), part.text)
     assert "What the rules leave out" not in made.to_markdown()
     assert "<h2" in made.to_html()
 

@@ -18,6 +18,7 @@ __all__ = [
     "OPTIONS",
     "OUTPUT",
     "PLANE",
+    "QUESTION",
     "SPLIT",
     "TABLE",
     "TASK",
@@ -573,6 +574,8 @@ OPTIONS: Mapping[str, Option] = {
 
 TABLE = ("separator", "decimal", "encoding", "na", "categories", "drop")
 TASK = ("DATA", *TABLE, "target!", "positive")
+# With a model, rows need no class.
+QUESTION = ("DATA", *TABLE, "target", "positive")
 PLANE = ("nu", "max_features", "balanced")
 MODEL = ("model", *PLANE, "save_model")
 EXTRACTION = (

@@ -11,8 +11,8 @@ from clearmargin.cli.command_options import (
     EXTRACTION,
     MODEL,
     OPTIONS,
+    QUESTION,
     SPLIT,
-    TASK,
     add_options,
 )
 from clearmargin.cli.console import Console
@@ -33,24 +33,27 @@ _LEAST_PRECISION = 0.5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     about = ("guarantee", "precision", "kind", "weights")
-    add_options(parser, *TASK, "missing", *CASES, *about, *MODEL, *EXTRACTION, *SPLIT, "force")
+    add_options(parser, *QUESTION, "missing", *CASES, *about, *MODEL, *EXTRACTION, *SPLIT, "force")
     parser.epilog = (
         "example: clearmargin explain patients.csv --target outcome --row 7\n"
-        '         clearmargin explain patients.csv --target outcome --where "patient = P-07" --guarantee proved'
+        '         clearmargin explain patients.csv --target outcome --where "patient = P-07" --guarantee proved\n'
+        "         clearmargin explain new.csv --model ill.json --row 1"
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model and explain the cases asked for: by few conditions, or by its rules."""
-    from clearmargin.cli.inputs import read_inputs, train
+    from clearmargin.cli.inputs import read_inputs, require_target, train
     from clearmargin.cli.listing import print_model
     from clearmargin.cli.points_model import explain_by_points
     from clearmargin.recipes.found_rules import choose_rows
+    from clearmargin.recipes.phrases import row_heading
     from clearmargin.recipes.trained_models import load_for_task
     from clearmargin.recipes.weighted_rules import holds_points
     from clearmargin.rule_base.explanation import check_weights
 
     console = Console.of(arguments)
+    require_target(arguments)
     if holds_points(arguments.model):
         explain_by_points(arguments, console, _MOST)
         return
@@ -72,10 +75,10 @@ def run(arguments: argparse.Namespace) -> None:
     for k, (row, true, explanation) in enumerate(
         zip(told.rows, told.labels, told.explanations, strict=True)
     ):
-        verdict = "right" if explanation.label == true else f"wrong: it is {true}"
         bare = bool(told.coverage) and not told.coverage[k].is_covered
         why = f" {told.coverage[k].text}" if bare else ""
-        texts.append(fill(f"Row {row} ({verdict}). {explanation.text}{why}", width=100))
+        heading = row_heading(row, explanation.label, true)
+        texts.append(fill(f"{heading} {explanation.text}{why}", width=100))
     console.say()
     save_model_file(explained, model_file, arguments, console)
     console.result("\n\n".join(texts), told.to_dict())
@@ -113,6 +116,10 @@ def _check_options(arguments: argparse.Namespace) -> None:
             f"--precision {arguments.precision:g}: give a share from {_LEAST_PRECISION}, such as 0.95"
         )
     by_rules = arguments.kind is not None
+    if by_rules and arguments.target is None:
+        raise DataError(
+            "--kind extracts rules, which are judged by classes; add --target, or leave out --kind"
+        )
     of_others = (
         ("guarantee", "precision")
         if by_rules

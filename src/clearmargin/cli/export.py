@@ -27,14 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the rules."""
-    from clearmargin.recipes.applied_rules import export_rules
+    from clearmargin.recipes.applied_rules import export_rules, weights_note
     from clearmargin.recipes.phrases import number_of
     from clearmargin.recipes.weighted_rules import load_rules_or_points
+    from clearmargin.rules import RuleSet
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [])
     options = _options(arguments)
     rules = load_rules_or_points(arguments.rules)
+    if isinstance(rules, RuleSet):
+        console.note_all(weights_note(rules, arguments.rules))
     with nullcontext() if out is None else writing(out):
         exported = export_rules(rules, arguments.to, out=out, overwrite=arguments.force, **options)
     data = {**exported.to_dict(), "file": arguments.out}

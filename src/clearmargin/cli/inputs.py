@@ -10,27 +10,34 @@ from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
+    from clearmargin.models.planes import Planes
     from clearmargin.progress import Progress
     from clearmargin.recipes.advised import AdviceOptions
     from clearmargin.recipes.found_rules import ExtractOptions
+    from clearmargin.recipes.large_tables import SampledTask
     from clearmargin.recipes.task import Task
     from clearmargin.recipes.trained_models import PlaneOptions, Trained
     from clearmargin.tables.files import FileTable, ReadOptions
+    from clearmargin.tables.scanned import ScannedTable
 
 __all__ = [
     "advice_options",
     "extract_options",
     "folds",
     "note_time",
+    "open_source",
     "options_of_training",
     "plane_options",
     "prepare",
     "read_change_cost",
     "read_inputs",
     "read_options",
+    "read_sampled_task",
     "read_table",
     "read_task",
+    "require_target",
     "show_progress",
+    "task_options",
     "train",
 ]
 
@@ -73,23 +80,66 @@ def read_options(arguments: argparse.Namespace) -> ReadOptions:
     )
 
 
-def read_table(arguments: argparse.Namespace, console: Console) -> FileTable:
-    """Read the table of a command; notes are said."""
+def read_table(
+    arguments: argparse.Namespace, console: Console, *, sample: int | None = None
+) -> FileTable:
+    """Read the table of a command, or of a large one about as many rows as a sample is to have; notes are said."""
     from clearmargin.tables.files import read_file
 
-    table = read_file(arguments.data, read_options(arguments))
+    source = None if sample is None else open_source(arguments, console)
+    if source is None or sample is None:
+        table = read_file(arguments.data, read_options(arguments))
+    else:
+        from clearmargin.recipes.large_tables import sample_file
+
+        table = sample_file(source, sample)
     console.note_all(table.notes)
     return table
 
 
+def open_source(arguments: argparse.Namespace, console: Console) -> ScannedTable | None:
+    """Open the table of a command that is too large to be held, or in several files; None for any other."""
+    from clearmargin.recipes.large_tables import open_large
+
+    # What a pass tells of a table is kept with it, so that it is opened once a command.
+    if "source" not in arguments:
+        target = getattr(arguments, "target", None)
+        arguments.source = open_large(arguments.data, target, read_options(arguments))
+    source: ScannedTable | None = arguments.source
+    if source is not None:
+        source.progress = show_progress(console)
+    return source
+
+
 def read_task(
-    arguments: argparse.Namespace, console: Console, model: PlaneModel | None = None, **more: Any
+    arguments: argparse.Namespace,
+    console: Console,
+    model: PlaneModel | None = None,
+    *,
+    sample: int | None = None,
+    **more: Any,
 ) -> Task:
     """Read the table of a command and make the task that its options describe; notes are said."""
     from clearmargin.recipes.task import make_task
+
+    table = read_table(arguments, console, sample=sample)
+    settings = task_options(arguments, table, model)
+    task = make_task(table, arguments.target, **{**settings, **more})
+    console.note_all(task.notes)
+    if getattr(arguments, "source", None) is None:
+        return task
+    from clearmargin.recipes.large_tables import DrawnTask, SampledFile
+
+    assert isinstance(table, SampledFile)  # what is read of a large table
+    return DrawnTask.of(task, table.rows)
+
+
+def task_options(
+    arguments: argparse.Namespace, table: FileTable, model: Planes | None
+) -> dict[str, Any]:
+    """Return how a task is to be made of the table of a command."""
     from clearmargin.tables.files import names_in
 
-    table = read_table(arguments, console)
     settings: dict[str, Any] = {
         "positive": arguments.positive,
         "missing": getattr(arguments, "missing", "keep") or "error",
@@ -99,15 +149,37 @@ def read_task(
     }
     if hasattr(arguments, "cv"):
         settings |= {"cv": folds(arguments), "groups": arguments.groups, "time": arguments.time}
-    task = make_task(table, arguments.target, **{**settings, **more})
+    return settings
+
+
+def read_sampled_task(
+    arguments: argparse.Namespace,
+    console: Console,
+    *,
+    model: Planes | None = None,
+    n_rows: int | None = None,
+    **more: Any,
+) -> SampledTask | None:
+    """Make the task of a table that is too large to be held; None for any other; notes are said."""
+    source = open_source(arguments, console)
+    if source is None:
+        return None
+    from clearmargin.recipes.large_tables import sample_file, sample_task
+
+    table = sample_file(source, n_rows)
+    console.note_all(table.notes)
+    settings = {**task_options(arguments, table, model), **more}
+    task = sample_task(source, table, **settings)
     console.note_all(task.notes)
     return task
 
 
-def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, PlaneModel | None]:
-    """Read the table, and the model if there is one."""
+def read_inputs(
+    arguments: argparse.Namespace, console: Console, *, sample: int | None = None
+) -> tuple[Task, PlaneModel | None]:
+    """Read the table, or a sample of a large one, and the model if there is one."""
     if arguments.model is None:
-        return read_task(arguments, console), None
+        return read_task(arguments, console, sample=sample), None
     for option in options_of_training(arguments):
         raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
     from clearmargin.models import load_model
@@ -121,8 +193,16 @@ def read_inputs(arguments: argparse.Namespace, console: Console) -> tuple[Task, 
         )
 
     model = load_model(arguments.model)
-    task = read_task(arguments, console, model, positive=positive_class(model))
+    task = read_task(arguments, console, model, sample=sample, positive=positive_class(model))
     return match_model(model, task), model
+
+
+def require_target(arguments: argparse.Namespace) -> None:
+    """Raise if neither a model nor the column to learn from is named."""
+    if arguments.target is None and arguments.model is None:
+        raise DataError(
+            "name the column of classes to learn from with --target, or a model with --model"
+        )
 
 
 def train(task: Task, arguments: argparse.Namespace, console: Console) -> Trained:
@@ -153,11 +233,13 @@ def note_time(trained: Trained, console: Console) -> None:
         )
 
 
-def prepare(arguments: argparse.Namespace, console: Console) -> Trained:
-    """Read the table, and load the model or train one."""
+def prepare(
+    arguments: argparse.Namespace, console: Console, *, sample: int | None = None
+) -> Trained:
+    """Read the table, or a sample of a large one, and load the model or train one."""
     from clearmargin.recipes.trained_models import load_for_task
 
-    task, model = read_inputs(arguments, console)
+    task, model = read_inputs(arguments, console, sample=sample)
     return train(task, arguments, console) if model is None else load_for_task(model, task)
 
 

@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["print_model", "print_rules"]
 
 
-def print_model(model: Planes, accuracy: float, console: Console, *, given: bool = False) -> None:
+def print_model(
+    model: Planes, accuracy: float | None, console: Console, *, given: bool = False
+) -> None:
     """Say how many features a model needs, and on which share of the rows it is right.
 
     Parameters
     ----------
     model : Planes
         The model.
-    accuracy : float
-        The share of the rows on which it is right.
+    accuracy : float or None
+        The share of the rows on which it is right; None where their classes are not known.
     console : Console
         Where to say it.
     given : bool, default False
         Whether the model comes from a file: what its file holds was measured on other rows than these.
     """
-    console.say(
-        f"The model uses {len(model.features_used)} of {number_of(len(model.space), 'feature')} "
-        f"and is right on {ratio_text(accuracy)} of these rows."
-    )
+    right = "" if accuracy is None else f" and is right on {ratio_text(accuracy)} of these rows"
+    features = number_of(len(model.space), "feature")
+    console.say(f"The model uses {len(model.features_used)} of {features}{right}.")
     facts = dict(model.facts or {})
     text = unseen_text(facts)
     if text and given:

@@ -32,6 +32,7 @@ _PHRASES = (
         r"declare it: RuleSet\(rules, rules\.space, classes=\[.*\]\)",
         "declare it in a line 'classes: ...' at the top of the rules",
     ),
+    (r"(?<=name a class: )target='?([^',]+)'?", r"--goal \1"),
     (r"\btable=None, but a view\b", "--form view is without --table, but a view"),
 )
 # Before the name of an option that is not given a value, and behind it at the start of a message.

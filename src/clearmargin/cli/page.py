@@ -57,9 +57,10 @@ def chosen_method(arguments: argparse.Namespace) -> str:
 def prepare_page(arguments: argparse.Namespace, console: Console, method: str) -> OnePage:
     """Read the table, and make one page of rules for it; notes are said."""
     from clearmargin.cli.inputs import read_task, show_progress
+    from clearmargin.recipes.large_tables import PAGE_ROWS
     from clearmargin.recipes.one_page import PageBudget, make_one_page
 
-    task = read_task(arguments, console, missing=arguments.missing or "either")
+    task = read_task(arguments, console, sample=PAGE_ROWS, missing=arguments.missing or "either")
     console.say(task.summary)
     names = {"max_rules": arguments.max_rules, "max_conditions": arguments.max_conditions}
     budget = PageBudget(**{name: value for name, value in names.items() if value is not None})
@@ -89,4 +90,5 @@ def print_page(page: OnePage, console: Console) -> None:
     print_rules(
         result.rules, result.trace, page.task, console, most=len(result.rules), assumed=False
     )
-    console.say(f"Where no rule applies, the plane decides: {plane_text(result.model.estimator_)}.")
+    plane = plane_text(result.model.estimator_, page.task.X)
+    console.say(f"Where no rule applies, the plane decides: {plane}.")

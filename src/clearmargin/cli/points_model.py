@@ -52,10 +52,9 @@ def read_points(arguments: argparse.Namespace, console: Console) -> LoadedPoints
 def print_points(loaded: LoadedPoints, console: Console) -> None:
     """Say what the rules are, and on which share of the rows they are right."""
     console.say(loaded.task.summary)
-    console.say(
-        f"The model has {number_of(len(loaded.model.rules_), 'rule')} with points and is right on "
-        f"{ratio_text(loaded.accuracy)} of these rows."
-    )
+    share = loaded.accuracy
+    right = "" if share is None else f" and is right on {ratio_text(share)} of these rows"
+    console.say(f"The model has {number_of(len(loaded.model.rules_), 'rule')} with points{right}.")
 
 
 def choose_positions(

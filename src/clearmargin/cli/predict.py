@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
         predict_by_model,
         predict_by_rules,
         predict_in_blocks,
+        weights_note,
     )
     from clearmargin.recipes.phrases import number_of
     from clearmargin.recipes.weighted_rules import holds_points, predict_by_points
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
         predict = partial(predict_by_model, model=load_planes(arguments.model))
     else:
         rules = load_rules(arguments.rules)
+        console.note_all(weights_note(rules, arguments.rules))
         predict = partial(predict_by_rules, rules=rules, default=arguments.default)
     predicted = predict_in_blocks(arguments.data, read_options(arguments), predict)
     if predicted is None:

@@ -25,12 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Rank the rows, search for properties, print them."""
     from clearmargin.cli.inputs import read_task
+    from clearmargin.recipes.large_tables import SAMPLE_ROWS
     from clearmargin.recipes.ranked import rank_rows
     from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".csv", ".rules", ".json"])
-    task = read_task(arguments, console)
+    task = read_task(arguments, console, sample=SAMPLE_ROWS)
     ranked = rank_rows(
         task,
         top=arguments.top,

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from clearmargin.cli.command_options import CASES, MODEL, SPLIT, TASK, add_options
+from clearmargin.cli.command_options import CASES, MODEL, QUESTION, SPLIT, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file
 from clearmargin.exceptions import DataError, RuleSyntaxError
@@ -19,10 +19,10 @@ _MOST = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     change = ("actionable!", "cost", "goal", "alternatives")
-    add_options(parser, *TASK, "missing", *CASES, *change, *MODEL, *SPLIT, "force")
+    add_options(parser, *QUESTION, "missing", *CASES, *change, *MODEL, *SPLIT, "force")
     parser.epilog = (
         "example: clearmargin recourse patients.csv --target outcome --row 20 --actionable age --actionable bmi\n"
-        "         clearmargin recourse patients.csv --target outcome --model ill.json --row 20 --actionable "
+        "         clearmargin recourse patients.csv --model ill.json --row 20 --actionable "
         "age=decrease --actionable smoker=no|ex --cost age=0.1 --goal well\n\n"
         "It is about the model only: what such a change does in the world is not known from data."
     )
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train or load a model, and find the cheapest change of each case asked for."""
-    from clearmargin.cli.inputs import read_inputs, train
+    from clearmargin.cli.inputs import read_inputs, require_target, train
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.changes import find_changes
     from clearmargin.recipes.found_rules import choose_rows
@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.recipes.weighted_rules import holds_points
 
     console = Console.of(arguments)
+    require_target(arguments)
     if holds_points(arguments.model):
         _change_by_points(arguments, console)
         return

@@ -66,8 +66,9 @@ def _of_plane(
     from clearmargin.cli.inputs import extract_options, prepare, show_progress
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.found_rules import find_rules, make_report
+    from clearmargin.recipes.large_tables import PAGE_ROWS
 
-    trained = prepare(arguments, console)
+    trained = prepare(arguments, console, sample=PAGE_ROWS)
     console.say(trained.task.summary)
     print_model(trained.model, trained.accuracy, console, given=arguments.model is not None)
     options = extract_options(arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from clearmargin.cli.command_options import EXTRACTION, MODEL, OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
@@ -16,7 +16,9 @@ from clearmargin.recipes.weighted_rules import holds_points
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 
 if TYPE_CHECKING:
+    from clearmargin.models.planes import Planes
     from clearmargin.recipes.found_rules import FoundRules
+    from clearmargin.recipes.large_tables import SampledTask
 
 __all__ = ["add_arguments", "run"]
 
@@ -64,10 +66,27 @@ def run(arguments: argparse.Namespace) -> None:
     method = chosen_method(arguments)
     if holds_points(arguments.model):
         _run_points(arguments, console, files)
-    elif method == "plane":
+    elif method == "plane" or (method == "auto" and _is_large(arguments, console, files)):
         _run_plane(arguments, console, files)
     else:
         _run_page(arguments, console, files, method)
+
+
+def _is_large(arguments: argparse.Namespace, console: Console, files: Files) -> bool:
+    """Tell whether the table is too large for methods to be compared, and say so; a report is on a sample anyway."""
+    from clearmargin.cli.inputs import open_source
+
+    if (
+        arguments.method is not None
+        or files.page is not None
+        or open_source(arguments, console) is None
+    ):
+        return False
+    console.note(
+        f"{arguments.data} is large: the rules are those of a plane, counted on all rows; --method auto compares "
+        "methods on a sample, and so does a report"
+    )
+    return True
 
 
 def _run_points(arguments: argparse.Namespace, console: Console, files: Files) -> None:
@@ -101,6 +120,11 @@ def _run_page(arguments: argparse.Namespace, console: Console, files: Files, met
             command = shlex.join(["clearmargin", *arguments.typed])
             page_report(page, command=command).save(files.page, overwrite=arguments.force)
     _write(page.rules_text(), page.to_json(), page.model, files, arguments, console)
+    if page.weighted is not None and files.rules is not None and files.rules.suffix == ".rules":
+        console.note(
+            f"points decide by their sum, which the rule language has not: {files.rules} is to be read and edited; to "
+            "predict or to export, write a .json file (--out FILE.json)"
+        )
     console.result(page.rules_text() if _is_output(files, console) else "", page.to_dict())
 
 
@@ -108,7 +132,9 @@ def _run_plane(arguments: argparse.Namespace, console: Console, files: Files) ->
     """Train or load a model, extract its rules, print and save them."""
     from clearmargin.cli.listing import print_rules
 
-    found = _extract_in_blocks(arguments, console) or _extract(arguments, console, files.page)
+    found = _extract_in_parts(arguments, console, files.page) or _extract(
+        arguments, console, files.page
+    )
     print_rules(
         found.rules,
         found.trace,
@@ -168,33 +194,70 @@ def _extract(arguments: argparse.Namespace, console: Console, page: Path | None)
     return found
 
 
-def _extract_in_blocks(arguments: argparse.Namespace, console: Console) -> FoundRules | None:
-    """Extract from a large table of numbers, which is never held; None if it is not one."""
+def _extract_in_parts(
+    arguments: argparse.Namespace, console: Console, page: Path | None
+) -> FoundRules | None:
+    """Extract from a large table, which is never held; None if it is not one."""
+    from clearmargin.cli.inputs import extract_options, open_source, show_progress
+    from clearmargin.cli.listing import print_model
+    from clearmargin.recipes.large_tables import find_rules_in_parts, rows_for_rules
+
+    if open_source(arguments, console) is None:
+        return None
+    if page is not None:
+        raise DataError(
+            f"--report: {arguments.data} is too large for a report on all rows, which needs them in memory; "
+            "clearmargin report makes one of a sample of the rows, or leave it out"
+        )
+    model = _model_of_all_rows(arguments, console)
+    task = _sampled_task(arguments, console, model, rows_for_rules(model))
+    progress = show_progress(console)
+    found = find_rules_in_parts(task, model, extract_options(arguments), progress=progress)
+    console.say(task.summary)
+    print_model(model, found.facts["accuracy"], console, given=arguments.model is not None)
+    return found
+
+
+def _model_of_all_rows(arguments: argparse.Namespace, console: Console) -> Planes:
+    """Load the model, or train one on a large table."""
     from clearmargin.cli.inputs import (
-        extract_options,
         options_of_training,
-        read_options,
+        plane_options,
+        read_sampled_task,
         show_progress,
     )
-
-    if arguments.model is None or options_of_training(arguments):
-        return None
-    from clearmargin.cli.listing import print_model
     from clearmargin.models.model_document import load_planes
-    from clearmargin.recipes.large_tables import find_rules_in_blocks, sample_task
+    from clearmargin.recipes.large_tables import (
+        judge_on_other_rows,
+        train_on_all,
+        train_on_sample,
+    )
 
-    model = load_planes(arguments.model)
-    task = sample_task(arguments.data, arguments.target, model, read_options(arguments))
-    if task is None:
-        return None
-    if arguments.report is not None:
-        raise DataError(
-            f"--report: {arguments.data} is too large for a report, which needs all rows in memory; report on a "
-            "part of the rows, or leave it out"
-        )
-    console.note_all(task.notes)
-    console.say(task.summary)
-    options = extract_options(arguments)
-    found = find_rules_in_blocks(task, model, options, progress=show_progress(console))
-    print_model(model, found.facts["accuracy"], console, given=True)
-    return found
+    if arguments.model is not None:
+        for option in options_of_training(arguments):
+            raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
+        return load_planes(arguments.model)
+    task, plane = read_sampled_task(arguments, console), plane_options(arguments)
+    assert task is not None  # the table is large
+    progress = show_progress(console)
+    trained = train_on_sample(task, "lp-svm", plane=plane, progress=progress)
+    trained = judge_on_other_rows(task, trained, progress=progress)
+    trained = train_on_all(task, trained, "lp-svm", plane)
+    console.note_all(trained.notes)
+    return trained.model
+
+
+def _sampled_task(
+    arguments: argparse.Namespace, console: Console, model: Planes, n_rows: int
+) -> SampledTask:
+    """Draw the rows that rules are found on."""
+    from clearmargin.cli.inputs import read_sampled_task
+    from clearmargin.recipes.trained_models import match_model, positive_class
+
+    positive = positive_class(model) if arguments.positive is None else arguments.positive
+    task = read_sampled_task(
+        arguments, console, model=model, n_rows=n_rows, positive=positive, cv=None, groups=None
+    )
+    assert task is not None  # the table is large
+    matched: Any = match_model(model, task)
+    return cast("SampledTask", matched)

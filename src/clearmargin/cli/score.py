@@ -25,7 +25,7 @@ _LANGUAGES = {".sql": "sql", ".py": "python", ".pmml": "pmml", ".xlsx": "xlsx"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    card = ("model", "max_cuts", "max_points", "certify", "distil")
+    card = ("model", "balanced", "max_cuts", "max_points", "certify", "distil")
     out = "the card, as .txt, .md, .html, .csv or .json; with --certify also .sql, .py, .pmml or .xlsx"
     add_options(parser, *TASK, "missing", *card, *SPLIT, *OUTPUT, out=out)
     parser.epilog = (
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         max_points=arguments.max_points,
         certify=arguments.certify,
         distil=arguments.distil,
+        balanced=arguments.balanced,
         progress=show_progress(console),
     )
     console.note_all(scored.notes)

@@ -16,6 +16,9 @@ from .advised import (
 from .advised import (
     judge_advised as judge_advised,
 )
+from .advised import (
+    rule_mistakes as rule_mistakes,
+)
 from .applied_rules import (
     ExportedRules as ExportedRules,
 )
@@ -201,6 +204,7 @@ __all__ = [
     "predict_in_blocks",
     "rank_rows",
     "report_points",
+    "rule_mistakes",
     "score_table",
     "train",
     "train_plane",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.exceptions import DataError
+from clearmargin.exceptions import DataError, RuleSyntaxError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clearmargin.advice import AdviceReport
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
-    from clearmargin.rules import RuleSet
+    from clearmargin.rules import FeatureSpace, RuleSet
 
 __all__ = [
     "AdviceOptions",
@@ -29,6 +29,7 @@ __all__ = [
     "check_rules",
     "fit_with_rules",
     "judge_advised",
+    "rule_mistakes",
 ]
 
 
@@ -374,6 +375,71 @@ class CheckedRules:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for JSON."""
         return {"file": self.file, **self.report.to_dict()}
+
+
+def rule_mistakes(
+    file: str, table: Any = None, target: str | None = None
+) -> tuple[RuleSyntaxError, ...]:
+    r"""Find all mistakes in the text of rules, where reading would stop at the first one.
+
+    Parameters
+    ----------
+    file : str
+        The rules; those in .json have no text.
+    table : FileTable, optional
+        A table whose columns the rules may speak of.
+    target : str, optional
+        Its column of classes.
+
+    Returns
+    -------
+    tuple of RuleSyntaxError
+        In the order of the text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from clearmargin.recipes import rule_mistakes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ill.rules")
+    ...     _ = file.write_text("age >> 50 => yes\nage -> no")
+    ...     [mistake.line for mistake in rule_mistakes(str(file))]
+    [1, 2]
+    """
+    from clearmargin.language import read_rule_text
+    from clearmargin.recipes.task import labelled_rows
+    from clearmargin.rules.file_writing import read_text
+    from clearmargin.rules.rule import as_label
+
+    if not file.lower().endswith(".rules"):
+        return ()
+    text = read_text(file)
+    written = read_rule_text(text)
+    if table is not None and not written.mistakes:
+        X, y = (table.table, None) if target is None else labelled_rows(table, target)
+        classes = None if y is None else tuple(dict.fromkeys(as_label(v) for v in y.tolist()))
+        space = _known_features(written.rules.space, X.names)
+        written = read_rule_text(text, space, classes if classes and len(classes) > 1 else None)
+    return tuple(error.in_file(file) for error in written.errors)
+
+
+def _known_features(spoken_of: FeatureSpace, columns: Sequence[str]) -> FeatureSpace:
+    """Return the columns of a table as features, those of which rules name categories with these."""
+    from clearmargin.advice.advice_reading import one_hot_columns
+    from clearmargin.rules import FeatureSpace
+
+    encoded = [
+        name
+        for name in spoken_of.names
+        if name not in columns and one_hot_columns(name, list(columns))
+    ]
+    names = [*columns, *encoded]
+    categories = [
+        spoken_of.categories[spoken_of.index(name)] if name in spoken_of.names else None
+        for name in names
+    ]
+    return FeatureSpace(names, categories=categories)
 
 
 def check_rules(file: str, table: Any = None, target: str | None = None) -> CheckedRules:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clearmargin.rules.rule import Label
     from clearmargin.tables.files import FileTable, ReadOptions
     from clearmargin.tables.table import Table
+    from clearmargin.tables.table_part import TablePart
 
 __all__ = [
     "ExportedRules",
@@ -30,6 +31,7 @@ __all__ = [
     "predict_by_model",
     "predict_by_rules",
     "predict_in_blocks",
+    "weights_note",
 ]
 
 
@@ -73,6 +75,25 @@ def load_rules(path: str) -> RuleSet:
     if not rules:
         raise DataError(f"{path} has no rules; a rule is a line such as: bmi >= 30 => ill")
     return rules
+
+
+def weights_note(rules: RuleSet, path: str) -> tuple[str, ...]:
+    """Say that weights play no role where the first rule that applies decides; nothing where all are 1.
+
+    Examples
+    --------
+    >>> from clearmargin import parse_rules
+    >>> weights_note(parse_rules("age >= 50 => yes"), "ill.rules")
+    ()
+    >>> print(weights_note(parse_rules("age >= 50 => yes [weight 2]"), "ill.rules")[0][:60])
+    the rules in ill.rules have weights, and these are not added
+    """
+    if all(rule.weight == 1.0 for rule in rules):
+        return ()
+    return (
+        f"the rules in {path} have weights, and these are not added up: the first rule that applies decides. Rules "
+        "with points decide together where they are read from the .json file that 'clearmargin rules' writes",
+    )
 
 
 def find_class(text: str | None, rules: RuleSet) -> Label | None:
@@ -176,27 +197,37 @@ def predict_in_blocks(
     >>> by_rules = partial(predict_by_rules, rules=parse_rules("age >= 50 => yes"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "large.csv")
-    ...     _ = file.write_text("age,note\n" + f"40,{'-' * 4000}\n60,\n" * 600)
+    ...     _ = file.write_text("age,note\n" + f"40,{'-' * 8000}\n60,\n" * 600)
     ...     predict_in_blocks(str(file), ReadOptions(), by_rules).classes[:2]
     [None, 'yes']
     """
-    from clearmargin.tables import blocks
+    from clearmargin.tables.scanned import TEXT_BYTES, ScannedTable, find_files, in_files
 
-    if not Path(path).is_file() or Path(path).stat().st_size <= blocks.BLOCK_BYTES:
+    files = find_files(path) if in_files(path) else []
+    if not files or (len(files) == 1 and Path(files[0]).stat().st_size <= TEXT_BYTES):
         return None
     predicted: Predictions | None = None
     try:
-        for table in blocks.read_blocks(path, options):
-            more = predict(table)
+        source = ScannedTable(files, options=options)
+        for more in source.map(_predict_part, common=(predict,)):
             if predicted is None:
                 predicted = more
             else:
                 predicted.classes.extend(more.classes)
                 predicted.reasons.extend(more.reasons)
                 predicted = replace(predicted, first=predicted.first or more.first)
-    except (DataError, blocks.WholeTableNeeded):  # by the whole table it is said in which row
+    except DataError:  # by the whole table it is said in which row
+        if len(files) > 1:
+            raise
         return None
-    return predicted
+    return None if predicted is None else replace(predicted, name=source.name)
+
+
+def _predict_part(part: TablePart, predict: Callable[[FileTable], Predictions]) -> Predictions:
+    from clearmargin.tables.files import FileTable
+
+    columns = {name: part.values(name) for name in part.columns}
+    return predict(FileTable(part.place, columns))
 
 
 def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = None) -> Predictions:

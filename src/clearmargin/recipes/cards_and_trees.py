@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.trained_models import encoder
+from clearmargin.recipes.trained_models import PlaneOptions, encoder, train_plane
 from clearmargin.recipes.unseen import Retraining
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ def score_table(
             raise InvalidValueError(
                 "max_points does not go with certify: a card with proof has as many points as the proof needs"
             )
-        return _certified(task, model, {**chosen, "max_features": distil}, progress)
+        chosen["max_features"] = distil
+        return _certified(task, model, PlaneOptions(balanced=balanced), chosen, progress)
     if distil is not None:
         raise InvalidValueError("distil is for cards with proof; add certify")
     if max_points is not None:
@@ -188,10 +189,14 @@ def score_table(
 
 
 def _certified(
-    task: Task, model: PlaneModel | None, chosen: dict[str, Any], progress: Progress
+    task: Task,
+    model: PlaneModel | None,
+    plane: PlaneOptions,
+    chosen: dict[str, Any],
+    progress: Progress,
 ) -> Scored:
     """Make a card with proof of a plane; where it is trained here, count what is proved of unseen rows, too."""
-    made, machine = _prove(task, model, chosen)
+    made, machine = _prove(task, model, plane, chosen)
     facts: dict[str, Any] = {"proved": made.proved_}
     if made.distillation_ is not None:
         facts["distilled"] = made.distillation_.to_dict()
@@ -200,7 +205,7 @@ def _certified(
         counts: list[tuple[int, int]] = []
 
         def fit(part: Task) -> Callable[[Any], Any]:
-            fitted, _ = _prove(part, None, chosen)
+            fitted, _ = _prove(part, None, plane, chosen)
 
             def predict(rows: Any) -> Any:
                 codes = fitted.scorecard_.prove_codes(rows)
@@ -217,12 +222,13 @@ def _certified(
     return Scored(task, made.scorecard_, accuracy, made.fidelity_, machine, facts, notes)
 
 
-def _prove(task: Task, model: PlaneModel | None, chosen: dict[str, Any]) -> tuple[Any, str]:
+def _prove(
+    task: Task, model: PlaneModel | None, options: PlaneOptions, chosen: dict[str, Any]
+) -> tuple[Any, str]:
     """Train a plane if need be, and make its card with proof; return its estimator and what trained the plane."""
-    from clearmargin.recipes.trained_models import train_plane
     from clearmargin.scorecards import ScoreRules
 
-    plane = train_plane(task).model if model is None else model
+    plane = train_plane(task, options).model if model is None else model
     made = ScoreRules(plane, certify=True, **chosen).fit(_given(task), task.y)
     return made, str((plane.facts or {}).get("trained_by", "a model"))
 

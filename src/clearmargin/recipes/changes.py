@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
     from clearmargin.rankings import Recourse
+    from clearmargin.recipes.task import Task
     from clearmargin.recipes.weighted_rules import LoadedPoints
     from clearmargin.rules.value import IntArray
 
@@ -118,6 +119,9 @@ def find_changes(
     target: Any = "boundary" if goal is None else _class(goal, model)
     if rank is not None:
         target = ("rank", rank)
+    # A range that the user gives is no narrower for what the model has seen.
+    free = [name for name, allowed in actionable.items() if not isinstance(allowed, tuple)]
+    bounds = _wider_ranges(model, task, free)
     found = [
         recourse(
             model,
@@ -127,11 +131,32 @@ def find_changes(
             costs=costs or None,
             target=target,
             n_alternatives=alternatives + 1,
+            bounds=bounds,
         )
         for position in positions.tolist()
     ]
     rows = tuple(task.row_number(position) for position in positions.tolist())
     return FoundChanges(trained, rows, tuple(found))
+
+
+def _wider_ranges(
+    model: Any, task: Task, names: Sequence[str]
+) -> dict[str, tuple[float, float]] | None:
+    """Return the ranges of numbers that a model was trained on, where the rows of a task have narrower ones.
+
+    A file of a few new cases, or of one, says little about what values there are.
+    """
+    weighted = getattr(model, "weighted_rules_", None)
+    known, seen = (model if weighted is None else weighted).space, task.X.space()
+    wider = {}
+    for name in names:
+        j, k = known.index(name), seen.index(name)
+        if known.categories[j] is None and seen.categories[k] is None:
+            low, high = float(seen.lower[k]), float(seen.upper[k])
+            widest = (min(low, float(known.lower[j])), max(high, float(known.upper[j])))
+            if widest != (low, high) and np.isfinite(widest).all():
+                wider[name] = widest
+    return wider or None
 
 
 def _class(text: str, model: Any) -> Any:

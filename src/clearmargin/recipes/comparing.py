@@ -35,6 +35,10 @@ class Answers:
         Rows to which each gives no class.
     examples : tuple of int
         Numbers of the first rows that are answered otherwise, counted from 1.
+    better, worse : int or None, default None
+        Rows that only the new one gets right, and only the old one; None without classes of the rows.
+    p_value : float or None, default None
+        How likely so uneven a split of them is if both are right equally often (McNemar's test, exact).
     """
 
     rows: int
@@ -42,6 +46,9 @@ class Answers:
     right: tuple[int, int]
     silent: tuple[int, int]
     examples: tuple[int, ...]
+    better: int | None = None
+    worse: int | None = None
+    p_value: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts as plain data for JSON."""
@@ -51,6 +58,9 @@ class Answers:
             "right": list(self.right),
             "without_class": list(self.silent),
             "first_rows": list(self.examples),
+            "better": self.better,
+            "worse": self.worse,
+            "p_value": self.p_value,
         }
 
     def __str__(self) -> str:
@@ -62,6 +72,8 @@ class Answers:
         for name, right, silent in zip(("old", "new"), self.right, self.silent, strict=True):
             none = f", {silent} without a class" if silent else ""
             text += f"\n  {name}  {right} of {self.rows} right{none}"
+        if self.p_value is not None and self.otherwise:
+            text += f"\n  {self.better} better, {self.worse} worse (exact paired test: p = {self.p_value:.2g})"
         return text
 
 
@@ -227,13 +239,16 @@ def _columns(table: FileTable, target: str | None, notes: list[str]) -> tuple[An
 
 
 def _answers(deciders: list[_Decider], X: Any, y: Any) -> Answers:
+    from clearmargin.compare import compare_models
+
     given = [decider.answer(X) for decider in deciders]
+    # A class may be a number in one file and the text of it in the other.
     texts = [[None if label is None else str(label) for label in side] for side in given]
-    differ = [k for k, (a, b) in enumerate(zip(*texts, strict=True)) if a != b]
-    true = [None] * len(X) if y is None else [str(label) for label in y.tolist()]
-    right = [
-        sum(a is not None and a == b for a, b in zip(side, true, strict=True)) for side in texts
-    ]
-    silent = [sum(a is None for a in side) for side in texts]
-    rows = tuple(int(X.labels[k]) + 1 for k in differ[:5])
-    return Answers(len(X), len(differ), (right[0], right[1]), (silent[0], silent[1]), rows)
+    truth = None if y is None else [str(label) for label in y.tolist()]
+    found = compare_models(texts[0], texts[1], X, truth)
+    rows = tuple(int(X.labels[flip.row]) + 1 for flip in found.flips[:5])
+    counts = (0, 0) if found.right is None else found.right
+    better, worse = (None, None) if y is None else (found.better, found.worse)
+    return Answers(
+        len(X), len(found.flips), counts, found.silent, rows, better, worse, found.p_value
+    )

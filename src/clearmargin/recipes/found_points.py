@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clearmargin.rules import RuleSet
     from clearmargin.scorecards import Scorecard
 
-# Seconds for the certificate, which is beside the point where few rules are wanted; what was reached is said.
+# Work for the certificate, which is beside the point where few rules are wanted; what was reached is said.
 _CERTIFICATE = 2.0
 
 __all__ = ["FoundPoints", "card_as_points", "find_points", "points_as_rules"]
@@ -125,13 +125,13 @@ def find_points(
         class_weight="balanced" if balanced else None,
         cv=inner_folds(task, folds),
         certify=certify,
-        time_limit=_CERTIFICATE,
+        max_work=_CERTIFICATE,
         progress=progress,
         **options,
     )
     rows = task.X if task.given is None else task.given
     model.fit(rows.taken_by(model), task.y)
-    facts = {"trained_by": "RuleSVC", "target": task.target, "rows": len(rows)}
+    facts: dict[str, Any] = {"trained_by": "RuleSVC", "target": task.target, "rows": len(rows)}
     if certify:
         facts |= {"C": float(model.C_), "gap": float(model.gap_)}
     return FoundPoints(task, model, float((model.predict(rows) == task.y).mean()), facts)

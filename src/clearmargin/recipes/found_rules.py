@@ -369,16 +369,12 @@ def explain_cases(
         guarantee=guarantee,
     )
     return ExplainedCases(
-        task, _row_numbers(task, positions), _labels(task, positions), tuple(told)
+        task, _row_numbers(task, positions), task.true_classes(positions), tuple(told)
     )
 
 
 def _row_numbers(task: Task, positions: IntArray) -> tuple[int, ...]:
     return tuple(task.row_number(position) for position in positions.tolist())
-
-
-def _labels(task: Task, positions: IntArray) -> tuple[Any, ...]:
-    return tuple(task.y[positions].tolist())
 
 
 def explain_rows(
@@ -422,8 +418,8 @@ def explain_rows(
     cases = task.X.take(positions)
     told = found.model.explain_many(cases, kind, weights=weights)
     coverage = tuple(found.model.explain_coverage(cases))
-    rows, labels = _row_numbers(task, positions), _labels(task, positions)
-    return ExplainedCases(task, rows, labels, tuple(told), coverage)
+    rows = _row_numbers(task, positions)
+    return ExplainedCases(task, rows, task.true_classes(positions), tuple(told), coverage)
 
 
 def make_report(
@@ -484,10 +480,17 @@ def _validation(trained: Trained, options: ExtractOptions) -> dict[str, Any]:
     if task.splitting is None:
         return {"cv": None}
     return {
-        "cv": task.splitting.cv,
-        "groups": task.splitting.groups,
-        "times": task.splitting.times,
+        **report_splitting(task),
         "refit": retraining.refit(
             lambda rows, model: _extract(task.part(rows), model, options, False)
         ),
     }
+
+
+def report_splitting(task: Task) -> dict[str, Any]:
+    """Return the folds of the task as options of a report, whose rows are in the order of the table."""
+    splitting = task.splitting
+    assert splitting is not None
+    if splitting.groups is not None or not isinstance(splitting.cv, int):
+        return {"cv": splitting.cv, "groups": splitting.groups, "times": splitting.times}
+    return {"cv": task.folds()}

@@ -24,7 +24,12 @@ from clearmargin.recipes.found_points import (
     find_points,
     points_as_rules,
 )
-from clearmargin.recipes.found_rules import ExtractOptions, FoundRules, find_rules
+from clearmargin.recipes.found_rules import (
+    ExtractOptions,
+    FoundRules,
+    find_rules,
+    report_splitting,
+)
 from clearmargin.recipes.method_choice import FoldScores, Method, score_methods
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
@@ -83,6 +88,8 @@ class MethodChoice:
         How the rows were split.
     constant : tuple of label and float
         The most frequent class, and the share of the tested rows that it has.
+    chance_error : float
+        Standard error of that share by chance, in as many rows.
     balanced : bool
         Whether all classes weigh the same in the shares.
     """
@@ -91,6 +98,7 @@ class MethodChoice:
     plain: FoldScores
     how: str
     constant: tuple[Any, float]
+    chance_error: float
     balanced: bool = False
 
     @property
@@ -104,9 +112,7 @@ class MethodChoice:
     @property
     def is_better_than_constant(self) -> bool:
         """Whether what was chosen is right more often than one class for all rows, by more than chance allows."""
-        share = self.constant[1]
-        error = math.sqrt(share * (1.0 - share) / int(self.readable.rows.sum()))
-        return self.readable.honest > share + 2.0 * error
+        return self.readable.honest > self.constant[1] + 2.0 * self.chance_error
 
     def sentences(self, size: str) -> tuple[str, ...]:
         """Say what was chosen, how right it is on unseen rows beside plain machines, and what readability costs.
@@ -322,7 +328,8 @@ def make_one_page(
     Returns
     -------
     OnePage
-        With every row given a class.
+        With every row given a class. It does not depend on the order of the rows of the table, unless `task` has
+        groups: folds and samples go by what rows hold.
 
     Examples
     --------
@@ -342,7 +349,8 @@ def make_one_page(
         )
     names = [name for name in makers if name != "card" or len(task.counts) == 2]
     names = [method] if method != "auto" else names
-    compared, notes = _sample(task)
+    ordered = task.by_values()
+    compared, notes = _sample(ordered)
     folds, doubts = _folds(compared)
     scores = None
     if folds is not None:
@@ -355,7 +363,7 @@ def make_one_page(
         name = _UNCOMPARED if choice is None and _UNCOMPARED in names else names[0]
         name = name if choice is None else choice.readable.chosen
         try:
-            result = makers[name].make(task, progress)
+            result = makers[name].make(ordered, progress)
         except ClearmarginError as error:
             # What cannot be learned from all rows is no choice, however it did in folds.
             names.remove(name)
@@ -391,9 +399,7 @@ def page_report(page: OnePage, *, command: str | None = None) -> Report:
         refit = page.refit
         assert refit is not None
         options = {
-            "cv": task.splitting.cv,
-            "groups": task.splitting.groups,
-            "times": task.splitting.times,
+            **report_splitting(task),
             "refit": lambda train, test: (refit(task.part(train)), given.take(test)),
         }
     summary = report(page.model, given, task.y, **options).to_dict()
@@ -449,8 +455,11 @@ def _choice(
     labels, counts = np.unique(tested, return_counts=True)
     common = int(counts.argmax())
     share = 1.0 / len(labels) if balanced else float(counts[common] / len(tested))
+    # The mean over classes of shares: that of a rare class is known from its few rows alone.
+    per_row = float((1.0 / counts).sum()) / len(labels) ** 2 if balanced else 1.0 / len(tested)
+    error = math.sqrt(share * (1.0 - share) * per_row)
     how = f"{len(folds)} {folds.how}"
-    return MethodChoice(readable, plain, how, (labels.tolist()[common], share), balanced)
+    return MethodChoice(readable, plain, how, (labels.tolist()[common], share), error, balanced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,20 +553,20 @@ def _plain_methods(balanced: bool) -> list[Method]:
     return linear + [method(f"RBF, C={C:g}", SVC(C=C, class_weight=weight)) for C in _RBF_COSTS]
 
 
-def plane_text(planes: Planes, digits: int = 4) -> str:
+def plane_text(planes: Planes, X: Any = None) -> str:
     """Write how planes decide, feature by feature, in the units of the table.
 
     Parameters
     ----------
     planes : Planes
         The planes of a linear model.
-    digits : int, default 4
-        Significant digits of weights.
+    X : data frame or array-like of shape (m, n), optional
+        Rows whose classes the numbers that are written must give.
 
     Returns
     -------
     str
-        A line for two classes, else one for each class.
+        A line for two classes, else one for each class; four significant digits, and more where `X` needs them.
 
     Examples
     --------
@@ -570,7 +579,7 @@ def plane_text(planes: Planes, digits: int = 4) -> str:
     from clearmargin.language.printer import Phrases, format_label
     from clearmargin.language.words import number_text
 
-    phrases = Phrases(planes.space)
+    phrases, digits = Phrases(planes.space), _digits_for(planes, X)
     sums = []
     for coef, intercept in zip(planes.coef_, planes.intercept_, strict=True):
         text = number_text(float(intercept), digits)
@@ -587,3 +596,24 @@ def plane_text(planes: Planes, digits: int = 4) -> str:
         return f"{labels[1]} where {sums[0]} is above 0, else {labels[0]}"
     lines = [f"  {label}: {text}" for label, text in zip(labels, sums, strict=True)]
     return "\n".join(["the class with the highest of", *lines])
+
+
+# A float is read back from so many digits as it was.
+_FEWEST_DIGITS, _ALL_DIGITS = 4, 17
+
+
+def _digits_for(planes: Planes, X: Any) -> int:
+    """Return how many digits of weights give the same classes; a column of times in seconds takes nearly all."""
+    from clearmargin.language.words import number_text
+
+    if X is None:
+        return _FEWEST_DIGITS
+    classes = planes.predict_codes(X)
+    for digits in range(_FEWEST_DIGITS, _ALL_DIGITS):
+        written = [
+            np.reshape([float(number_text(value, digits)) for value in numbers.flat], numbers.shape)
+            for numbers in (planes.coef_, planes.intercept_)
+        ]
+        if (type(planes)(planes.rules, *written).predict_codes(X) == classes).all():
+            return digits
+    return _ALL_DIGITS

@@ -21,7 +21,7 @@ from clearmargin.tables.table import Column, Table, find_missing
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.tables.files import FileTable
-    from clearmargin.tables.splitting import Splitting
+    from clearmargin.tables.splitting import Folds, Splitting
 
 __all__ = [
     "Task",
@@ -52,9 +52,9 @@ class Task:
     X : Table
         The features: numbers, and texts that are categories. Its labels are the rows of the table, from 0.
     y : ndarray
-        The classes.
-    target : str
-        The column of the classes.
+        The classes; without a target those that a given model predicts.
+    target : str or None
+        The column of the classes; None where a model is only asked about rows.
     positive : label or None
         The class that scores speak for, where the user has one.
     fill : dict, optional
@@ -82,7 +82,7 @@ class Task:
     table: FileTable
     X: Table
     y: NDArray[Any]
-    target: str
+    target: str | None
     positive: Label | None = None
     fill: Mapping[str, Any] | None = None
     given: Table | None = None
@@ -100,12 +100,12 @@ class Task:
     @property
     def summary(self) -> str:
         """The task in a sentence."""
-        classes = ", ".join(f"{count} {label}" for label, count in self.counts.items())
         rows, columns = self.X.shape
-        return (
-            f"{self.table.name}: {number_of(rows, 'row')}, {number_of(columns, 'feature')}; "
-            f"{self.target}: {classes}."
-        )
+        size = f"{self.table.name}: {number_of(rows, 'row')}, {number_of(columns, 'feature')}"
+        if self.target is None:
+            return f"{size}."
+        classes = ", ".join(f"{count} {label}" for label, count in self.counts.items())
+        return f"{size}; {self.target}: {classes}."
 
     def require_two_classes(self, what: str) -> None:
         """Raise if there are more than two classes, where only two can be told apart."""
@@ -135,11 +135,64 @@ class Task:
             levels=self.levels or _levels(self.X),
         )
 
+    def value_order(self) -> IntArray | None:
+        """Give the rows in an order that depends on what they hold, however the table was sorted.
+
+        Equal rows of one class are interchangeable. None where rows are not split, and for rows of groups, since folds
+        of whole groups depend on the order of the groups.
+        """
+        if self.splitting is None or self.splitting.groups is not None:
+            return None
+        from clearmargin.explanations.measured import row_keys
+
+        rows = self.X if self.given is None else self.given
+        space = rows.space()
+        codes = np.unique(self.y, return_inverse=True)[1].ravel()
+        return np.lexsort([codes, row_keys(space, rows.points(space))])
+
+    def by_values(self) -> Task:
+        """Give the task with its rows in the order of `value_order`, where they have one."""
+        order = self.value_order()
+        if order is None:
+            return self
+        ordered = self.part(order)
+        assert ordered.splitting is not None
+        named = replace(ordered.splitting, order="whatever the order of the rows")
+        return replace(ordered, splitting=named)
+
+    def folds(self) -> Folds:
+        """Split the rows by what they hold, however the table was sorted; rows of groups in their order.
+
+        Returns
+        -------
+        Folds
+            Positions of rows in the task.
+        """
+        order = self.value_order()
+        assert self.splitting is not None
+        if order is None or not isinstance(self.splitting.cv, int):
+            return self.splitting.folds(self.X, self.y)
+        ordered = self.by_values()
+        assert ordered.splitting is not None
+        folds = ordered.splitting.folds(ordered.X, ordered.y)
+        pairs = tuple((order[train], order[test]) for train, test in folds.pairs)
+        return replace(folds, pairs=pairs)
+
     def rows_for(self, rows: IntArray, model: PlaneModel) -> Table:
         """Give some rows as a model takes them, missing values filled with what it was trained with."""
         if self.given is None or model.fill is None:
             return self.X.take(rows)
         return self.given.take(rows).filled(model.fill)
+
+    def share_right(self, predicted: NDArray[Any]) -> float | None:
+        """Return on which share of the rows predicted classes are right; None where the classes are not known."""
+        return None if self.target is None else float((predicted == self.y).mean())
+
+    def true_classes(self, positions: IntArray) -> tuple[Label | None, ...]:
+        """Return the classes of some rows, None where they are not known."""
+        if self.target is None:
+            return (None,) * len(positions)
+        return tuple(self.y[positions].tolist())
 
     def row_number(self, position: int) -> int:
         """Return the number of a row in the table, counted from 1, by its position among the rows of the task."""
@@ -147,18 +200,19 @@ class Task:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data for JSON."""
+        counts = {} if self.target is None else self.counts
         return {
             "data": self.table.name,
             "rows": len(self.X),
             "features": list(self.X.names),
             "target": self.target,
-            "classes": [{"class": label, "rows": n} for label, n in self.counts.items()],
+            "classes": [{"class": label, "rows": n} for label, n in counts.items()],
         }
 
 
 def make_task(
     table: FileTable,
-    target: str,
+    target: str | None,
     *,
     positive: str | None = None,
     missing: str = "error",
@@ -174,8 +228,8 @@ def make_task(
     ----------
     table : FileTable
         The whole table.
-    target : str
-        The column of the classes.
+    target : str or None
+        The column of the classes; None where a model is given that is only asked about rows.
     positive : str, optional
         The class of interest; of more than two classes, it against all others.
     missing : {"error", "drop", "impute", "either", "keep"}, default "error"
@@ -205,6 +259,8 @@ def make_task(
     [{'class': 'no', 'rows': 12}, {'class': 'yes', 'rows': 12}]
     """
     notes: list[str] = []
+    if target is None:
+        return _rows_to_ask_about(table, model, missing, notes)
     require_column(target, table)
     labelled = _known_labels(table, target, missing, notes)
     splitting = read_splitting(table, target, cv, groups, time)
@@ -223,8 +279,7 @@ def make_task(
         X = X.select(_needed(model, names, table))
     filled, given = None, None
     if missing != "keep":
-        known = None if model is None else model.imputed or None
-        lacking, filled = _missing_values(X, missing, table, notes, known)
+        lacking, filled = _missing_values(X, missing, table, notes, _imputed(model))
         if filled is not None:
             given, X = X, X.filled(filled)
         elif lacking.any():
@@ -233,6 +288,30 @@ def make_task(
             raise DataError(f"without the rows that lack a value, only the class {y[0]!r} is left")
     own = None if splitting is None else splitting.within(X.labels, splitting.cv)
     return Task(table, X, y, target, positive_label, filled, given, own, notes=tuple(notes))
+
+
+def _rows_to_ask_about(
+    table: FileTable, model: PlaneModel | None, missing: str, notes: list[str]
+) -> Task:
+    """Make the task of a model that was given and rows whose classes nobody needs to know."""
+    if model is None:
+        raise DataError(
+            f"target: name the column of {table.name} that holds the classes; only a model that is given does "
+            "without it"
+        )
+    X = table.table.select(_needed(model, list(table.columns), table))
+    filled, given = None, None
+    if missing != "keep":
+        lacking, filled = _missing_values(X, missing, table, notes, _imputed(model))
+        if filled is not None:
+            given, X = X, X.filled(filled)
+        elif lacking.any():
+            X = X.take(~lacking)
+    return Task(table, X, model.predict(X), None, None, filled, given, notes=tuple(notes))
+
+
+def _imputed(model: PlaneModel | None) -> Mapping[str, Any] | None:
+    return None if model is None else model.imputed or None
 
 
 def require_column(name: str, table: FileTable) -> str:
@@ -275,7 +354,7 @@ def _needed(model: PlaneModel, features: Sequence[str], table: FileTable) -> lis
 
 def _without_names_of_rows(X: Table, categories: Sequence[str], notes: list[str]) -> Table:
     """Leave out columns that cannot mean anything: empty ones, names of rows, and counters of rows."""
-    kept = []
+    kept, reasons = [], []
     for name, column in zip(X.names, X.all_columns(), strict=True):
         count = column.n_distinct
         reason = None
@@ -289,9 +368,11 @@ def _without_names_of_rows(X: Table, categories: Sequence[str], notes: list[str]
         if reason is None:
             kept.append(name)
         else:
-            notes.append(f"column {name!r} {reason}, and is left out")
+            reasons.append(f"column {name!r} {reason}")
+            notes.append(f"{reasons[-1]}, and is left out")
     if not kept:
-        raise DataError("no column is left to learn from")
+        more = f", and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        raise DataError(f"no column is left to learn from: {'; '.join(reasons[:3])}{more}")
     return X.select(kept)
 
 

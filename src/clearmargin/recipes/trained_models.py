@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.models.planes import Planes
     from clearmargin.progress import Progress
+    from clearmargin.rule_svm import RuleSVC
     from clearmargin.tables.table_encoder import TableEncoder
 
 __all__ = [
@@ -72,8 +73,8 @@ class Trained:
         The table.
     model : PlaneModel
         The model.
-    accuracy : float
-        The share of the rows of the task on which it is right.
+    accuracy : float or None
+        The share of the rows of the task on which it is right; None where their classes are not known.
     retraining : Retraining, optional
         How it is trained again on part of the rows; None for a model that was given.
     notes : tuple of str
@@ -95,7 +96,7 @@ class Trained:
 
     task: Task
     model: PlaneModel
-    accuracy: float
+    accuracy: float | None
     retraining: Retraining | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -141,10 +142,10 @@ def load_for_task(model: PlaneModel, task: Task) -> Trained:
     1.0
     """
     matched = match_model(model, task)
-    return Trained(matched, model, _accuracy(model, matched))
+    return Trained(matched, model, matched.share_right(model.predict(matched.X)))
 
 
-def match_model(model: Planes, task: Task) -> Task:
+def match_model(model: Planes | RuleSVC, task: Task) -> Task:
     """Give the task as the model sees it; raise if it has a class that the model does not know."""
     classes = model.classes_.tolist()
     for label in task.counts:
@@ -264,7 +265,7 @@ def judge_on_unseen_rows(trained: Trained, *, progress: Progress = False) -> Tra
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
     >>> judged = judge_on_unseen_rows(trained)
     >>> judged.to_dict()["model"]["cross_validation"]
-    '2 stratified folds, in the order of the rows'
+    '2 stratified folds, whatever the order of the rows'
     """
     if trained.retraining is None:
         return trained
@@ -278,7 +279,7 @@ def _accuracy(model: PlaneModel, task: Task) -> float:
     return float((model.predict(task.X) == task.y).mean())
 
 
-def model_facts(model: Planes, accuracy: float) -> dict[str, Any]:
+def model_facts(model: Planes, accuracy: float | None) -> dict[str, Any]:
     """Return a model as plain data for JSON."""
     return {
         "classes": model.classes_.tolist(),

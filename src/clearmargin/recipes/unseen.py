@@ -149,10 +149,12 @@ class Retraining:
 
     Parameters
     ----------
-    X, y : table and array
-        All rows, as far as they decide how rows are split.
+    y : array
+        The classes of all rows.
     splitting : Splitting or None
         How rows are split.
+    split : callable
+        Splits them.
     train : callable
         Trains a model on the rows at some positions: choices of costs and features, scaling, encoding, imputation.
     table : callable
@@ -161,13 +163,13 @@ class Retraining:
 
     def __init__(
         self,
-        X: Any,
         y: NDArray[Any],
         splitting: Splitting | None,
+        split: Callable[[], Folds],
         train: Callable[[IntArray], PlaneModel],
         table: Callable[[IntArray, PlaneModel], Any],
     ):
-        self.X, self.y, self.splitting = X, y, splitting
+        self.y, self.splitting, self._split = y, splitting, split
         self._train, self._table = train, table
         self._models: dict[bytes, PlaneModel] = {}
 
@@ -175,7 +177,11 @@ class Retraining:
     def of_task(cls, task: Task, train: Callable[[Task], PlaneModel]) -> Retraining:
         """Train on parts of a task."""
         return cls(
-            task.X, task.y, task.splitting, lambda rows: train(task.part(rows)), task.rows_for
+            task.y,
+            task.splitting,
+            task.folds,
+            lambda rows: train(task.part(rows)),
+            task.rows_for,
         )
 
     def model(self, rows: IntArray) -> PlaneModel:
@@ -194,7 +200,7 @@ class Retraining:
             return None, ()
         place = ""
         try:
-            folds = self.splitting.folds(self.X, self.y)
+            folds = self._split()
             right, otherwise = [], []
             with progress_task("folds", len(folds), show=progress):
                 for number, (train, test) in enumerate(folds.pairs, start=1):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.exceptions import DataError
 from clearmargin.recipes.applied_rules import Predictions, load_rules
+from clearmargin.recipes.phrases import row_heading
 from clearmargin.recipes.task import Task
+from clearmargin.recipes.trained_models import match_model
 
 if TYPE_CHECKING:
     from clearmargin.report import Report
@@ -117,8 +118,8 @@ class LoadedPoints:
         The table.
     model : RuleSVC
         The machine, as it was saved.
-    accuracy : float
-        The share of the rows of the task on which it is right.
+    accuracy : float or None
+        The share of the rows of the task on which it is right; None where their classes are not known.
 
     Examples
     --------
@@ -135,7 +136,7 @@ class LoadedPoints:
 
     task: Task
     model: RuleSVC
-    accuracy: float
+    accuracy: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task and the model as plain data for JSON."""
@@ -175,13 +176,8 @@ def load_points_for_task(model: RuleSVC, task: Task) -> LoadedPoints:
     >>> loaded.accuracy
     1.0
     """
-    known = model.classes_.tolist()
-    for label in task.counts:
-        if label not in known:
-            listed = ", ".join(map(repr, known))
-            raise DataError(f"{task.target!r} has the class {label!r}; the model knows {listed}")
-    matched = replace(task, positive=known[1] if len(known) == 2 else None)
-    return LoadedPoints(matched, model, float((model.predict(task.X) == task.y).mean()))
+    matched = match_model(model, task)
+    return LoadedPoints(matched, model, task.share_right(model.predict(task.X)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +191,7 @@ class ExplainedPoints:
     rows : tuple of int
         Numbers of the rows in the table, counted from 1.
     labels : tuple of label
-        Their true classes.
+        Their true classes; None where these are not known.
     explanations : tuple of PointsExplanation
         One for each.
 
@@ -220,10 +216,7 @@ class ExplainedPoints:
     def texts(self) -> list[str]:
         """Say of each row which rules hold, what they add up to, and what would flip it."""
         entries = zip(self.rows, self.labels, self.explanations, strict=True)
-        return [
-            f"Row {row} ({'right' if told.label == true else f'wrong: it is {true}'}). {told.text}"
-            for row, true, told in entries
-        ]
+        return [f"{row_heading(row, told.label, true)} {told.text}" for row, true, told in entries]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanations as plain data for JSON."""
@@ -267,7 +260,7 @@ def explain_points_of_rows(loaded: LoadedPoints, positions: IntArray) -> Explain
     table = weighted.space.read(task.X.take(positions))
     told = tuple(weighted.explain(row) for row in table)
     rows = tuple(task.row_number(position) for position in positions.tolist())
-    return ExplainedPoints(loaded, rows, tuple(task.y[positions].tolist()), told)
+    return ExplainedPoints(loaded, rows, task.true_classes(positions), told)
 
 
 def report_points(loaded: LoadedPoints, *, command: str | None = None) -> Report:

@@ -302,7 +302,7 @@ def card_case_section(facts: Summary) -> Section | None:
             anchor=f"case-{k}",
             marks=(Mark("✓ proved", "proved"),) if case["proved"] else (),
             lead=f"{case['decision']}."
-            + ("" if case["true"] is None else f" It is {plain(case['true'])}."),
+            + ("" if case["true"] is None else f" The table has {plain(case['true'])}."),
             lines=tuple(Line(line) for line in case["lines"]),
         )
         for k, case in enumerate(facts["cases"], start=1)

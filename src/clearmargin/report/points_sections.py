@@ -177,14 +177,14 @@ def points_card(case: Summary, style: str, k: int) -> Card:
     """Return a case with what adds up to its score."""
     told = case["points"]
     lines = tuple(
-        Line(f"{'' if part['points'] < 0 else '+'}{number_text(part['points'], 3)}  {part['text']}")
+        Line(f"{'' if part['points'] < 0 else '+'}{number_text(part['points'], 3)}: {part['text']}")
         for part in told["parts"]
     )
     flips = [
         (f"if {flip['text']}", f"it would be {plain(flip['label'])}") for flip in told["flips"][:3]
     ]
     called = f", called {plain(case['name'])}" if case["name"] else ""
-    truth = "" if case["true"] is None else f"; it is {plain(case['true'])}"
+    truth = "" if case["true"] is None else f"; the table has {plain(case['true'])}"
     decision = told["text"].splitlines()[0]
     return Card(
         title=f"{style}: row {case['row']}{called}",

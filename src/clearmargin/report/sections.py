@@ -471,7 +471,7 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         else f"The model says {plain(case['says'])}"
     )
     score = "" if case["score"] is None else f" (score {case['score']:+.3g})"
-    truth = "" if case["true"] is None else f"; it is {plain(case['true'])}"
+    truth = "" if case["true"] is None else f"; the table has {plain(case['true'])}"
     lead = f"{phrases}{score}{truth}. {_REASONS.get(case['reason'], '').format(rule=case['rule'])}"
     if case["sentence"]:
         lead = f"{lead} {case['sentence']}"
