@@ -1112,6 +1112,22 @@ def applied_rules() -> Record:
     return record | {"with a model": rules.score(X, y, model=model)}
 
 
+def scanned_files() -> Record:
+    """What is fitted to a folder of files, in passes over parts of it."""
+    X, y = table("pima 200")
+    frame = pd.DataFrame(X).assign(outcome=np.asarray(y))
+    with tempfile.TemporaryDirectory() as folder:
+        for part, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+            frame.iloc[rows].to_csv(Path(folder, f"{part}.csv"), index=False)
+        parts = cm.scan(str(Path(folder, "*.csv")), target="outcome")
+        extractor = cm.RuleExtractor().fit(parts)
+        return of_value("rules", extractor.rules_) | {
+            "lengths": list(parts.lengths),
+            "plane": of_model(cm.LPSVC(0.1).fit(parts), parts),
+            "predict": extractor.predict(parts),
+        }
+
+
 def read(path: Path) -> Any:
     """A file as plain data if it is JSON, else as text."""
     text = path.read_text(encoding="utf-8")
@@ -1124,6 +1140,7 @@ add("RuleSet: files", rule_files)
 add("save_model, load_model", model_files)
 add("values", values)
 add("RuleSet: applied", applied_rules)
+add("scan: a folder of files", scanned_files)
 
 
 # Reports and figures

@@ -37,6 +37,7 @@ PACKAGES = [
     "report",
     "plot",
     "datasets",
+    "dask",
     "recipes",
 ]
 
@@ -72,6 +73,7 @@ PUBLIC = [
     "RuleSet",
     "RuleStats",
     "__version__",
+    "dask",
     "datasets",
     "exceptions",
     "explain",
@@ -88,6 +90,7 @@ PUBLIC = [
     "load_model",
     "report",
     "save_model",
+    "scan",
     "format_rules",
     "parse_rules",
     "plot",

@@ -55,8 +55,10 @@ from clearmargin.kernel_rules.baselines import FuzzyRules, HyperRectangleRules, 
 from clearmargin.models import load_model, save_model
 from clearmargin.plot import CardDisplay
 from clearmargin.rankings import Rank, make_properties
+from clearmargin.tables.part_survey import held_table
 
 SOURCES = Path(clearmargin.__file__).parent
+
 RNG = np.random.default_rng(2)
 X = pd.DataFrame({"age": RNG.integers(20, 80, 60).astype(float), "bmi": RNG.normal(26, 4, 60)})
 Y = np.where(X["age"] + 2 * X["bmi"] + 4 * RNG.normal(size=60) > 102, "ill", "well")
@@ -95,11 +97,26 @@ def tuned(**options: Any) -> AdviceSVCCV:
 
 
 few = slice(0, 10)
+TABLE = X.assign(y=Y)
 FEW_Y = np.array(["ill", *["well"] * 9])
 CALIBRATED = CalibratedClassifierCV(LinearSVC(), cv=2)
 
 # By a part of the message as it stands in the source; what provokes it; what it names, each done.
 HINTS: dict[str, Hint] = {
+    "leave it out, or choose nu on a sample in memory and train": hint(
+        lambda: LPSVCCV(cv=2).fit(held_table(TABLE, "y"), groups=X["age"]),
+        lambda: LPSVCCV(cv=2).fit(held_table(TABLE, "y")),
+        lambda: LPSVC(LPSVCCV(cv=2).fit(X, Y).nu_).fit(held_table(TABLE, "y")),
+    ),
+    "one class has fewer than 2; choose it yourself": hint(
+        lambda: LPSVCCV(cv=2).fit(held_table(TABLE[few].assign(y=FEW_Y), "y")),
+        lambda: LPSVC(0.1).fit(held_table(TABLE[few].assign(y=FEW_Y), "y")),
+    ),
+    "cannot be trained on a table in partitions": hint(
+        lambda: RuleExtractor(LinearSVC()).fit(held_table(TABLE, "y")),
+        lambda: RuleExtractor(LPSVC(nu=0.01)).fit(held_table(TABLE, "y")),
+        lambda: RuleExtractor(LinearSVC().fit(X, Y)).fit(held_table(TABLE, "y")),
+    ),
     "wrap the classifier in sklearn.multiclass.OneVsRestClassifier": hint(
         lambda: LPSVC().fit(X, THREE),
         lambda: OneVsRestClassifier(LPSVC()).fit(X, THREE),

@@ -37,9 +37,9 @@ def test_every_name_of_the_reference_exists():
 def test_the_reference_has_every_public_name():
     package = import_module("clearmargin")
     documented = {name.rpartition(".")[2] for name in documented_names()}
-    modules = {"datasets", "exceptions", "export", "plot", "report", "__version__"}
+    modules = {"dask", "datasets", "exceptions", "export", "plot", "report", "__version__"}
     assert set(package.__all__) - modules <= documented
-    for name in ("datasets", "export", "plot", "report"):
+    for name in ("dask", "datasets", "export", "plot", "report"):
         assert set(import_module(f"clearmargin.{name}").__all__) <= documented
 
 

@@ -106,7 +106,7 @@ class Remembering(LPSVCCV):
 
     trained: ClassVar[dict[tuple[bytes, bytes], FloatArray]] = {}
 
-    def fit(self, X: Any, y: Any, *more: Any, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *more: Any, **params: Any) -> Self:
         """Train, or remember the plane."""
         key = np.asarray(X).tobytes(), np.asarray(y).tobytes()
         if key not in self.trained:

@@ -160,9 +160,8 @@ def section(full: bool = False) -> Section:
         "`pandas.read_csv` of the same file in the same run; the command starts Python, imports, reads, extracts, "
         "counts and prints.",
         Table(header, [outcome.cells() for outcome in found]),
-        "The table is read in spans of lines, and the columns that the model uses "
-        f"({N_USED} of {N_FEATURES} here) are kept as numbers in a temporary file; rules are found on a sample and "
-        f"counted on all rows, so that the peak of memory {_peaks(found)}. Starting Python and the search on the "
+        "The table is read some rows at a time, and held where it takes at most 256 MB; rules are found on a sample "
+        f"and counted on all rows. The peak of memory {_peaks(found)}. Starting Python and the search on the "
         "sample cost the same for any number of rows, and are most of the time of a small table.",
         finding=f"a table of {max(sizes):,} rows takes at most {worst:.1f} times what pandas takes to read it, in "
         f"{peak:.0f} MB{_smaller(found)}.",

@@ -1,3 +1,4 @@
+from . import dask as dask
 from . import datasets as datasets
 from . import exceptions as exceptions
 from . import export as export
@@ -132,6 +133,9 @@ from .scorecards import (
 from .svm_trees import (
     SVMTreeClassifier as SVMTreeClassifier,
 )
+from .tables import (
+    scan as scan,
+)
 
 __version__: str
 
@@ -171,6 +175,7 @@ __all__ = [
     "certify",
     "check_advice",
     "compare_extractors",
+    "dask",
     "datasets",
     "exceptions",
     "explain",
@@ -184,5 +189,6 @@ __all__ = [
     "recourse",
     "report",
     "save_model",
+    "scan",
     "search_properties",
 ]

@@ -93,6 +93,10 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         How many characters the caret underlines.
     file : str, optional
         The file the text came from.
+    offset : int, optional
+        Where it starts in the whole text, counted from 0.
+    fix : str, optional
+        What the underlined characters would better be, where that is known.
 
     Examples
     --------
@@ -111,6 +115,8 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         source: str = "",
         length: int = 1,
         file: str | None = None,
+        offset: int | None = None,
+        fix: str | None = None,
     ):
         self.problem = problem
         self.line = line
@@ -118,18 +124,24 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         self.source = source
         self.length = length
         self.file = file
+        self.offset = offset
+        self.fix = fix
         super().__init__(self._render())
 
     def in_file(self, file: str) -> RuleSyntaxError:
         """Return the same error, with the name of the file."""
-        return RuleSyntaxError(
-            self.problem,
-            line=self.line,
-            column=self.column,
-            source=self.source,
-            length=self.length,
-            file=file,
-        )
+        return RuleSyntaxError(self.problem, **{**self._state(), "file": file})
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "line": self.line,
+            "column": self.column,
+            "source": self.source,
+            "length": self.length,
+            "file": self.file,
+            "offset": self.offset,
+            "fix": self.fix,
+        }
 
     def _render(self) -> str:
         place = f"line {self.line}, column {self.column}: {self.problem}"
@@ -144,14 +156,7 @@ class RuleSyntaxError(ClearmarginError, ValueError):
         return f"{head}\n  {source}\n  {pad}{'^' * max(1, min(self.length, len(source) - start))}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        state = {
-            "line": self.line,
-            "column": self.column,
-            "source": self.source,
-            "length": self.length,
-            "file": self.file,
-        }
-        return (_rebuild_syntax_error, (self.problem, state))
+        return (_rebuild_syntax_error, (self.problem, self._state()))
 
 
 _WIDEST_SOURCE = 160

@@ -20,7 +20,13 @@ _SLOW = {
     "report(RuleExtractor(LPSVCCV())): model",
     "LPSVCCV, nested",
 }
-_SAME = {"rules --nu 1", "rules --groups", "rules --time", "advise --refine translate"}
+_SAME = {
+    "rules --nu 1",
+    "rules --groups",
+    "rules --time",
+    "advise --refine translate",
+    "RuleSVC with points, nested",
+}
 
 
 _ROWS = 40

@@ -11,9 +11,19 @@ import time
 
 import benchmarks.__main__ as runner
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.page import Ratio
-from benchmarks.speed import command_line, covers, extraction, growth, memory, start
+from benchmarks.speed import (
+    command_line,
+    covers,
+    extraction,
+    growth,
+    large_files,
+    memory,
+    partitions,
+    start,
+)
 from benchmarks.speed.growth_cases import CASES
 from benchmarks.speed.growth_picture import draw, spread
 from benchmarks.speed.timing import race
@@ -338,3 +348,44 @@ def test_large_figures_are_written_out():
         "99",
         "1,950",
     ]
+
+
+# Partitions.
+
+
+def test_planes_over_partitions_are_compared_to_the_bit_and_passes_counted():
+    row, ratios = partitions.measure(partitions.Case("plain", 9_000, 12))
+    assert row[5] == "yes"
+    assert 2 <= int(row[2].split()[0]) <= 6
+    assert float(row[3]) > 0.0
+    assert all(ratio.value > 0.0 for ratio in ratios.values())
+
+
+def test_a_file_is_fitted_to_the_plane_of_the_same_numbers_in_memory(tmp_path):
+    path = tmp_path / "rows.parquet"
+    partitions.write_file(path, 2_000, 12)
+    found = partitions.fit_file(str(path))
+    ((X, y),) = partitions.chunks(2_000, 12)
+    model = partitions.LPSVC(100.0 / 2_000).fit(X.astype(np.float32), y)
+    plane = model.coef_.tobytes() + model.intercept_.tobytes()
+    assert found["plane"] == plane.hex()
+    assert found["peak"] > 10.0
+
+
+@pytest.mark.parametrize("case", partitions.FULL, ids=lambda case: f"{case.name} {case.m}")
+def test_tables_of_partitions_are_of_two_classes(case):
+    X, y = partitions.draw(case._replace(m=1_000))
+    assert X.shape == (1_000, case.n)
+    assert set(y.tolist()) == {-1.0, 1.0}
+
+
+def test_large_files_are_written_as_described_and_told_with_their_ratios(tmp_path):
+    large_files.write_folder(tmp_path, 400, n_files=2)
+    frame = pd.read_parquet(tmp_path)
+    assert frame.shape == (400, 21)
+    assert frame["x0"].dtype == np.float32
+    assert set(frame["y"]) == {"ill", "well"}
+    run = command_line.Run(wall=1.0, cpu=3.0, peak=200.0)
+    reading = command_line.Run(wall=1.0, cpu=0.5, peak=100.0)
+    assert large_files.Command("train", "t", run, reading).cells()[2:] == ["3.0", "**6.0**", "200"]
+    assert large_files.Command("train", "t", run).ratio is None

@@ -30,7 +30,7 @@ from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import read_frame
-from clearmargin.tables.validation import check_positive, read_points, read_training
+from clearmargin.tables.validation import check_positive, plain_labels, read_points, read_training
 
 __all__ = ["ChunkedRuleSVC"]
 
@@ -418,7 +418,7 @@ class ChunkedRuleSVC(PlaneClassifier):
         """Read rows whose labels may all be of one class."""
         if y is None:
             raise DataError("labels are needed: y is None (requires y to be passed)")
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(plain_labels(y, X), warn=True)
         if reset and len(np.unique(labels)) > 1:
             points, two = read_training(self, read_frame(X), labels)
             return points, two.classes[two.codes]

@@ -48,8 +48,15 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.splitting import HALVES, Splitting
-from clearmargin.tables.table import Table, as_header, read_frame
-from clearmargin.tables.validation import check_whole, naming_columns
+from clearmargin.tables.table import (
+    Table,
+    as_header,
+    check_has_columns,
+    read_frame,
+    refuse_collection,
+)
+from clearmargin.tables.table_encoder import too_large
+from clearmargin.tables.validation import check_whole, naming_columns, plain_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,12 +275,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             raise DataError(
                 "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
             )
-        validate_data(self, as_header(read_frame(X)), y, skip_check_array=True)
+        validate_data(self, as_header(read_frame(X, self)), y, skip_check_array=True)
         if not getattr(self, "n_features_in_", 1):
-            shape = np.shape(X)
-            raise DataError(
-                f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-            )
+            check_has_columns(np.shape(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -295,6 +299,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         return np.random.default_rng(int(random.randint(np.iinfo(np.int32).max)))
 
     def _read_labels(self, y: Any, rows: int) -> BoolArray:
+        refuse_collection(y, self, "y")
+        y = plain_labels(y)
         check_classification_targets(y)
         labels = np.asarray(y)
         classes = np.unique(labels)
@@ -651,9 +657,21 @@ def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
     weight = float((~is_positive).sum() / is_positive.sum())
     if estimator is not None and find_trained_part(estimator) and is_fitted(estimator):
         return estimator
+    if estimator is None:
+        _check_squares(Table.read(X))
     model = default_ranker(X, weight) if estimator is None else clone(estimator)
     with naming_columns(X, model if estimator is None else estimator):
         return model.fit(Table.read(X).taken_by(model), is_positive.astype(np.intp))
+
+
+def _check_squares(table: Table) -> None:
+    """Raise if a column of numbers cannot be standardised."""
+    for column in table.all_columns():
+        if column.has_number_type:
+            numbers = column.numbers()
+            with np.errstate(over="ignore"):
+                if not np.isfinite(np.var(np.append(numbers[np.isfinite(numbers)], 0.0))):
+                    raise too_large(column.name)
 
 
 def rank_scores(model: Any, X: Any) -> FloatArray:

@@ -151,7 +151,7 @@ class RuleSet(Value, Sequence[Rule]):
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
             The rows. A condition on a missing value is false, and a rule without a condition on it does not mind.
             Where the space has a value that a missing one counts as (`FeatureSpace.fill`), it takes its place first.
 
@@ -160,10 +160,14 @@ class RuleSet(Value, Sequence[Rule]):
         ndarray of bool of shape (m, r)
             One column a rule.
         """
+        if _is_in_parts(X):
+            return np.concatenate(X.map(_covers_part, common=(self,)))
         return self._covers(self.space.read(X))
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index of the first rule that covers it, -1 where none does."""
+        if _is_in_parts(X):
+            return np.concatenate(X.map(_which_part, common=(self,)))
         points = self.space.read(X)
         if all(isinstance(rule.region, Box) for rule in self.rules):
             return self._as_boxes().first(points)
@@ -202,7 +206,7 @@ class RuleSet(Value, Sequence[Rule]):
         X : data frame or array-like of shape (m, n)
             The rows.
         y : array-like of shape (m,), optional
-            The true classes, for the accuracy.
+            The true classes, for the accuracy; those of a table in partitions are in its target.
         model : fitted classifier or array-like of shape (m,), optional
             The model (or its predictions), for the fidelity.
 
@@ -211,6 +215,8 @@ class RuleSet(Value, Sequence[Rule]):
         RuleScores
             For the rules as a whole and for each by itself.
         """
+        if _is_in_parts(X):
+            return _added(X.map(_score_part, common=(self, X.names, X.target, model)))
         covered = self.covers(X)
         rule_labels = [rule.label for rule in self.rules]
         predictions = model.predict(X) if hasattr(model, "predict") else model
@@ -302,6 +308,42 @@ class RuleSet(Value, Sequence[Rule]):
             return cls.from_dict(data)
         except (FileDamagedError, FileTooNewError) as error:
             raise type(error)(f"{path}: {error}") from error
+
+
+def _is_in_parts(X: object) -> bool:
+    """Tell whether a table is given in partitions, which live in a higher room; see `clearmargin.scan`."""
+    return hasattr(X, "lengths") and hasattr(X, "map") and hasattr(X, "sample")
+
+
+def _covers_part(part: Any, rules: RuleSet) -> BoolArray:
+    return rules.covers(part.table(rules.space.names))
+
+
+def _which_part(part: Any, rules: RuleSet) -> IntArray:
+    return rules.which(part.table(rules.space.names))
+
+
+def _score_part(
+    part: Any, rules: RuleSet, names: tuple[str, ...], target: str | None, model: Any
+) -> RuleScores:
+    return rules.score(part.table(names), None if target is None else part.values(target), model)
+
+
+def _added(scores: Sequence[RuleScores]) -> RuleScores:
+    """Add up the counts of partitions."""
+    return RuleScores(
+        _added_stats([each.total for each in scores]),
+        tuple(_added_stats(stats) for stats in zip(*(each.rules for each in scores), strict=True)),
+        overlaps=sum(each.overlaps for each in scores),
+    )
+
+
+def _added_stats(stats: Sequence[RuleStats]) -> RuleStats:
+    def total(name: str) -> Any:
+        counts = [getattr(each, name) for each in stats]
+        return None if None in counts else sum(counts)
+
+    return RuleStats(*(total(name) for name in ("rows", "covered", "correct", "agreed")))
 
 
 def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozenset[int]) -> None:

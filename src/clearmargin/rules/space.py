@@ -322,6 +322,21 @@ def category_name(value: object) -> str:
     return str(value)
 
 
+def closest_name(name: str, known: Iterable[str]) -> str | None:
+    """Find the known name that is spelled most like a name; None where none is like it.
+
+    Examples
+    --------
+    >>> closest_name("glucos", ["age", "glucose"]), closest_name("bmi", ["age", "glucose"])
+    ('glucose', None)
+    """
+    lowered: dict[str, str] = {}
+    for k in known:
+        lowered.setdefault(k.lower(), k)
+    close = difflib.get_close_matches(name.lower(), lowered, n=1)
+    return lowered[close[0]] if close else None
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """Suggest the nearest known name, as the tail of an error message.
 
@@ -331,12 +346,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     "; did you mean 'glucose'?"
     """
     names = [str(k) for k in known]
-    lowered: dict[str, str] = {}
-    for k in names:
-        lowered.setdefault(k.lower(), k)
-    close = difflib.get_close_matches(name.lower(), lowered, n=1)
-    if close:
-        return f"; did you mean {lowered[close[0]]!r}?"
+    close = closest_name(name, names)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     if not names:
         return ""
     listed = ", ".join(repr(k) for k in names[:8]) + (", ..." if len(names) > 8 else "")
