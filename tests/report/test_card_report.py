@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -106,6 +107,18 @@ def test_a_machine_that_stays_trained_is_not_judged_on_its_own_cases(table):
         return made.fit(X.iloc[train], y[train]), X.iloc[test]
 
     assert report(rules, X, y, cv=2, refit=refit).to_dict()["card"]["validation"]["done"]
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_a_card_says_the_operating_threshold_of_its_machine(table, fitted, is_fitted):
+    X, y = table
+    careful = FixedThresholdClassifier(
+        LinearSVC(random_state=0), threshold=-0.7, response_method="decision_function"
+    )
+    card = ScoreRules(careful, certify=True, max_rules=5, n_generated=50)
+    text = report(card.fit(X, y) if is_fitted else card, X, y, cv=None).to_markdown()
+    assert "Operating threshold: 'well' is predicted where its score is at least -0.7" in text
+    assert "Operating threshold" not in report(fitted, X, y, cv=None).to_markdown()
 
 
 def test_a_card_that_is_not_fitted_needs_classes(table):

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.fitted import wrapped_layers
-from clearmargin.models.threshold import find_threshold
 from clearmargin.report.facts import (
     case_facts,
     class_facts,
@@ -31,6 +30,7 @@ from clearmargin.report.subject import (
     measure,
     read_contrast,
     read_subject,
+    threshold_text,
     validate,
 )
 from clearmargin.rule_svm.facts import points_facts
@@ -135,6 +135,7 @@ def report(
 
         parts = _no_rules(model)
         parts["card"] = card_facts(model, table, labels, int(cases), splitting, refit)
+        parts["model"]["threshold"] = parts["card"].pop("threshold")
     elif is_contrast(model):
         if contrast is not None:
             raise InvalidValueError("the model is a RankContrast already; leave contrast out")
@@ -240,7 +241,7 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
             f"y holds {as_label(stray)!r}, which is no class of the model; known are {known}"
         )
     return {
-        "model": {"name": _name(subject), "threshold": _threshold(subject.machine)},
+        "model": {"name": _name(subject), "threshold": threshold_text(subject.machine)},
         "distillation": _facts_of(subject.model, "distillation_"),
         "budget": _facts_of(subject.model, "budget_"),
         "rules": {
@@ -297,15 +298,6 @@ def _name(subject: Subject) -> str:
     if subject.machine is not None and subject.machine is not subject.model:
         names += [_called(layer) for layer in wrapped_layers(subject.machine)]
     return " of ".join(names)
-
-
-def _threshold(machine: Any) -> str | None:
-    """Say by which operating threshold a model predicts; None for the usual one."""
-    threshold = find_threshold(machine)
-    if threshold is not None:
-        return str(threshold)
-    known: str | None = (getattr(machine, "facts", None) or {}).get("threshold")
-    return known
 
 
 def _called(model: Any) -> str:

@@ -16,7 +16,13 @@ from clearmargin.language.words import counted, listed, number_text, plain, shar
 from clearmargin.models.fitted import is_fitted, wrapped_layers
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import points_bar
-from clearmargin.report.subject import Prototype, Refit, fold_figure, match_labels
+from clearmargin.report.subject import (
+    Prototype,
+    Refit,
+    fold_figure,
+    match_labels,
+    threshold_text,
+)
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
@@ -73,6 +79,7 @@ def card_facts(
     return {
         "kind": "proof" if is_proof else "imitation",
         "machine": type([*wrapped_layers(model.estimator_)][-1]).__name__,
+        "threshold": threshold_text(model.estimator_),
         "about": card.about if is_proof else "",
         "decides": card.summary().splitlines(),
         "conditions": card.conditions() if is_proof else "",

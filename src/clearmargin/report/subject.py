@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
+from clearmargin.models.threshold import find_threshold
 from clearmargin.plane_rules import RuleExtractor
 from clearmargin.rule_base.base import RuleBasedClassifier
 from clearmargin.rule_base.rule_auc import class_shares, mean_auc
@@ -37,6 +38,7 @@ __all__ = [
     "read_contrast",
     "read_subject",
     "rules_of",
+    "threshold_text",
     "validate",
 ]
 
@@ -155,6 +157,15 @@ def read_subject(model: Any, X: Any, y: Any) -> Subject:
     extractor = RuleExtractor(model)
     extractor.fit(table.taken_by(extractor), labels)
     return _subject(model, extractor, extractor.rules_)
+
+
+def threshold_text(machine: Any) -> str | None:
+    """Say by which operating threshold a model predicts; None for the usual one."""
+    threshold = find_threshold(machine)
+    if threshold is not None:
+        return str(threshold)
+    known: str | None = (getattr(machine, "facts", None) or {}).get("threshold")
+    return known
 
 
 def is_card(model: Any) -> bool:
