@@ -22,7 +22,7 @@ from clearmargin.rules.domain import Domain
 from clearmargin.rules.rule import Proof, Rule
 from clearmargin.tables.encoding import Encoding
 
-__all__ = ["DECLARED_RANGES", "check_proofs"]
+__all__ = ["DECLARED_RANGES", "check_proofs", "encoded_box"]
 
 # The fact of a model that names the features whose lower and upper ends were declared, as JSON.
 DECLARED_RANGES = "declared_ranges"
@@ -67,7 +67,7 @@ def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
         is_asked = proof == "stated" and rule.label in place
         # A case without a value has no place beside a plane.
         if is_asked and isinstance(region, Box) and not region.missing:
-            proof = _decide(domain, _encoded(region, model.encoding_), regions[place[rule.label]])
+            proof = _decide(domain, encoded_box(region, model.encoding_), regions[place[rule.label]])
             if proof == "stated" and DECLARED_RANGES in (model.facts or {}):
                 proof = None
             refuted += [k] if proof is None else []
@@ -110,7 +110,7 @@ def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:
         return set(), set()
 
 
-def _encoded(region: Box, encoding: Encoding) -> Box:
+def encoded_box(region: Box, encoding: Encoding) -> Box:
     """Return the same box over encoded columns: a category that is not allowed has a column that is 0."""
     feature = [source.feature for source in encoding.sources]
     lower, upper = region.lower[feature].copy(), region.upper[feature].copy()

@@ -29,6 +29,7 @@ __all__ = [
     "check_rules",
     "fit_with_rules",
     "judge_advised",
+    "outcome_facts",
     "rule_mistakes",
 ]
 
@@ -118,7 +119,7 @@ class Advised:
         """Model and rules as plain data for JSON."""
         return {
             **self.trained.to_dict(),
-            "outcome": [_outcome(rule) for rule in self.outcome],
+            "outcome": [outcome_facts(rule) for rule in self.outcome],
             "refined": self.refined.to_dict(),
         }
 
@@ -321,7 +322,8 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _outcome(rule: Any) -> dict[str, Any]:
+def outcome_facts(rule: Any) -> dict[str, Any]:
+    """Return what became of a rule as plain data for JSON."""
     return {
         "name": rule.before.name,
         "verdict": rule.verdict,

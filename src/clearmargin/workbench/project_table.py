@@ -1,0 +1,339 @@
+"""The table of a project: read once, its sealed rows put aside before anybody looks, and the task made of the rest.
+
+Which rows are sealed depends on the number of a row and the seed of the project alone, so that a smaller share is a
+part of a larger one, and a project that is opened again has the same rows aside.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearmargin.advice import AdviceChecker
+from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.recipes import Task, make_task
+from clearmargin.recipes.trained_models import encoder
+from clearmargin.rules import FeatureSpace
+from clearmargin.rules.rule import Label, as_label
+from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.files import FileTable, ReadOptions, read_file
+from clearmargin.tables.partitions import row_keys
+from clearmargin.tables.splitting import Folds
+from clearmargin.tables.table import Table
+from clearmargin.workbench.settings import TaskSettings
+
+__all__ = ["MAX_CELLS", "EncodedRows", "OpenTask", "ProjectTable", "read_source"]
+
+MAX_CELLS = 5_000_000
+# Rows of different projects are sealed by different keys.
+_SEED_STEP = 2**40
+_FOLDS = 5
+
+
+def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None) -> FileTable:
+    """Read the table that was uploaded.
+
+    Parameters
+    ----------
+    content : bytes
+        The file as it came.
+    name : str
+        What it is called, for messages.
+    reading : dict, optional
+        Options of `ReadOptions`.
+
+    Returns
+    -------
+    FileTable
+        All rows.
+
+    Examples
+    --------
+    >>> read_source(b"age,ill\\n40,no\\n61,yes\\n", "patients.csv").columns["age"]
+    array([40, 61])
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        # The name of an upload is never a path.
+        path = Path(folder, "upload")
+        path.write_bytes(content)
+        try:
+            table = read_file(path, ReadOptions(**(reading or {})))
+        except DataError as error:
+            raise type(error)(str(error).replace(str(path), name)) from None
+    cells = len(table) * len(table.columns)
+    if cells > MAX_CELLS:
+        raise DataError(
+            f"{name} has {len(table):,} rows and {len(table.columns)} columns, {cells:,} values; the workbench takes "
+            f"{MAX_CELLS:,}. Take a sample of the rows, or use the command line (clearmargin rules)"
+        )
+    if not len(table):
+        raise DataError(f"{name} has no rows")
+    return replace(table, name=name)
+
+
+class ProjectTable:
+    """All rows of a project, those that are sealed apart from the others.
+
+    Parameters
+    ----------
+    table : FileTable
+        All rows.
+    sealed_share : float
+        The share of the rows that nobody sees until the sample is opened.
+    seed : int
+        Which rows these are.
+
+    Examples
+    --------
+    >>> table = FileTable("t.csv", {"age": np.arange(100)})
+    >>> parts = ProjectTable(table, 0.2, seed=1)
+    >>> len(parts.open_rows) + len(parts.sealed_rows), bool(set(parts.open_rows) & set(parts.sealed_rows))
+    (100, False)
+    """
+
+    def __init__(self, table: FileTable, sealed_share: float, seed: int):
+        if not 0 <= sealed_share <= 0.5:
+            raise InvalidValueError(
+                f"the sealed share is at least 0 and at most 0.5 of the rows, not {sealed_share}"
+            )
+        self.table = table
+        keys = row_keys(np.arange(len(table)) + seed * _SEED_STEP)
+        self.sealed_rows: IntArray = np.flatnonzero(keys < sealed_share)
+        self.open_rows: IntArray = np.flatnonzero(keys >= sealed_share)
+
+    @cached_property
+    def open(self) -> FileTable:
+        """The rows that may be looked at."""
+        return self._take(self.open_rows)
+
+    @cached_property
+    def sealed(self) -> FileTable:
+        """The rows of the sealed sample."""
+        return self._take(self.sealed_rows)
+
+    @cached_property
+    def counters(self) -> tuple[str, ...]:
+        """Columns that count the rows, which the open rows alone would not show."""
+        return tuple(
+            name
+            for name, values in self.table.columns.items()
+            if values.dtype.kind == "i" and len(values) >= 20 and bool((np.diff(values) == 1).all())
+        )
+
+    def _take(self, rows: IntArray) -> FileTable:
+        columns = {name: values[rows] for name, values in self.table.columns.items()}
+        return replace(self.table, columns=columns)
+
+    def task(self, settings: TaskSettings) -> OpenTask:
+        """Make the task of the open rows.
+
+        Parameters
+        ----------
+        settings : TaskSettings
+            What is to be learned.
+
+        Returns
+        -------
+        OpenTask
+            Always of two classes: of more, the class of interest against all others.
+        """
+        settings.check_names(self.table.columns)
+        task = self._make(self.open, settings)
+        if len(task.counts) > 2:
+            named = ", ".join(str(label) for label in task.counts)
+            raise DataError(
+                f"{settings.target!r} has {len(task.counts)} classes ({named}); choose the class of interest, which "
+                "is then told from all others"
+            )
+        return OpenTask(self, settings, task)
+
+    def _make(self, table: FileTable, settings: TaskSettings) -> Task:
+        aside = {*settings.drop, *self.counters} - {settings.target}
+        columns = {
+            name: _as_categories(values) if name in settings.categories else values
+            for name, values in table.columns.items()
+            if name not in aside
+        }
+        return make_task(
+            replace(table, columns=columns),
+            settings.target,
+            positive=settings.positive,
+            missing=settings.missing,
+            categories=[name for name in settings.categories if name in columns],
+            cv=_FOLDS,
+        )
+
+    def sealed_table(self, opened: OpenTask) -> tuple[Table, NDArray[Any]]:
+        """Give the sealed rows as the machine of a task takes them, with their classes."""
+        table, settings = self.sealed, opened.settings
+        known = table.columns[settings.target]
+        has_class = np.array([value is not None and value == value for value in known.tolist()])
+        columns = {
+            name: (
+                _as_categories(table.columns[name])
+                if name in settings.categories
+                else table.columns[name]
+            )[has_class]
+            for name in opened.task.X.names
+        }
+        X = Table.of_columns(columns)
+        lacking = np.zeros(len(X), dtype=np.bool_)
+        for column in X.all_columns():
+            lacking |= column.is_missing
+        if opened.task.fill is not None:
+            X, lacking = X.filled(opened.task.fill), np.zeros(len(X), dtype=np.bool_)
+        labels = np.array([opened.class_of(value) for value in known[has_class]], dtype=object)
+        usable = ~lacking & np.array([label is not None for label in labels], dtype=np.bool_)
+        return X.take(usable), labels[usable]
+
+
+def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
+    """Give numbers as texts, as the reader of files writes categories."""
+    if values.dtype == object:
+        return values
+    texts = [
+        None if value != value else str(int(value)) if float(value).is_integer() else repr(value)
+        for value in values.tolist()
+    ]
+    return np.array(texts, dtype=object)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedRows:
+    """Rows as numbers, with 0/1 columns for categories.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    groups : dict
+        The 0/1 columns of each categorical feature.
+    """
+
+    table: Table
+    groups: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTask:
+    """What is learned from the open rows of a project.
+
+    Parameters
+    ----------
+    table : ProjectTable
+        The table.
+    settings : TaskSettings
+        What people chose.
+    task : Task
+        The features and classes of the open rows.
+
+    Examples
+    --------
+    >>> table = FileTable("t", {"age": np.arange(20, 68), "ill": np.repeat(["no", "yes"], 24).astype(object)})
+    >>> table.columns["age"] = table.columns["age"][::-1].copy()
+    >>> opened = ProjectTable(table, 0.0, seed=1).task(TaskSettings("ill", ranges={"age": (0, 99)}))
+    >>> opened.space, opened.classes
+    (FeatureSpace(age: integer in [0, 99]), ('no', 'yes'))
+    """
+
+    table: ProjectTable
+    settings: TaskSettings
+    task: Task
+
+    @cached_property
+    def classes(self) -> tuple[Label, ...]:
+        """The two classes, the positive one last."""
+        labels = [as_label(label) for label in np.unique(self.task.y).tolist()]
+        positive = self.task.positive
+        return tuple(sorted(labels, key=lambda label: (label == positive, str(label))))
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """The class of each row, as a place in `classes`."""
+        return self.encode(self.task.y)
+
+    def encode(self, labels: NDArray[Any]) -> IntArray:
+        """Give labels as places in `classes`."""
+        codes: IntArray = (np.asarray(labels) == self.classes[1]).astype(np.intp)
+        return codes
+
+    def class_of(self, value: object) -> Label | None:
+        """Give the class that a value of the target column stands for; None for one that is no class here."""
+        positive = self.settings.positive
+        text = (
+            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        )
+        for label in self.classes:
+            if str(label) == text:
+                return label
+        if positive is not None:
+            return next((c for c in self.classes if str(c) == f"not {positive}"), None)
+        return None
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The numbers of the rows in the table, counted from 1."""
+        return np.asarray(self.table.open_rows[np.asarray(self.task.X.labels)] + 1)
+
+    def position(self, row: int) -> int:
+        """Find a row of the table, counted from 1, among the rows of the task."""
+        place = int(np.searchsorted(self.rows, row))
+        if place == len(self.rows) or self.rows[place] != row:
+            if row - 1 in set(self.table.sealed_rows.tolist()):
+                raise DataError(f"row {row} is in the sealed sample, which nobody looks at")
+            raise DataError(f"there is no row {row} in the task; it may lack a value")
+        return place
+
+    @cached_property
+    def space(self) -> FeatureSpace:
+        """The features with their ranges: seen in the open rows, or declared."""
+        seen, chosen = self.task.X.space(), self.settings
+        lower, upper = seen.lower.copy(), seen.upper.copy()
+        integer = seen.integer.copy()
+        for j, name in enumerate(seen.names):
+            if seen.categories[j] is None:
+                low, high = chosen.ranges.get(name, (np.inf, -np.inf))
+                lower[j], upper[j] = min(low, lower[j]), max(high, upper[j])
+                integer[j] |= name in chosen.whole
+        units = {name: unit for name, unit in chosen.units.items() if name in seen.names}
+        return FeatureSpace(seen.names, lower, upper, integer, seen.categories, units, seen.fill)
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """The rows as numbers: values, and codes of categories."""
+        return self.task.X.points(self.space)
+
+    @cached_property
+    def checker(self) -> AdviceChecker:
+        """Checks rules on the open rows, again and again."""
+        return AdviceChecker(self.task.X, self.task.y)
+
+    @cached_property
+    def folds(self) -> Folds:
+        """How rows are split for figures on rows not trained on."""
+        return self.task.folds()
+
+    @cached_property
+    def encoded(self) -> EncodedRows:
+        """The open rows as numbers, encoded once for many trainings."""
+        step = encoder(self.task, as_table=True)
+        table = step.fit(self.task.X, self.task.y).transform(self.task.X)
+        groups = {
+            feature: {category: f"{feature}_{category}" for category in categories}
+            for feature, categories in step.categories.items()
+        }
+        return EncodedRows(table, groups)
+
+    def case(self, position: int) -> dict[str, Any]:
+        """Give the values of a row by feature."""
+        values = {}
+        for column in self.task.X.take(np.array([position])).all_columns():
+            value = column.values[0]
+            values[column.name] = value.item() if hasattr(value, "item") else value
+        return values

@@ -1,0 +1,410 @@
+"""The machine of a version: trained on the open rows and the rules, judged on rows not trained on, kept as a document.
+
+Figures are cross-validated, and whatever a training chooses (costs, features, cuts) is chosen anew in each fold, so that
+they are at chance on noise. For machines that respect rules, the costs that each fold has chosen are kept: with them, the
+figures of a changed text take a training a fold, tens of milliseconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import warnings
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from clearmargin import progress
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.models import PlaneModel
+from clearmargin.models.model_document import is_model_document, read_model, write_model
+from clearmargin.models.planes import Planes
+from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
+from clearmargin.recipes.advised import fit_with_rules, outcome_facts
+from clearmargin.recipes.found_points import card_as_points
+from clearmargin.recipes.unseen import inner_folds
+from clearmargin.rule_svm.saving import read_rule_svc, write_rule_svc
+from clearmargin.rule_svm.weighted_document import (
+    is_weighted_document,
+    read_weighted_document,
+    write_weighted_document,
+)
+from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.rules import RuleSet
+from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.table import Table
+from clearmargin.workbench.project_table import OpenTask
+from clearmargin.workbench.settings import MachineSettings
+
+__all__ = [
+    "CrossValidated",
+    "TrainedMachine",
+    "cross_validate",
+    "pack_codes",
+    "quick_codes",
+    "read_machine",
+    "train_machine",
+    "unpack_codes",
+]
+
+# Costs before any were chosen: those of AdviceSVC.
+_COSTS = (1.0, 1.0)
+_MAX_CUTS, _MAX_RULES = 20, 15
+_MOST_FOLDS = 5
+Costs = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedMachine:
+    """A machine that was trained on the open rows of a project.
+
+    Parameters
+    ----------
+    model : PlaneModel, RuleSVC or WeightedRules
+        What decides.
+    document : dict
+        The same as plain data, from which it is read again; nothing in it is run.
+    outcome : tuple of dict
+        What became of each rule that it was trained with.
+    costs : (float, float) or None
+        For a machine that respects rules: what a row and a rule cost.
+    seconds : float
+        How long the training took.
+    """
+
+    model: Any
+    document: dict[str, Any]
+    outcome: tuple[dict[str, Any], ...] = ()
+    costs: Costs | None = None
+    seconds: float = 0.0
+
+    @property
+    def planes(self) -> Planes | None:
+        """The machine as a plane, if it is one: then rules are proved about it."""
+        return self.model if isinstance(self.model, Planes) else None
+
+    @property
+    def weighted(self) -> WeightedRules | None:
+        """The machine as rules with points, if it is one."""
+        if isinstance(self.model, WeightedRules):
+            return self.model
+        found: WeightedRules | None = getattr(self.model, "weighted_rules_", None)
+        return found
+
+    def table(self, task: Task) -> Table:
+        """Give the rows of a task as the machine takes them: rules with points take missing values as they are."""
+        return task.X if self.planes is not None or task.given is None else task.given
+
+    def codes(self, opened: OpenTask) -> IntArray:
+        """Predict the open rows."""
+        return opened.encode(self.model.predict(self.table(opened.task)))
+
+    def scores(self, opened: OpenTask) -> FloatArray:
+        """Score the open rows; positive speaks for the second class."""
+        scores = np.asarray(self.model.decision_function(self.table(opened.task)))
+        return scores if self.model_classes[-1] == opened.classes[1] else -scores
+
+    @cached_property
+    def model_classes(self) -> list[Any]:
+        """The classes of the model, the one that positive scores speak for last."""
+        classes = getattr(self.model, "classes_", None)
+        return list(self.model.classes) if classes is None else list(classes.tolist())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidated:
+    """What a machine predicts for rows that it was not trained on.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        The predicted class of each open row, as a place among the classes.
+    right : int
+        How many of them are right.
+    costs : tuple of (float, float)
+        For a machine that respects rules: the costs that each fold has chosen.
+    """
+
+    codes: IntArray
+    right: int
+    costs: tuple[Costs, ...] = ()
+
+    @property
+    def accuracy(self) -> float:
+        """The share of the rows that is right."""
+        return self.right / max(len(self.codes), 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data for JSON."""
+        return {
+            "rows": len(self.codes),
+            "right": self.right,
+            "accuracy": self.accuracy,
+            "codes": pack_codes(self.codes),
+            "costs": [list(pair) for pair in self.costs],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CrossValidated:
+        """Read plain data."""
+        codes = unpack_codes(data["codes"], data["rows"])
+        return cls(codes, int(data["right"]), tuple((a, b) for a, b in data["costs"]))
+
+
+def pack_codes(codes: IntArray) -> str:
+    """Write codes of two classes as a short text.
+
+    Examples
+    --------
+    >>> unpack_codes(pack_codes(np.array([0, 1, 1])), 3)
+    array([0, 1, 1])
+    """
+    bits = np.packbits(codes.astype(np.bool_)).tobytes()
+    return base64.b64encode(zlib.compress(bits, 9)).decode("ascii")
+
+
+def unpack_codes(text: str, rows: int) -> IntArray:
+    """Read what `pack_codes` wrote."""
+    bits = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    return np.unpackbits(bits, count=rows).astype(np.intp)
+
+
+def train_machine(
+    opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: Costs | None = None
+) -> TrainedMachine:
+    """Train the machine of a version on all open rows.
+
+    Parameters
+    ----------
+    opened : OpenTask
+        The rows.
+    rules : RuleSet
+        The expert's rules, over `opened.space`; they count where the machine listens.
+    settings : MachineSettings
+        Which machine.
+    costs : (float, float), optional
+        For a machine that respects rules, costs that were chosen before; by default they are chosen now, where the
+        settings do not name them.
+
+    Returns
+    -------
+    TrainedMachine
+        The machine.
+    """
+    start = perf_counter()
+    with warnings.catch_warnings():
+        # What is found about rules is shown beside them; a plane that is no better than a constant has its figure.
+        warnings.simplefilter("ignore", ClearmarginWarning)
+        made = _MAKERS[settings.machine](opened, opened.task, rules, settings, costs)
+    return TrainedMachine(
+        made.model, made.document, made.outcome, made.costs, perf_counter() - start
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """A model and what is kept of it."""
+
+    model: Any
+    document: dict[str, Any]
+    outcome: tuple[dict[str, Any], ...] = ()
+    costs: Costs | None = None
+
+
+def _advised(
+    opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
+) -> _Made:
+    """Train a plane that respects rules."""
+    from clearmargin.advice import AdviceSVC, AdviceSVCCV
+
+    if settings.balanced:
+        raise DataError(
+            "a plane that respects rules cannot weigh classes; take rules with points, or leave classes as they are"
+        )
+    known = _given_costs(settings) or costs
+    folds = min(_MOST_FOLDS, *task.counts.values())
+    advice = rules if len(rules) else None
+    if known is None and folds >= 2:
+        svm: Any = AdviceSVCCV(advice, cv=inner_folds(task, folds), progress=False)
+    else:
+        lam, mu = known or _COSTS
+        svm = AdviceSVC(advice, lam=lam, mu=mu)
+    model, fitted = fit_with_rules(task, svm)
+    chosen = (float(fitted.lam_), float(fitted.mu_)) if hasattr(fitted, "lam_") else known
+    facts = {**(model.facts or {}), "lam": (chosen or _COSTS)[0], "mu": (chosen or _COSTS)[1]}
+    model = PlaneModel.of_planes(model.with_rules(model.rules, facts))
+    outcome = tuple(outcome_facts(rule) for rule in fitted.outcome_) if advice is not None else ()
+    return _Made(model, write_model(model), outcome, chosen or _COSTS)
+
+
+def _given_costs(settings: MachineSettings) -> Costs | None:
+    if settings.lam is None and settings.mu is None:
+        return None
+    return settings.lam or _COSTS[0], settings.mu or _COSTS[1]
+
+
+def _plane(
+    opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
+) -> _Made:
+    """Train a sparse plane."""
+    model = train_plane(task, PlaneOptions(balanced=settings.balanced)).model
+    return _Made(model, write_model(model))
+
+
+def _columns(
+    opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
+) -> _Made:
+    """Train rules with points, with those of the expert among the rules to choose from."""
+    given: dict[str, Any] = {"rules": rules} if settings.machine == "columns" and len(rules) else {}
+    found = find_points(
+        task,
+        balanced=settings.balanced,
+        certify=False,
+        max_rules=max(_MAX_RULES, len(rules)),
+        **given,
+    )
+    outcome: tuple[dict[str, Any], ...] = ()
+    if given:
+        outcome = tuple(_column_outcome(rule) for rule in found.model.outcome_)
+    return _Made(found.model, write_rule_svc(found.model, found.facts), outcome)
+
+
+def _column_outcome(rule: Any) -> dict[str, Any]:
+    """Say what became of a rule that was offered as a column."""
+    text = str(rule)
+    return {"name": rule.rule.name, "verdict": rule.verdict, "text": text, "after": None}
+
+
+def _card(
+    opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
+) -> _Made:
+    """Train a scorecard."""
+    from clearmargin.scorecards import Scorecard
+
+    alone = replace(task, splitting=None)
+    scored = score_table(alone, max_cuts=_MAX_CUTS, balanced=settings.balanced)
+    assert isinstance(scored.card, Scorecard)
+    points = card_as_points(scored.card, task.fill)
+    return _Made(points, write_weighted_document(points))
+
+
+_MAKERS: dict[
+    str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | None], _Made]
+] = {
+    "constraints": _advised,
+    "columns": _columns,
+    "plane": _plane,
+    "points": _columns,
+    "card": _card,
+}
+
+
+def read_machine(document: Mapping[str, Any]) -> TrainedMachine:
+    """Read a machine from its document; nothing in it is run.
+
+    Parameters
+    ----------
+    document : dict
+        What `train_machine` gave.
+
+    Returns
+    -------
+    TrainedMachine
+        Without what became of the rules, which is kept beside it.
+    """
+    data = dict(document)
+    if is_model_document(data):
+        model: Any = PlaneModel.of_planes(read_model(data))
+        facts = model.facts or {}
+        costs = (float(facts["lam"]), float(facts["mu"])) if "lam" in facts else None
+        return TrainedMachine(model, data, costs=costs)
+    if is_weighted_document(data):
+        read = read_rule_svc if "training" in data else read_weighted_document
+        return TrainedMachine(read(data), data)
+    raise InvalidValueError("this document is no machine that the workbench knows")
+
+
+def cross_validate(
+    opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: tuple[Costs, ...] = ()
+) -> CrossValidated:
+    """Predict each open row by a machine that was not trained on it.
+
+    Parameters
+    ----------
+    opened : OpenTask
+        The rows.
+    rules : RuleSet
+        The expert's rules.
+    settings : MachineSettings
+        Which machine.
+    costs : tuple of (float, float), optional
+        For a machine that respects rules, the costs that each fold has chosen before.
+
+    Returns
+    -------
+    CrossValidated
+        The predictions, and the costs that the folds have chosen.
+    """
+    task, folds = opened.task, opened.folds
+    codes: IntArray = np.zeros(len(task.y), dtype=np.intp)
+    chosen: list[Costs] = []
+    with progress.task("folds", len(folds), show=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClearmarginWarning)
+        for k, (train, test) in enumerate(folds.pairs):
+            part = task.part(train)
+            known = costs[k] if len(costs) == len(folds) else None
+            made = _MAKERS[settings.machine](opened, part, rules, settings, known)
+            if made.costs is not None:
+                chosen.append(made.costs)
+            codes[test] = opened.encode(made.model.predict(_rows_for(made.model, task, part, test)))
+            progress.advance()
+    return CrossValidated(codes, int((codes == opened.codes).sum()), tuple(chosen))
+
+
+def _rows_for(model: Any, task: Task, part: Task, rows: IntArray) -> Table:
+    """Give rows as the machine of another part takes them, filled with what is typical of that part."""
+    if task.given is None or part.fill is None:
+        return task.X.take(rows)
+    given = task.given.take(rows)
+    return given.filled(part.fill) if isinstance(model, Planes) else given
+
+
+def quick_codes(
+    opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: tuple[Costs, ...]
+) -> IntArray:
+    """Predict each open row by a plane that respects rules and was not trained on it, with costs chosen before.
+
+    Parameters
+    ----------
+    opened : OpenTask
+        The rows.
+    rules : RuleSet
+        The rules as they are being written.
+    settings : MachineSettings
+        The machine, one that respects rules.
+    costs : tuple of (float, float)
+        What each fold has chosen.
+
+    Returns
+    -------
+    ndarray of int
+        Predicted classes, as places among the classes.
+    """
+    from clearmargin.advice import AdviceSVC
+
+    encoded = opened.encoded
+    codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)
+    y = opened.task.y
+    given = _given_costs(settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClearmarginWarning)
+        for k, (train, test) in enumerate(opened.folds.pairs):
+            lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
+            svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=encoded.groups)
+            svm.fit(encoded.table.take(train), y[train])
+            codes[test] = opened.encode(svm.predict(encoded.table.take(test)))
+    return codes
