@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from clearmargin import LPSVC
+from clearmargin import LPSVC, AdviceSVC
 from clearmargin import dask as on_dask
 from clearmargin.dask import collection as module
 from clearmargin.dask.collection import DaskTable
@@ -168,3 +168,12 @@ def test_a_driver_that_was_stopped_goes_on_where_it_was(
     assert_same(model.fit(*chunked(arrays, 3_712)), in_memory)
     assert len(passes) <= n_passes
     assert not path.exists()
+
+
+def test_advice_stays_with_the_driver_and_rows_with_the_cluster(client, arrays):
+    X, y = arrays
+    options = {"advice": "x0 >= 1 and x1 <= 0 => True", "lam": 0.01}
+    here = AdviceSVC(**options).fit(X.astype(np.float64), y)
+    there = on_dask.AdviceSVC(**options).fit(*chunked(arrays, 6_000))
+    assert_same(there, here)
+    assert there.outcome_[0].after.stats == here.outcome_[0].after.stats

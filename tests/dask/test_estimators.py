@@ -157,3 +157,18 @@ def test_rules_abstain_lazily_on_arrays_without_names(frame):
     assert None in expected
     assert model.predict(X).compute().tolist() == expected.tolist()
     assert np.array_equal(model.which(X).compute(), model.to_local().which(table))
+
+
+def test_a_machine_with_advice_is_that_of_the_rows_in_memory(frame):
+    whole = dd.from_pandas(frame, npartitions=5)
+    options = {"advice": "a >= 1 and b >= 0 => yes", "mu": 3.0}
+    here = clearmargin.AdviceSVC(**options).fit(frame[FEATURES], frame["y"], frame["w"])
+    there = on_dask.AdviceSVC(**options).fit(whole[FEATURES], whole["y"], whole["w"])
+    assert np.array_equal(there.coef_, here.coef_)
+    assert np.array_equal(there.intercept_, here.intercept_)
+    assert there.objective_ == here.objective_
+    assert str(there.outcome_) == str(here.outcome_)
+    local = there.to_local()
+    assert type(local) is clearmargin.AdviceSVC
+    scores = there.decision_function(whole[FEATURES])
+    assert np.array_equal(scores.compute(), local.decision_function(frame[FEATURES]))

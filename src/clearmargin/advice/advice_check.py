@@ -689,6 +689,8 @@ def warn_about(case: AdviceCase, framed: FramedAdvice, stacklevel: int = 1) -> N
     lines = [f"- {finding.message}" for finding in found[:_MAX_WARNINGS]]
     if count > _MAX_WARNINGS:
         lines.append(f"- and {count - _MAX_WARNINGS} more")
+    if case.rows is not None:
+        lines.append(f"- rows are counted on a sample of {len(case.points):,}")
     warnings.warn(
         "\n".join(["the advice deserves a look:", *lines, "check_advice(advice, X, y) tells all"]),
         ClearmarginWarning,
@@ -1442,16 +1444,20 @@ def case_evidence(case: AdviceCase) -> Evidence | None:
     """
     if case.X is None or not len(case.X):
         return None
-    space = case.columns.space
-    points = np.zeros((len(case.X), len(space)))
+    space, X, y = case.columns.space, case.X, case.y
+    if case.rows is not None:
+        # A sample shows the ranges and categories of all rows with the rows at the ends of the columns.
+        ends = case.rows.ends
+        X, y = np.concatenate([X, ends.X]), np.concatenate([y, ends.y])
+    points = np.zeros((len(X), len(space)))
     for feature, column in case.columns.numbers.items():
-        points[:, feature] = case.X[:, column]
+        points[:, feature] = X[:, column]
     for feature, group in case.columns.groups.items():
         categories = space.categories[feature]
         assert categories is not None
         points[:, feature] = _codes(
-            {category: case.X[:, j] for category, j in group.items()}, categories
+            {category: X[:, j] for category, j in group.items()}, categories
         )
-    labels: NDArray[np.intp] = (case.y > 0).astype(np.intp)
+    labels: NDArray[np.intp] = (y > 0).astype(np.intp)
     classes = tuple(as_label(label) for label in case.classes.tolist())
     return Evidence.of(points, labels, classes, {}, {})

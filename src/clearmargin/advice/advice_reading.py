@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from clearmargin.advice.all_rows import AllRows, look_at_rows
 from clearmargin.exceptions import DataError, InvalidValueError, RuleSyntaxError
 from clearmargin.language import parse_rules
 from clearmargin.language.prose import plain
@@ -29,10 +30,18 @@ from clearmargin.rules import Box, FeatureSpace, OneHot, Polyhedron, Rule, RuleS
 from clearmargin.rules.domain import check_members
 from clearmargin.rules.domain import read_groups as read_mapping
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.rules.space import nearest_name, seen_ranges
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.part_survey import TableParts
+from clearmargin.tables.partitions import ArrayBlocks, Block, Partitions, is_partitions
 from clearmargin.tables.table import as_header, refuse_collection
-from clearmargin.tables.validation import check_positive, plain_labels, read_points, read_training
+from clearmargin.tables.validation import (
+    check_positive,
+    plain_labels,
+    read_points,
+    read_training,
+    read_training_parts,
+)
 
 __all__ = [
     "Advice",
@@ -343,7 +352,9 @@ def _named(feature: Any, names: Sequence[str], binary: BoolArray | None) -> OneH
     return OneHot(feature, columns.values(), columns)
 
 
-def check_groups(groups: Sequence[OneHot], points: NDArray[np.float64]) -> None:
+def check_groups(
+    groups: Sequence[OneHot], points: NDArray[np.float64], numbers: IntArray | None = None
+) -> None:
     """Raise if some row has not exactly one category of a declared feature.
 
     Parameters
@@ -352,6 +363,8 @@ def check_groups(groups: Sequence[OneHot], points: NDArray[np.float64]) -> None:
         The groups.
     points : ndarray of shape (m, n)
         The rows.
+    numbers : ndarray of int of shape (m,), optional
+        The numbers of the rows in the whole table, where these are only some of its rows.
 
     Examples
     --------
@@ -363,8 +376,9 @@ def check_groups(groups: Sequence[OneHot], points: NDArray[np.float64]) -> None:
         wrong = np.flatnonzero((ones != 1) | (zeros != len(group.columns) - 1))
         if len(wrong):
             row = int(wrong[0])
+            number = row if numbers is None else int(numbers[row])
             raise DataError(
-                f"exactly one column of {group.feature!r} must be 1 and the others 0, and row {row + 1} has "
+                f"exactly one column of {group.feature!r} must be 1 and the others 0, and row {number + 1} has "
                 f"{values[row].tolist()}; encode every category (OneHotEncoder without drop), or leave "
                 f"{group.feature!r} out of groups"
             )
@@ -608,6 +622,8 @@ class AdviceCase:
         The premises over the columns.
     sign : ndarray of shape (r,)
         The sign of the class of each rule.
+    rows : AllRows, optional
+        All points, where `X` is only a sample of them, whose weights stand for all.
     """
 
     X: FloatArray | None
@@ -620,6 +636,7 @@ class AdviceCase:
     by_position: bool
     premises: tuple[Premise, ...]
     sign: FloatArray
+    rows: AllRows | None = None
 
     def only(self, rows: Any) -> AdviceCase:
         """Return the same advice with some of the points."""
@@ -635,6 +652,20 @@ class AdviceCase:
     def points(self) -> FloatArray:
         """The points, none where there is advice alone."""
         return np.zeros((0, len(self.columns.names))) if self.X is None else self.X
+
+    @property
+    def whole(self) -> BoolArray:
+        """Which columns hold whole numbers only; none where there is advice alone."""
+        if self.rows is not None:
+            return self.rows.whole
+        none = np.zeros(len(self.columns.names), dtype=np.bool_)
+        return seen_ranges(list(self.points.T))[2] if len(self.points) else none
+
+    def blocks(self) -> Partitions[Block]:
+        """Give all points in partitions, in the user's units."""
+        if self.rows is not None:
+            return self.rows.blocks
+        return ArrayBlocks(self.points, self.y, self.weight, names=self.columns.names)
 
 
 def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> AdviceCase:
@@ -658,13 +689,46 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
         return _advice_alone(estimator)
     refuse_collection(X, estimator)
     refuse_collection(y, estimator, "y")
+    if is_partitions(X):
+        return _read_parts(estimator, X, y, sample_weight)
     if estimator.advice is None:
         points, labels = read_training(estimator, X, y, several=_ONE_MODEL_A_CLASS)
         classes, signs = labels.classes, labels.signs
     else:
         points, classes, signs = _read_points(estimator, X, y)
+    weight = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+    binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
+    case = _matched(estimator, Block(points, signs, weight, np.arange(len(signs))), classes, binary)
+    check_groups(case.columns.declared, points)
+    return case
+
+
+def _read_parts(estimator: Any, parts: TableParts, y: Any, sample_weight: Any) -> AdviceCase:
+    """Read a table in partitions: as it is in memory where it is small, else a sample with all rows behind it."""
+    training = read_training_parts(estimator, parts, y, None, sample_weight)
+    rows, sample = look_at_rows(training.blocks)
+    binary = (rows.low >= 0.0) & (rows.high <= 1.0) & rows.whole
+    case = _matched(estimator, sample, training.classes, binary)
+    for error in training.blocks.map(_wrong_group, common=(case.columns.declared,)):
+        if error:
+            raise DataError(error)
+    return case if len(sample.y) == rows.n_rows else replace(case, rows=rows)
+
+
+def _wrong_group(block: Block, groups: Sequence[OneHot]) -> str:
+    """Say what is wrong with the first row of a block that has not one category of a declared feature."""
+    try:
+        check_groups(groups, block.X, block.rows)
+    except DataError as error:
+        return str(error)
+    return ""
+
+
+def _matched(estimator: Any, points: Block, classes: NDArray[Any], binary: BoolArray) -> AdviceCase:
+    """Read the advice of an estimator, and match it with the columns of points."""
     given = getattr(estimator, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(points.shape[1])] if given is None else [str(c) for c in given]
+    n = points.X.shape[1]
+    names = [f"x{j}" for j in range(n)] if given is None else [str(c) for c in given]
     rules = RuleSet([], FeatureSpace(names), classes.tolist())
     by_position = False
     if estimator.advice is not None:
@@ -674,15 +738,12 @@ def read_case(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Advi
         known = None if by_position else names
         with saying_how_to_keep_names(estimator, has_names=given is not None):
             rules = read_advice(estimator.advice, known, [as_label(c) for c in classes.tolist()])
-    binary = np.asarray(((points == 0) | (points == 1)).all(axis=0))
     declared = read_groups(getattr(estimator, "groups", None), names, binary)
-    check_groups(declared, points)
     columns = Columns.match(rules.space, names, binary, by_position, declared)
-    weight = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
     return AdviceCase(
-        points,
-        signs,
-        weight,
+        points.X,
+        points.y,
+        points.cost,
         classes,
         rules,
         columns,

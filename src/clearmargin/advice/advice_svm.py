@@ -64,18 +64,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from clearmargin.advice.all_rows import exact_loss
 from clearmargin.exceptions import InfeasibleError, UnboundedError
 from clearmargin.lp_svm.lpsvm import Far, LPSVMData, signed_bounds
 from clearmargin.lp_svm.lpsvm_blocks import ExactFar, Sides
 from clearmargin.lp_svm.lpsvm_sifting import FEW, Level, Sifting
-from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
+from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm, solve_partitions
 from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Session, Solution, Variables
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
 from clearmargin.solvers.rational import SingularError, UndecidedError
-from clearmargin.tables.partitions import ArrayBlocks
+from clearmargin.tables.partitions import ArrayBlocks, Block, Partitions
 
 __all__ = [
     "AdvicePath",
@@ -265,6 +266,8 @@ class AdviceProblem:
         Premises in general form.
     boxes : BoxPremises
         Premises in compact form.
+    rows : Partitions of Block, optional
+        All points, where `X` is only a sample of them.
     """
 
     X: FloatArray
@@ -272,6 +275,7 @@ class AdviceProblem:
     cost: FloatArray
     premises: Premises
     boxes: BoxPremises
+    rows: Partitions[Block] | None = None
 
     @property
     def n_features(self) -> int:
@@ -280,6 +284,8 @@ class AdviceProblem:
 
     def data_loss(self, w: FloatArray, b: float) -> float:
         """Sum the hinge losses of the points and the penalty of the weights."""
+        if self.rows is not None:
+            return exact_loss(self.rows, w, b) + float(np.abs(w).sum())
         hinge = np.maximum(0.0, 1.0 - self.y * (linear_scores(self.X, w) + b))
         # A sum that does not depend on the order of the points.
         return math.fsum(self.cost * hinge) + float(np.abs(w).sum())
@@ -533,7 +539,7 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
     >>> plane.w.round(9).tolist(), round(plane.b, 9), round(plane.objective, 9)
     ([1.0], -2.0, 1.0)
     """
-    if len(problem.y) >= _MANY:
+    if problem.rows is not None or len(problem.y) >= _MANY:
         plane = _sift_advice(problem)
         return replace(plane, objective=problem.objective(plane.w, plane.b, plane.u))
     return _solve_held(problem, is_exact=True)
@@ -560,7 +566,8 @@ class _ContradictionError(InfeasibleError):
 
 def _sift_advice(problem: AdviceProblem) -> AdvicePlane:
     """Solve through samples of the points, and windows around the planes of the samples before."""
-    points = ArrayBlocks(problem.X, problem.y, problem.cost)
+    rows = problem.rows
+    points = ArrayBlocks(problem.X, problem.y, problem.cost) if rows is None else rows
     sifting = Sifting(points, centre=False)
     sides = Sides(None, np.inf)
     for sample in sifting.samples:
@@ -591,7 +598,7 @@ def _settle(problem: AdviceProblem, level: Level, *, is_last: bool) -> AdvicePla
     is_near = level.holds_all
     while True:
         X, y, cost, _ = level.held
-        held = replace(problem, X=X, y=y, cost=cost)
+        held = replace(problem, X=X, y=y, cost=cost, rows=None)
         plane = _solve_held(held, level.far, is_exact=is_last and is_near)
         n_wrong = len(level.judge(level.plane(plane.w, plane.b)))
         if is_near and not n_wrong:
@@ -604,6 +611,9 @@ def _settle(problem: AdviceProblem, level: Level, *, is_last: bool) -> AdvicePla
 def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:
     """Find the plane of the points alone; a constant where they are of one class."""
     y = problem.y
+    if problem.rows is not None:
+        found = solve_partitions(problem.rows, 1.0)
+        return found.w, found.b
     if not (y > 0).any() or not (y < 0).any():
         return np.zeros(problem.n_features), float(y[0]) if len(y) else 0.0
     solution = solve_lpsvm(LPSVMData(problem.X, y, problem.cost))

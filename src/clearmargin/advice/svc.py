@@ -148,6 +148,8 @@ class AdviceSVC(PlaneClassifier):
     (('kept',), ['well', 'well', 'well', 'ill'])
     """
 
+    _takes_partitions = True
+
     def __init__(
         self,
         advice: Advice | None = None,
@@ -190,8 +192,11 @@ class AdviceSVC(PlaneClassifier):
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n), optional
-            The points.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives, optional
+            The points; a table in files has its labels with it, and is read in passes. Without `refine` the plane is
+            the same to the bit. Of a table of more than 20,000 rows, `refine` moves premises by a sample of that many,
+            drawn by row number, and the plane is that of all rows with the premises as they are then; `objectives_` is
+            of the sample. What rules cover is counted on all rows.
         y : array-like of shape (m,), optional
             Labels of two classes; of one, where the advice speaks of another.
         sample_weight : array-like of shape (m,), optional

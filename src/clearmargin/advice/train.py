@@ -41,6 +41,7 @@ from clearmargin.advice.advice_svm import (
     data_plane,
     solve_advice,
 )
+from clearmargin.advice.all_rows import AllRows
 from clearmargin.advice.premise_geometry import is_void, worst_margin
 from clearmargin.advice.refine import METHODS, Refined, refine_advice
 from clearmargin.exceptions import DataError, InfeasibleError, InvalidValueError
@@ -96,6 +97,7 @@ class Frame:
         *,
         scale: str | None,
         bounds: str | None,
+        rows: AllRows | None = None,
     ) -> Frame:
         """Find the domain of data and advice, and the scale.
 
@@ -111,6 +113,8 @@ class Frame:
             To [-1, 1] over the domain; to zero mean and unit deviation; or not at all.
         bounds : {"data"} or None
             Whether premises count within the domain, or without bounds, as they are written.
+        rows : AllRows, optional
+            All data, where X is only a sample.
 
         Returns
         -------
@@ -118,7 +122,9 @@ class Frame:
             The frame.
         """
         declared = declared_ranges(columns)
-        lower, upper = _hull(declared, premises, X)
+        ends = [] if X is None or not len(X) else [X.min(axis=0), X.max(axis=0)]
+        ends = ends if rows is None else [rows.low, rows.high]
+        lower, upper = _hull(declared, premises, ends)
         n = len(lower)
         center, unit = np.zeros(n), np.ones(n)
         if scale == "range":
@@ -128,7 +134,7 @@ class Frame:
         elif scale == "standard":
             if X is None:
                 raise InvalidValueError("scale='standard' needs data; use 'range' or None")
-            center, unit = _standard(X)
+            center, unit = _standard(X) if rows is None else rows.standard()
         unit[unit == 0] = 1.0  # a column that never varies
         if bounds is None:
             lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
@@ -211,11 +217,10 @@ def declared_ranges(columns: Columns) -> tuple[FloatArray, FloatArray]:
 
 
 def _hull(
-    declared: tuple[FloatArray, FloatArray], premises: Sequence[Premise], X: FloatArray | None
+    declared: tuple[FloatArray, FloatArray], premises: Sequence[Premise], ends: list[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     """Find the range of each column over data, declarations and bounds of the advice; infinite where unknown."""
-    values = [] if X is None or not len(X) else [X.min(axis=0), X.max(axis=0)]
-    values += [np.where(np.isfinite(side), side, np.nan) for side in declared]
+    values = ends + [np.where(np.isfinite(side), side, np.nan) for side in declared]
     for premise in premises:
         for row, limit in zip(
             premise.D[premise.numeric_rows], premise.d[premise.numeric_rows], strict=True
@@ -503,7 +508,12 @@ def frame_problem(
         The problem.
     """
     frame = Frame.around(
-        case.columns, case.premises, case.X, scale=settings.scale, bounds=settings.bounds
+        case.columns,
+        case.premises,
+        case.X,
+        scale=settings.scale,
+        bounds=settings.bounds,
+        rows=case.rows,
     )
     framed = FramedAdvice.within(frame, case.premises)
     problem, is_box = framed.problem(
@@ -537,18 +547,44 @@ def train(case: AdviceCase, settings: Settings) -> Training:
     mu = settings.mu * np.array([rule.weight for rule in case.rules])
     nu = read_change_costs(settings.nu, case.rules)
     framed_problem = frame_problem(case, settings, mu, settings.lam)
-    given = _solve(framed_problem.problem, case, framed_problem.framed, mu)
-    if settings.refine is None or not len(framed_problem.problem.premises):
+    problem = framed_problem.problem
+    if case.rows is not None:
+        frame = framed_problem.framed.frame
+        problem = replace(problem, rows=case.rows.scaled(frame.center, frame.unit, settings.lam))
+    if settings.refine is None or not len(problem.premises):
+        given = _solve(problem, case, framed_problem.framed, mu)
         return _collect(case, framed_problem, given, None, settings)
+    given = _solve(framed_problem.problem, case, framed_problem.framed, mu)
     data_only = given.w, given.b
     if settings.uses_data_plane:
         data_only = data_plane(framed_problem.problem)
     refined = plane_for(
         framed_problem.problem, framed_problem.framed, settings, given, data_only, nu
     )
+    if problem.rows is not None:
+        refined = _on_all_rows(problem, refined, nu[~framed_problem.framed.empty])
     found = _collect(case, framed_problem, refined.plane, refined, settings)
     emptied = np.flatnonzero(~framed_problem.framed.empty)[refined.emptied]
     return replace(found, change_cost=nu, emptied=tuple(emptied.tolist()))
+
+
+def _on_all_rows(problem: AdviceProblem, refined: Refined, nu: FloatArray) -> Refined:
+    """Find the plane of all rows with the premises as a sample refined them."""
+    premises = problem.premises
+    moved = premises.moved(refined.F, refined.f).only(~refined.rejected)
+    u = np.zeros(len(premises.d))
+    rest = replace(problem, premises=moved)
+    if len(moved) or len(problem.boxes):
+        plane = solve_advice(rest)
+        u[~refined.rejected[premises.rule]] = plane.u
+    else:
+        w, b = data_plane(rest)
+        plane = AdvicePlane(w, b, u, rest.data_loss(w, b))
+    change = np.abs(refined.F).sum(axis=1) + np.abs(refined.f)
+    # A premise of infinite cost did not change, and one that was rejected counts for nothing.
+    costs = np.where(np.isfinite(nu) & ~refined.rejected, nu, 0.0) * premises.cost
+    value = plane.objective + float(costs[premises.rule] @ change)
+    return replace(refined, plane=replace(plane, u=u, objective=value))
 
 
 def judge_plane(case: AdviceCase, w: FloatArray, b: float) -> Training:

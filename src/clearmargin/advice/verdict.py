@@ -15,13 +15,14 @@ leave, the possible ones among them. `Possible` is what can be, over the columns
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.advice.advice_reading import AdviceCase, Columns, Premise, column_of, encode_rule
+from clearmargin.advice.all_rows import Question, count_rows
 from clearmargin.advice.outcome import (
     AdviceOutcome,
     ConditionChange,
@@ -38,7 +39,6 @@ from clearmargin.rules import (
     CategorySets,
     Domain,
     FeatureSpace,
-    Hyperplane,
     Interval,
     Polyhedron,
     Rule,
@@ -48,7 +48,6 @@ from clearmargin.rules import (
 from clearmargin.rules.arithmetic import exact_sign
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Region
-from clearmargin.rules.space import seen_ranges
 from clearmargin.rules.value import BoolArray, FloatArray
 
 __all__ = [
@@ -100,40 +99,47 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
     space = case.columns.space if case.by_position else extended_space(case.columns, touched)
     columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
     medians = np.median(case.points, axis=0) if len(case.points) else frame.center
-    predicted = _predicted(case, training)
+    after = [
+        refined_rule(before, rows, columns) for before, rows in zip(case.rules, read, strict=True)
+    ]
+    premises = [encode_rule(rule, columns) for rule in after]
+    worst = [
+        assess(premise, frame, possible, training.w, training.b, sign)
+        for premise, sign in zip(premises, case.sign, strict=True)
+    ]
+    counted = _count(case, training, premises, worst)
     outcomes = []
     for i, before in enumerate(case.rules):
-        after = refined_rule(before, read[i], columns)
-        premise = encode_rule(after, columns)
-        found = assess(premise, frame, possible, training.w, training.b, case.sign[i])
+        found, (then, now, near) = worst[i], counted[i]
         is_out = bool(training.framed.empty[i] or training.rejected[i])
-        now = _stats(case, premise, i, predicted)
         standing = None if is_out else _standing(found, now)
-        intervals = _intervals(case, i, read[i], premise, training, possible, after)
-        seen = (training.w != 0) | (premise.D != 0).any(axis=0)
+        changed = bool(read[i].changed.any())
+        intervals = _intervals(case, i, read[i], premises[i], training, possible, after[i])
         outcomes.append(
             RuleOutcome(
-                before=_with(before, _stats(case, case.premises[i], i, predicted)),
-                after=_with(after, now, proved=found.is_proved and standing == "proved"),
-                verdict=_verdict(training, i, bool(read[i].changed.any()), standing, now),
+                before=_with(before, then),
+                after=_with(after[i], now, proved=found.is_proved and standing == "proved"),
+                verdict=_verdict(training, i, changed, standing, now),
                 standing=standing,
                 margin=found.margin,
                 slack=float(training.slack[i]),
                 witness=None
                 if found.witness is None
-                else possible.seen.name_values(found.witness, np.flatnonzero(seen).tolist()),
+                else possible.seen.name_values(
+                    found.witness, np.flatnonzero(_looked_at(training, premises[i])).tolist()
+                ),
                 witness_score=found.score,
-                near=_count_near(case, found.witness, seen, frame),
+                near=near,
                 floor=found.floor if found.is_proved else None,
-                stuck=_is_stuck(case, training, i, bool(read[i].changed.any())),
-                unmoved=training.change_cost is not None and not read[i].changed.any(),
+                stuck=_is_stuck(case, training, i, changed),
+                unmoved=training.change_cost is not None and not changed,
                 change_cost=None
                 if training.change_cost is None
                 else float(training.change_cost[i]),
                 changes=tuple(_changes(case.premises[i], read[i], frame, columns, medians)),
                 intervals=intervals,
                 text_before=rule_text(before, case.rules.space),
-                text_after=rule_text(after, space),
+                text_after=rule_text(after[i], space),
                 text_intervals="" if intervals is None else rule_text(intervals, case.rules.space),
             )
         )
@@ -175,13 +181,6 @@ def _is_stuck(case: AdviceCase, training: Training, i: int, changed: bool) -> bo
     return not (pulls < 0).any()
 
 
-def _predicted(case: AdviceCase, training: Training) -> FloatArray:
-    """Return the sign of the predicted class of each training point; the plane belongs to the negative one."""
-    if not len(case.points):
-        return np.zeros(0)
-    return np.where(Hyperplane(training.w, training.b).decision(case.points) > 0, 1.0, -1.0)
-
-
 def _standing(found: Assessment, stats: RuleStats | None) -> Standing:
     # A case within rounding of the plane may get another class than the proof gives it: what happens counts.
     if stats is not None and stats.agreed is not None and stats.agreed < stats.covered:
@@ -202,17 +201,45 @@ def _verdict(
     return "kept" if standing == "proved" or is_supported else "ignored"
 
 
-def _stats(case: AdviceCase, premise: Premise, i: int, predicted: FloatArray) -> RuleStats | None:
-    """Return how a premise does on the training points: covered, right, and given its class by the model."""
+def _looked_at(training: Training, premise: Premise) -> BoolArray:
+    """Return which columns premise or model look at."""
+    return np.asarray((training.w != 0) | (premise.D != 0).any(axis=0))
+
+
+def _count(
+    case: AdviceCase,
+    training: Training,
+    premises: Sequence[Premise],
+    worst: Sequence[Assessment],
+) -> list[tuple[RuleStats | None, RuleStats | None, int | None]]:
+    """Count how each rule does on the training points, before and after, and those like its worst case.
+
+    Statistics are rows, those covered, those of the class and those that the model gives the class. A point is like the
+    worst case if it is near it in all columns that premise or model look at.
+    """
     if not len(case.points):
-        return None
-    covered = premise.covers(case.points)
-    return RuleStats(
-        len(covered),
-        int(covered.sum()),
-        int((covered & (case.y == case.sign[i])).sum()),
-        int((covered & (predicted == case.sign[i])).sum()),
-    )
+        return [(None, None, None)] * len(premises)
+    frame = training.framed.frame
+    width = frame.upper - frame.lower
+    reach = _NEAR * np.where(np.isfinite(width), width, 2.0 * frame.unit)
+    reach[[j for group in frame.groups for j in group]] = 0.0
+    questions = [
+        Question((before, after), sign, found.witness, reach, _looked_at(training, after))
+        for before, after, sign, found in zip(
+            case.premises, premises, case.sign.tolist(), worst, strict=True
+        )
+    ]
+    m = len(case.points) if case.rows is None else case.rows.n_rows
+    return [
+        (
+            RuleStats(m, *then),
+            RuleStats(m, *now),
+            None if found.witness is None else near,
+        )
+        for ((then, now), near), found in zip(
+            count_rows(case.blocks(), training.w, training.b, questions), worst, strict=True
+        )
+    ]
 
 
 def _with(rule: Rule, stats: RuleStats | None, *, proved: bool = False) -> Rule:
@@ -225,19 +252,6 @@ def _with(rule: Rule, stats: RuleStats | None, *, proved: bool = False) -> Rule:
         proof="proved" if proved else None,
         stats=stats,
     )
-
-
-def _count_near(
-    case: AdviceCase, witness: FloatArray | None, seen: BoolArray, frame: Frame
-) -> int | None:
-    """Return how many training points are like the worst case in all columns that premise or model look at."""
-    if witness is None or not len(case.points):
-        return None
-    width = frame.upper - frame.lower
-    reach = _NEAR * np.where(np.isfinite(width), width, 2.0 * frame.unit)
-    reach[[j for group in frame.groups for j in group]] = 0.0
-    apart = np.abs(case.points - witness) > reach
-    return int((~apart[:, seen].any(axis=1)).sum())
 
 
 def _changes(
@@ -860,7 +874,7 @@ class Possible:
         whole: BoolArray = np.zeros(n, dtype=np.bool_)
         for feature, column in columns.numbers.items():
             whole[column] = columns.space.integer[feature]
-        met = seen_ranges(list(case.points.T))[2] if len(case.points) else np.zeros(n, np.bool_)
+        met = case.whole
         names = columns.names
         # Data beyond a declared range speak against the declaration.
         low = np.where(frame.lower >= lower, lower, -np.inf)

@@ -2,6 +2,9 @@ from .estimators import (
     LPSVC as LPSVC,
 )
 from .estimators import (
+    AdviceSVC as AdviceSVC,
+)
+from .estimators import (
     ProximalSVC as ProximalSVC,
 )
 from .estimators import (
@@ -11,4 +14,4 @@ from .estimators import (
     RuleSVC as RuleSVC,
 )
 
-__all__ = ["LPSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
+__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin import lp_svm, plane_rules, rule_svm
+from clearmargin import advice, lp_svm, plane_rules, rule_svm
 from clearmargin.dask.collection import DaskTable, is_collection, is_dask_array
 from clearmargin.exceptions import DataError
 from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table_part import TablePart
 
-__all__ = ["LPSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
+__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
 
 
 def _with_client(estimator: type) -> Callable[..., None]:
@@ -237,6 +237,42 @@ class LPSVC(_Planes, lp_svm.LPSVC):
 
     _local = lp_svm.LPSVC
     __init__ = _with_client(lp_svm.LPSVC)
+
+
+class AdviceSVC(_Planes, advice.AdviceSVC):  # type: ignore[misc] # a table is needed
+    """Linear support vector machine with expert rules, for Dask collections: the plane of the rows in memory.
+
+    Advice is part of the program that the driver solves, and the rows stay where they are: as for `LPSVC`, a few passes
+    bring those near the margin. With `refine`, premises of a table of more than 20,000 rows are moved by a sample of
+    that many, drawn by row number; the plane is that of all rows with the premises as they are then. What rules cover
+    is counted on all rows.
+
+    Parameters
+    ----------
+    advice, lam, mu, nu, refine, scale, bounds, groups, sparse, extend, start, anchors, orthogonal, published, \
+    max_iter, tol
+        As for `clearmargin.AdviceSVC`.
+    client : distributed.Client, optional
+        The cluster; by default the current one, without one the threads of this process.
+
+    Attributes
+    ----------
+    coef_, intercept_, objective_, advice_, refined_, outcome_, classes_, n_features_in_, feature_names_in_ and others
+        As there: plain values, without `refine` the same to the bit.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"glucose": [90, 130, 100, 150], "y": ["well", "well", "well", "ill"]})
+    >>> ddf = dd.from_pandas(frame, npartitions=2)
+    >>> svm = AdviceSVC("glucose >= 140 => ill", lam=10.0, mu=10.0).fit(ddf[["glucose"]], ddf["y"])
+    >>> svm.outcome_.verdicts, svm.predict(ddf[["glucose"]]).compute().tolist()
+    (('kept',), ['well', 'well', 'well', 'ill'])
+    """
+
+    _local = advice.AdviceSVC
+    __init__ = _with_client(advice.AdviceSVC)
 
 
 class ProximalSVC(_Planes, lp_svm.ProximalSVC):
