@@ -80,6 +80,8 @@ def test_shares_are_counted_on_the_rows_of_each_fold_and_balanced_ones_by_class(
     methods = [Method(label, label, lambda part, k=label: _Constant(k)) for label in ("no", "yes")]
     found = score_methods(task, methods, folds)
     assert found.means == pytest.approx([0.75, 0.25])
+    assert found.found.sum(axis=1).tolist() == [0, 10]
+    assert (found.honest_found, found.only(["yes"]).honest_found) == (0, 10)
     assert score_methods(task, methods, folds, balanced=True).means == pytest.approx([0.5, 0.5])
 
 

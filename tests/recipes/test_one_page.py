@@ -195,6 +195,25 @@ def test_a_rare_class_of_few_rows_is_no_evidence_of_a_balanced_accuracy_above_ch
     assert not one_page._choice(few, folds, scores, scores, True).is_better_than_constant
 
 
+def test_of_a_rare_class_the_page_says_how_many_of_its_rows_are_found():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    label = np.where(x + 0.4 * rng.normal(size=400) > 1.6, "fraud", "fair").astype(object)
+    task = make_task(FileTable("t", {"x": x, "z": rng.normal(size=400), "y": label}), "y", cv=2)
+    made = make_one_page(task, "rule-svc")
+    rows, found = int((label == "fraud").sum()), made.choice.readable.honest_found
+    assert 0 < found < rows
+    third = made.sentences[2]
+    assert third.startswith(f"Of the {rows} rows of fraud, the rarest class, ")
+    assert float(third.split("class, ")[1].split(" %")[0]) == pytest.approx(
+        100 * found / rows, abs=0.1
+    )
+    facts = made.choice.to_dict()["rarest_class"]
+    assert facts == {"class": "fraud", "rows": rows, "found": found}
+    # Where all classes weigh the same, the figure itself says it.
+    assert not any("rarest" in each for each in replace(made.choice, balanced=True).sentences("m"))
+
+
 def test_the_plane_is_written_with_the_digits_that_give_the_rows_their_classes():
     space = FeatureSpace(["seconds", "x"])
     planes = Planes(RuleSet([], space, ["no", "yes"]), [[4.8091, 2.0]], [-4.8091 * 1.7e9 - 2.5])

@@ -69,6 +69,8 @@ class FoldScores:
         The share of rows on which each method is right in each fold.
     rows : ndarray of int of shape (n_folds,)
         How many rows each fold tests.
+    found : ndarray of int of shape (n_methods, n_folds), optional
+        How many rows of the rarest class each method gets right in each fold.
 
     Examples
     --------
@@ -81,11 +83,13 @@ class FoldScores:
     names: tuple[str, ...]
     by_fold: FloatArray
     rows: NDArray[np.intp]
+    found: NDArray[np.intp] | None = None
 
     def only(self, names: Sequence[str]) -> FoldScores:
         """Give the scores of some of the methods."""
         kept = [k for k, name in enumerate(self.names) if name in names]
-        return FoldScores(tuple(self.names[k] for k in kept), self.by_fold[kept], self.rows)
+        found = None if self.found is None else self.found[kept]
+        return FoldScores(tuple(self.names[k] for k in kept), self.by_fold[kept], self.rows, found)
 
     def without(self, names: Iterable[str]) -> FoldScores:
         """Give the scores of all other methods."""
@@ -103,16 +107,28 @@ class FoldScores:
         return self.names[_first_best(self.means)]
 
     @property
-    def honest_by_fold(self) -> FloatArray:
-        """The share in each fold of the method that is right most often in the others."""
+    def _best_elsewhere(self) -> NDArray[np.intp]:
+        """The method that is right most often in the other folds, for each fold."""
         k = len(self.rows)
         if k == 1:
-            return np.asarray(self.by_fold[_first_best(self.by_fold[:, 0])])
+            return np.array([_first_best(self.by_fold[:, 0])])
         best = [
             _first_best(self.by_fold[:, others] @ self.rows[others])
             for others in (np.arange(k) != fold for fold in range(k))
         ]
-        return np.asarray(self.by_fold[best, np.arange(k)])
+        return np.array(best)
+
+    @property
+    def honest_by_fold(self) -> FloatArray:
+        """The share in each fold of the method that is right most often in the others."""
+        return np.asarray(self.by_fold[self._best_elsewhere, np.arange(len(self.rows))])
+
+    @property
+    def honest_found(self) -> int | None:
+        """How many rows of the rarest class choosing and training gets right; None where they were not counted."""
+        if self.found is None:
+            return None
+        return int(self.found[self._best_elsewhere, np.arange(len(self.rows))].sum())
 
     @property
     def honest(self) -> float:
@@ -182,6 +198,9 @@ def score_methods(
         The share of each method in each fold.
     """
     shares = np.zeros((len(methods), len(folds)))
+    found = np.zeros(shares.shape, dtype=np.intp)
+    values, counts = np.unique(task.y, return_counts=True)
+    rarest = values[counts.argmin()]
     given = task.X if task.given is None else task.given
     # Matrices are small here: threads would wait for each other most of the time.
     with (
@@ -196,11 +215,13 @@ def score_methods(
                     warnings.simplefilter("ignore")
                     predicted = _predict(method, part, rows)
                 shares[k, fold] = _share_right(predicted, labels, balanced)
+                found[k, fold] = ((predicted == labels) & (labels == rarest)).sum()
                 advance()
     return FoldScores(
         tuple(method.name for method in methods),
         shares,
         np.array([len(test) for _, test in folds.pairs], dtype=np.intp),
+        found,
     )
 
 

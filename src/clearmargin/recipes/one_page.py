@@ -70,6 +70,8 @@ _PLANE_FEATURES = 3
 _MOST_COMPARED = 5_000
 # Folds by which a plane chooses its features; twice as many take twice as long and changed no choice by much.
 _INNER_FOLDS = 5
+# Below this share of the rows, a class may be missed by what is right on most of them.
+_RARE = 0.2
 # Costs that plain machines are tried with; more of them changed nothing by a standard error on the tables of tuning.
 _LINEAR_COSTS, _RBF_COSTS = (0.1, 1.0), (1.0, 10.0)
 
@@ -92,6 +94,8 @@ class MethodChoice:
         Standard error of that share by chance, in as many rows.
     balanced : bool
         Whether all classes weigh the same in the shares.
+    rarest : tuple of label and int
+        The rarest class, and how many of the tested rows it has.
     """
 
     readable: FoldScores
@@ -99,7 +103,8 @@ class MethodChoice:
     how: str
     constant: tuple[Any, float]
     chance_error: float
-    balanced: bool = False
+    balanced: bool
+    rarest: tuple[Any, int]
 
     @property
     def price(self) -> tuple[float, float | None]:
@@ -125,7 +130,7 @@ class MethodChoice:
         Returns
         -------
         tuple of str
-            Two sentences, and a third where one class for all rows is as good.
+            Two sentences, and a third where one class for all rows is as good, or where a class is rare.
         """
         others = [METHODS[name] for name in self.readable.names if name != self.readable.chosen]
         before = f", before {' and '.join(others)}" if others else ""
@@ -143,7 +148,25 @@ class MethodChoice:
                 f"Predicting {label} for every row has {ratio_text(constant)}, within two standard errors of that: "
                 "these columns may say nothing about the class."
             )
+        elif self._is_rare:
+            label, rows = self.rarest
+            told.append(
+                f"Of the {rows:,} rows of {label}, the rarest class, {ratio_text(self._share_found)} are found; where "
+                "they matter more than their number, let all classes weigh the same (balanced)."
+            )
         return tuple(told)
+
+    @property
+    def _is_rare(self) -> bool:
+        """Whether being right on most rows may tell little about a class."""
+        rows = int(self.readable.rows.sum())
+        is_counted = self.readable.found is not None and not self.balanced
+        return is_counted and 0 < self.rarest[1] < _RARE * rows
+
+    @property
+    def _share_found(self) -> float:
+        """The share of the rows of the rarest class that choosing and training gets right."""
+        return (self.readable.honest_found or 0) / self.rarest[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as plain data for JSON."""
@@ -160,6 +183,11 @@ class MethodChoice:
             "scoring": "balanced_accuracy" if self.balanced else "accuracy",
             "most_frequent_class": self.constant[0],
             "most_frequent_class_share": self.constant[1],
+            "rarest_class": {
+                "class": self.rarest[0],
+                "rows": self.rarest[1],
+                "found": self.readable.honest_found,
+            },
         }
 
 
@@ -459,7 +487,12 @@ def _choice(
     per_row = float((1.0 / counts).sum()) / len(labels) ** 2 if balanced else 1.0 / len(tested)
     error = math.sqrt(share * (1.0 - share) * per_row)
     how = f"{len(folds)} {folds.how}"
-    return MethodChoice(readable, plain, how, (labels.tolist()[common], share), error, balanced)
+    # The one that was counted in the folds: folds by groups or times may test few of its rows, and others less.
+    values, totals = np.unique(task.y, return_counts=True)
+    rare = values.tolist()[int(totals.argmin())]
+    rarest = (rare, int((tested == rare).sum()))
+    most = (labels.tolist()[common], share)
+    return MethodChoice(readable, plain, how, most, error, balanced, rarest)
 
 
 @dataclass(frozen=True, slots=True)
