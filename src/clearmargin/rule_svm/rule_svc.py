@@ -44,7 +44,7 @@ from clearmargin.rule_svm.outcome import RulesOutcome
 from clearmargin.rule_svm.part_rows import read_part_rows, weighing_rows
 from clearmargin.rule_svm.refit import LOSSES
 from clearmargin.rule_svm.rule_lp import RuleLPSolution
-from clearmargin.rule_svm.rule_task import RuleTask, read_experts, read_monotone
+from clearmargin.rule_svm.rule_task import RuleTask, read_directions, read_experts
 from clearmargin.rule_svm.selection import Column
 from clearmargin.rule_svm.training_rows import TrainingRows, read_rows
 from clearmargin.rule_svm.weighted_rules import WeightedRules
@@ -390,7 +390,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Conditions.of_table(space, rows.values, int(self.max_bins)),
             linear,
             experts,
-            read_monotone(self.monotone, space, len(rows.classes)),
+            read_directions(self.monotone, space, len(rows.classes)),
             int(self.max_conditions),
             float(self.penalty),
             self.max_rules,

@@ -28,9 +28,9 @@ from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.tables import validation
+from clearmargin.tables.validation import read_monotone
 
-__all__ = ["RuleTask", "read_experts", "read_monotone"]
+__all__ = ["RuleTask", "read_directions", "read_experts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class RuleTask:
         return FittedTerms(tuple(items), rules, fixed[:, q:], fixed[:, :q], intercept)
 
 
-def read_monotone(
+def read_directions(
     given: Mapping[str, int] | None, space: FeatureSpace, n_classes: int
 ) -> IntArray | None:
     """Read the directions of features, which only two classes have.
@@ -184,7 +184,7 @@ def read_monotone(
     """
     pairs = zip(space.names, space.categories, strict=True)
     categorical = [name for name, categories in pairs if categories is not None]
-    directions = validation.read_monotone(given, space.names, categorical)
+    directions = read_monotone(given, space.names, categorical)
     if directions is not None and n_classes > 2:
         raise InvalidValueError(
             f"monotone needs two classes, and y has {n_classes}: with more, no class is the upper one"
