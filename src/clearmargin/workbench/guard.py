@@ -1,0 +1,1072 @@
+"""Who may ask the workbench, and what: the host, the token and the cookie, the page that a write comes from, sizes.
+
+A web page that somebody visits can send requests to any port of that person's machine, and can give a name of its own
+the address 127.0.0.1. So the workbench takes a request only
+
+1. for a host that is this machine (else a foreign name was pointed here),
+2. with a known method, an address and headers of sane form and size,
+3. from a browser that has opened the printed address, which holds a token, and got a cookie for it,
+4. if it writes, from a page of the workbench itself, as JSON or as a form,
+5. of limited size, and only so many at once.
+
+Everything else is refused with a status and a sentence, before any other code sees it. All answers get the headers
+that keep other pages from reading, framing or feeding them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import html
+import io
+import ipaddress
+import json
+import logging
+import re
+import secrets
+import time
+import traceback
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = [
+    "LOOPBACK",
+    "MAX_BODY",
+    "MAX_REQUESTS",
+    "MAX_STREAMS",
+    "MAX_UPLOAD",
+    "Access",
+    "Guard",
+    "Upload",
+    "check_form_token",
+    "parse_json",
+    "plain_page",
+    "read_form",
+    "read_json",
+    "read_upload",
+    "security_headers",
+    "unpack_limited",
+]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+MAX_UPLOAD = 512 * 2**20
+MAX_BODY = 2 * 2**20
+MAX_REQUESTS = 64
+MAX_STREAMS = 200
+
+# Bytes of an address and of all headers together, and the number of headers, that no page of ours comes near.
+_LONGEST_ADDRESS = 8_000
+_LONGEST_HEADERS = 16_000
+_MOST_HEADERS = 100
+# Wrong passwords a minute from one address, and addresses that are remembered.
+_MOST_TRIES = 10
+_MOST_CLIENTS = 1_000
+_READING = ("GET", "HEAD")
+_WRITING = ("POST", "PUT", "PATCH", "DELETE")
+_FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
+# Headers that decide something here: which of two would count is a matter of taste, so there must not be two.
+_SINGLE = (
+    *("host", "origin", "sec-fetch-site", "sec-fetch-mode", "content-type", "content-length"),
+    *("content-encoding", "transfer-encoding"),
+)
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
+# Control characters, a backslash, what was no UTF-8, an empty segment, and segments that lead elsewhere.
+_ODD_PATH = re.compile("[\x00-\x1f\x7f\\\\\ufffd]|//|/\\.{1,2}(?:/|$)")
+# A slash, a backslash or a NUL in disguise.
+_HIDDEN = re.compile(rb"%(?:2f|5c|00)", re.IGNORECASE)
+_STREAM = re.compile(r"/p/[^/]+/events")
+_GUARDED = "clearmargin.guarded"
+_UPLOADS = "/projects"
+_OPEN = "/open"
+_LOG = logging.getLogger("clearmargin.workbench")
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_CLOSED = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a browser has to know and say to be let in. `Access.make` draws the secrets.
+
+    Parameters
+    ----------
+    port : int
+        Where the server listens; the cookie is named after it, since cookies are shared by all ports of a host.
+    token : str
+        In the address that is printed.
+    session : str
+        The value of the cookie that the token is exchanged for.
+    form_token : str
+        What each form of ours carries in a hidden field called ``form_token``.
+    password : str, optional
+        What `/open` asks for in place of the token, where other machines can reach the server.
+    hosts : frozenset of str, optional
+        Names that the `Host` header may have, in lower case.
+    any_address : bool, default False
+        Whether any IP address will do, since the server listens on all of this machine. A page on a foreign *name*
+        still gets nowhere.
+    author : str, default ""
+        Who keeps versions, unless a page says somebody else.
+    landing : str, default "/"
+        The first page after `/open`.
+
+    Examples
+    --------
+    >>> access = Access.make(8765, author="the expert")
+    >>> access.cookie, access.author, len(access.token)
+    ('clearmargin-8765', 'the expert', 32)
+    >>> access.token in repr(access)
+    False
+    """
+
+    port: int
+    token: str = field(repr=False)
+    session: str = field(repr=False)
+    form_token: str = field(repr=False)
+    password: str | None = field(default=None, repr=False)
+    hosts: frozenset[str] = LOOPBACK
+    any_address: bool = False
+    author: str = ""
+    landing: str = "/"
+
+    @classmethod
+    def make(
+        cls,
+        port: int,
+        *,
+        password: str | None = None,
+        hosts: Iterable[str] = (),
+        any_address: bool = False,
+        author: str = "",
+        landing: str = "/",
+    ) -> Access:
+        """Draw new secrets, of 24 random bytes each.
+
+        Parameters
+        ----------
+        port : int
+            Where the server listens.
+        password : str, optional
+            What is asked for in place of the token.
+        hosts : iterable of str, optional
+            Names of this machine besides those of the loopback interface.
+        any_address : bool, default False
+            Whether any IP address will do for one.
+        author : str, default ""
+            Who keeps versions.
+        landing : str, default "/"
+            The first page.
+
+        Returns
+        -------
+        Access
+            With secrets that were never used before.
+        """
+        token, session, form_token = (secrets.token_urlsafe(24) for _ in range(3))
+        return cls(
+            port=port,
+            token=token,
+            session=session,
+            form_token=form_token,
+            password=password,
+            hosts=LOOPBACK | {name.lower() for name in hosts},
+            any_address=any_address,
+            author=author,
+            landing=landing,
+        )
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie."""
+        return f"clearmargin-{self.port}"
+
+
+def check_form_token(access: Access, value: object) -> bool:
+    """Check, in constant time, whether a form is one of ours.
+
+    Parameters
+    ----------
+    access : Access
+        With the token.
+    value : object
+        What came in the field ``form_token``; anything but a text is wrong.
+
+    Returns
+    -------
+    bool
+        Whether it is the token.
+
+    Examples
+    --------
+    >>> access = Access.make(8765)
+    >>> check_form_token(access, access.form_token), check_form_token(access, ""), check_form_token(access, None)
+    (True, False, False)
+    """
+    return isinstance(value, str) and _same(value, access.form_token)
+
+
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode("utf-8"))
+
+
+def security_headers(access: Access | None = None) -> list[tuple[bytes, bytes]]:
+    """List the headers that every answer has, for an access or where none is known.
+
+    Examples
+    --------
+    >>> dict(security_headers())[b"x-content-type-options"]
+    b'nosniff'
+    """
+    # Over the network without encryption browsers send no Sec-Fetch-Site, and with no-referrer they hide the origin of
+    # a form; same-origin tells it to us alone. On the loopback interface neither is needed.
+    referrer = "no-referrer" if access is None or access.password is None else "same-origin"
+    headers = {
+        "content-security-policy": _POLICY,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": referrer,
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": _CLOSED,
+    }
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def plain_page(title: str, *paragraphs: str, more: str = "") -> bytes:
+    """Write a page that needs no other file.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    *paragraphs : str
+        Texts, which are escaped.
+    more : str, default ""
+        HTML behind them, which is not.
+
+    Returns
+    -------
+    bytes
+        The page.
+
+    Examples
+    --------
+    >>> b"<p>There is no &lt;page&gt;.</p>" in plain_page("Not here", "There is no <page>.")
+    True
+    """
+    body = "\n".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
+    name = html.escape(title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{name} - clearmargin</title>\n<main>\n<h1>{name}</h1>\n{body}\n{more}\n</main>\n"
+    ).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An answer to what is not allowed: a status and a sentence."""
+
+    status: int
+    words: str
+    headers: tuple[tuple[str, str], ...] = ()
+    more: str = ""
+
+
+_FOREIGN_HOST = _Refusal(
+    421,
+    "This server answers for this machine only. Open the address that clearmargin workbench has printed, as it is.",
+)
+_METHODS = _Refusal(
+    405, "This method is not known here.", (("allow", ", ".join((*_READING, *_WRITING))),)
+)
+_LONG_ADDRESS = _Refusal(414, "The address is too long.")
+_LARGE_HEADERS = _Refusal(431, "There are too many headers, or they are too long.")
+_ODD_REQUEST = _Refusal(400, "This request is not well-formed.")
+_SOCKETS = _Refusal(400, "There are no web sockets here.")
+_NO_COOKIE = _Refusal(
+    403,
+    "This browser has not been let in. Open the address that clearmargin workbench has printed, with its token.",
+    more='<p>If you have done so and followed a link to here, <a href="/">go on</a>.</p>',
+)
+_WRONG_TOKEN = _Refusal(
+    403,
+    "This token is not that of the workbench that runs now. Open the address that it has printed last.",
+)
+_WRONG_PASSWORD = _Refusal(
+    403, "This is not the password.", more=f'<p><a href="{_OPEN}">Again</a></p>'
+)
+_TOO_MANY_TRIES = _Refusal(
+    429, "Too many wrong passwords. Wait a minute.", (("retry-after", "60"),)
+)
+_ELSEWHERE = _Refusal(403, "This request comes from a page that is not part of the workbench.")
+_WRONG_TYPE = _Refusal(
+    415,
+    "Only JSON, or a form of this page, can be sent, and not packed.",
+    (("accept", "application/json"),),
+)
+_TOO_LARGE = _Refusal(413, "This is more than can be sent at once.")
+_BUSY = _Refusal(503, "Too many requests at once. Try again in a moment.", (("retry-after", "1"),))
+_OUR_FAULT = _Refusal(
+    500,
+    "Internal error: this is a bug in clearmargin. What was kept is safe; the terminal says where it arose.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, as far as the guard looks at it."""
+
+    method: str
+    version: str
+    path: str
+    raw_path: bytes
+    query: bytes
+    headers: dict[str, list[str]]
+    header_bytes: int
+    client: str
+
+    @classmethod
+    def of(cls, scope: Scope) -> _Asked:
+        headers: dict[str, list[str]] = defaultdict(list)
+        for name, value in scope["headers"]:
+            headers[name.decode("latin-1").lower()].append(value.decode("latin-1").strip())
+        path = scope["path"]
+        return cls(
+            method=scope["method"],
+            version=scope.get("http_version", "1.1"),
+            path=path,
+            raw_path=scope.get("raw_path") or path.encode(),
+            query=scope.get("query_string", b""),
+            headers=dict(headers),
+            header_bytes=sum(len(name) + len(value) + 4 for name, value in scope["headers"]),
+            client=(scope.get("client") or ("",))[0],
+        )
+
+    def header(self, name: str) -> str:
+        """The value of a header, empty if it is not there."""
+        return self.headers.get(name, [""])[0]
+
+    @property
+    def writes(self) -> bool:
+        return self.method in _WRITING
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    @property
+    def size(self) -> int:
+        """Bytes that were announced."""
+        announced = self.header("content-length")
+        return int(announced) if announced.isdecimal() else 0
+
+    @property
+    def wants_json(self) -> bool:
+        return (
+            "application/json" in self.header("accept").lower()
+            or self.content_type == "application/json"
+        )
+
+    @property
+    def is_stream(self) -> bool:
+        return self.method == "GET" and _STREAM.fullmatch(self.path) is not None
+
+
+class Guard:
+    """Let through what may be asked, and refuse all else in words; put the headers on every answer.
+
+    A pure ASGI application around another one. Around a guarded one it is enough that one of the two guards.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What answers the requests that are let through.
+    access : Access
+        What a browser has to know.
+    max_upload : int, optional
+        Bytes of a body at `/projects`.
+    max_body : int, optional
+        Bytes of any other body.
+    max_requests : int, optional
+        How many requests are answered at once.
+    max_streams : int, optional
+        How many streams of events are open at once, one a tab.
+
+    Attributes
+    ----------
+    streams : int
+        How many streams of events are open.
+    seen_stream : bool
+        Whether there has ever been one.
+    last_seen : float
+        When something was last let through, or a stream ended, by `time.monotonic`.
+
+    Examples
+    --------
+    >>> async def page(scope, receive, send):
+    ...     await send({"type": "http.response.start", "status": 200, "headers": []})
+    ...     await send({"type": "http.response.body", "body": b"here"})
+    >>> async def ask(guard, *headers):
+    ...     scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
+    ...     said = []
+    ...     async def send(message): said.append(message)
+    ...     await guard(scope, None, send)
+    ...     return said[0]["status"]
+    >>> access = Access.make(8765)
+    >>> guard = Guard(page, access)
+    >>> cookie = (b"cookie", f"{access.cookie}={access.session}".encode())
+    >>> asyncio.run(ask(guard, (b"host", b"127.0.0.1:8765"), cookie))
+    200
+    >>> asyncio.run(ask(guard, (b"host", b"evil.example"), cookie))
+    421
+    """
+
+    def __init__(
+        self,
+        app: App,
+        access: Access,
+        *,
+        max_upload: int = MAX_UPLOAD,
+        max_body: int = MAX_BODY,
+        max_requests: int = MAX_REQUESTS,
+        max_streams: int = MAX_STREAMS,
+    ):
+        self.app = app
+        self.access = access
+        self.max_upload = max_upload
+        self.max_body = max_body
+        self.max_requests = max_requests
+        self.max_streams = max_streams
+        self.streams = 0
+        self.seen_stream = False
+        self.last_seen = time.monotonic()
+        self._requests = 0
+        self._headers = security_headers(access)
+        self._closing = asyncio.Event()
+        self._tries: Counter[str] = Counter()
+        self._minute = 0
+
+    def close(self) -> None:
+        """End all streams of events; to be called in the loop, when the server is about to stop."""
+        self._closing.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI has it."""
+        if scope["type"] == "lifespan" or _GUARDED in scope:
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        asked = _Asked.of(scope)
+        body = _Body(receive, self._limit(asked))
+        answer = _Answer(send, self._headers, asked.wants_json, body)
+        refusal = _first(asked, self.access, _BEFORE_COOKIE)
+        if refusal is None and asked.path == _OPEN:
+            refusal = await self._open(asked, body, answer)
+        elif refusal is None:
+            refusal = _first(asked, self.access, _BEHIND_COOKIE) or self._too_much(asked)
+            if refusal is None:
+                self.last_seen = time.monotonic()
+                await self._pass_on({**scope, _GUARDED: True}, asked, body, answer)
+        if refusal is not None:
+            await answer.refuse(refusal)
+
+    def _limit(self, asked: _Asked) -> int:
+        return self.max_upload if asked.path == _UPLOADS else self.max_body
+
+    def _too_much(self, asked: _Asked) -> _Refusal | None:
+        if asked.size > self._limit(asked):
+            return _TOO_LARGE
+        is_full = (
+            self.streams >= self.max_streams
+            if asked.is_stream
+            else self._requests >= self.max_requests
+        )
+        return _BUSY if is_full else None
+
+    async def _open(self, asked: _Asked, body: _Body, answer: _Answer) -> _Refusal | None:
+        """Exchange the token, or the password, for the cookie."""
+        if self.access.password is not None:
+            refusal = await self._check_password(asked, body, answer)
+        elif asked.method != "GET":
+            refusal = _METHODS
+        else:
+            given = [v for name, v in parse_qsl(asked.query.decode("latin-1")) if name == "token"]
+            is_right = len(given) == 1 and _same(given[0], self.access.token)
+            refusal = None if is_right else _WRONG_TOKEN
+        if refusal is None and not answer.started:
+            await self._let_in(asked, answer)
+        return refusal
+
+    async def _check_password(self, asked: _Asked, body: _Body, answer: _Answer) -> _Refusal | None:
+        if not asked.writes:
+            form = (
+                f'<form method="post" action="{_OPEN}">\n'
+                '<label>Password <input type="password" name="password" required '
+                'autocomplete="current-password"></label>\n'
+                "<button>Open</button>\n</form>"
+            )
+            await answer.page(200, plain_page("Workbench", more=form))
+            return None
+        refusal = _first(asked, self.access, (_check_origin, _check_type)) or self._too_much(asked)
+        if refusal is not None:
+            return refusal
+        self._forget_tries()
+        if self._tries[asked.client] >= _MOST_TRIES or len(self._tries) > _MOST_CLIENTS:
+            return _TOO_MANY_TRIES
+        content = await body.read()
+        if body.is_too_large:
+            return _TOO_LARGE
+        given = dict(parse_qsl(content.decode("utf-8", "replace"))).get("password", "")
+        assert self.access.password is not None
+        if not _same(given, self.access.password):
+            self._tries[asked.client] += 1
+            return _WRONG_PASSWORD
+        return None
+
+    def _forget_tries(self) -> None:
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute = minute
+            self._tries.clear()
+
+    async def _let_in(self, asked: _Asked, answer: _Answer) -> None:
+        access = self.access
+        cookie = f"{access.cookie}={access.session}; HttpOnly; SameSite=Strict; Path=/"
+        headers = [("set-cookie", cookie)]
+        # A browser that was sent here by another site would not show a strict cookie on the way on; from this page it
+        # does.
+        if asked.header("sec-fetch-site") in ("cross-site", "same-site"):
+            headers.append(("refresh", f"0; url={access.landing}"))
+            link = f'<p><a href="{html.escape(access.landing)}">Go on</a></p>'
+            await answer.page(200, plain_page("Workbench", more=link), headers)
+            return
+        await answer.page(303, b"", [*headers, ("location", access.landing)])
+
+    async def _pass_on(self, scope: Scope, asked: _Asked, body: _Body, answer: _Answer) -> None:
+        """Let the application answer, with an eye on how much it reads, how long, and how it ends."""
+        if asked.is_stream:
+            self.streams += 1
+            self.seen_stream = True
+        else:
+            self._requests += 1
+        try:
+            work = self.app(scope, body.receive, answer.send)
+            await (self._until_closing(work, answer) if asked.is_stream else work)
+        except Exception as error:  # the last door: whatever it is, the answer is a sentence
+            if not (body.is_too_large or _has_gone(error)):
+                _log_place(error)
+            await answer.refuse(_TOO_LARGE if body.is_too_large else _OUR_FAULT)
+        finally:
+            if asked.is_stream:
+                self.streams -= 1
+                self.last_seen = time.monotonic()
+            else:
+                self._requests -= 1
+        await answer.finish()
+
+    async def _until_closing(self, work: Awaitable[None], answer: _Answer) -> None:
+        """Run a stream until it ends, or the server does."""
+        stream = asyncio.ensure_future(work)
+        closing = asyncio.ensure_future(self._closing.wait())
+        try:
+            await asyncio.wait({stream, closing}, return_when=asyncio.FIRST_COMPLETED)
+            is_over = stream.done()
+        finally:
+            closing.cancel()
+            stream.cancel()
+            await asyncio.gather(stream, closing, return_exceptions=True)
+        if is_over:
+            stream.result()
+        else:
+            await answer.end()
+
+
+class _Body:
+    """What is received, counted."""
+
+    def __init__(self, receive: Receive, limit: int):
+        self._receive = receive
+        self._limit = limit
+        self._count = 0
+        self.is_too_large = False
+
+    async def receive(self) -> Message:
+        """Receive as the application would, until it is too much: then the sender seems to have gone."""
+        if self.is_too_large:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self._count += len(message.get("body", b""))
+        if self._count > self._limit:
+            self.is_too_large = True
+            return {"type": "http.disconnect"}
+        return message
+
+    async def read(self) -> bytes:
+        """Read all of it, or what comes until it is too much."""
+        parts: list[bytes] = []
+        while True:
+            message = await self.receive()
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+
+class _Answer:
+    """What is sent, with our headers on it; what an application says of a body that was too large is not sent."""
+
+    def __init__(
+        self, send: Send, headers: Sequence[tuple[bytes, bytes]], as_json: bool, body: _Body
+    ):
+        self._send = send
+        self._headers = headers
+        self._as_json = as_json
+        self._body = body
+        # A page of an error, which an application sends before it raises, and which may say too much.
+        self._held: list[Message] = []
+        self.started = False
+        self.ended = False
+
+    async def send(self, message: Message) -> None:
+        """Send as an application does."""
+        if self._body.is_too_large and not self.started:
+            return
+        is_start = message["type"] == "http.response.start"
+        if self._held or (is_start and message["status"] == 500):
+            self._held.append(message)
+            return
+        await self._pass(message)
+
+    async def _pass(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": self._guarded(message.get("headers", []))}
+            self.started = True
+        elif message["type"] == "http.response.body":
+            self.ended = not message.get("more_body", False)
+        await self._send(message)
+
+    def _guarded(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        ours = {name for name, _ in self._headers}
+        kept = [(name, value) for name, value in headers if name.lower() not in ours]
+        if not any(name.lower() == b"cache-control" for name, _ in kept):
+            kept.append((b"cache-control", b"no-store"))
+        return [*kept, *self._headers]
+
+    async def page(
+        self, status: int, content: bytes, headers: Iterable[tuple[str, str]] = (), kind: str = ""
+    ) -> None:
+        """Send a whole answer."""
+        lines = [
+            ("content-type", kind or "text/html; charset=utf-8"),
+            ("content-length", str(len(content))),
+            *headers,
+        ]
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in lines]
+        await self._pass({"type": "http.response.start", "status": status, "headers": raw})
+        await self._pass({"type": "http.response.body", "body": content, "more_body": False})
+
+    async def refuse(self, refusal: _Refusal) -> None:
+        """Send a refusal, unless an answer is under way, which then ends where it is."""
+        self._held.clear()
+        if self.started:
+            return
+        if self._as_json:
+            content = json.dumps({"error": refusal.words}).encode()
+            await self.page(refusal.status, content, refusal.headers, "application/json")
+            return
+        page = plain_page("Workbench", refusal.words, more=refusal.more)
+        await self.page(refusal.status, page, refusal.headers)
+
+    async def end(self) -> None:
+        """End a stream as if it had come to its end."""
+        if self.started and not self.ended:
+            await self._pass({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def finish(self) -> None:
+        """Send what was held back, since no error came; say 413 where the application was not heard."""
+        if self._body.is_too_large and not self.started:
+            await self.refuse(_TOO_LARGE)
+        for message in self._held:
+            await self._pass(message)
+
+
+def _has_gone(error: Exception) -> bool:
+    """Check whether the reason is that the browser has closed the connection, which is nobody's mistake."""
+    from starlette.requests import ClientDisconnect
+
+    return isinstance(error, ClientDisconnect)
+
+
+def _log_place(error: Exception) -> None:
+    """Log what kind of error arose and where, but not its message, which may hold values of cases."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " <- ".join(
+        f"{PurePosixPath(frame.filename).name}:{frame.lineno} {frame.name}"
+        for frame in reversed(frames)
+    )
+    _LOG.error(
+        "internal error: this is a bug in clearmargin: %s in %s", type(error).__name__, places
+    )
+
+
+# The checks, each of which gives a refusal or nothing.
+
+
+def _first(
+    asked: _Asked, access: Access, checks: Iterable[Callable[[_Asked, Access], _Refusal | None]]
+) -> _Refusal | None:
+    for check in checks:
+        refusal = check(asked, access)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _check_host(asked: _Asked, access: Access) -> _Refusal | None:
+    hosts = asked.headers.get("host", [])
+    found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+    if found is None or not 0 < int(found[2] or 80) < 65536:
+        return _FOREIGN_HOST
+    name = found[1].lower()
+    if name in access.hosts or (access.any_address and _is_address(name)):
+        return None
+    return _FOREIGN_HOST
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _check_method(asked: _Asked, _: Access) -> _Refusal | None:
+    return None if asked.method in (*_READING, *_WRITING) else _METHODS
+
+
+def _check_size_of_head(asked: _Asked, _: Access) -> _Refusal | None:
+    if len(asked.raw_path) + len(asked.query) > _LONGEST_ADDRESS:
+        return _LONG_ADDRESS
+    number = sum(map(len, asked.headers.values()))
+    if number > _MOST_HEADERS or asked.header_bytes > _LONGEST_HEADERS:
+        return _LARGE_HEADERS
+    return None
+
+
+def _check_form(asked: _Asked, _: Access) -> _Refusal | None:
+    """Check that the request can be understood in one way only."""
+    if asked.header("upgrade").lower() == "websocket":
+        return _SOCKETS
+    is_odd = (
+        asked.version not in ("1.0", "1.1")
+        or not asked.path.startswith("/")
+        or _ODD_PATH.search(asked.path) is not None
+        or _HIDDEN.search(asked.raw_path) is not None
+        or any(len(asked.headers.get(name, ())) > 1 for name in _SINGLE)
+        or {"transfer-encoding", "content-length"} <= set(asked.headers)
+    )
+    return _ODD_REQUEST if is_odd else None
+
+
+def _check_embedding(asked: _Asked, _: Access) -> _Refusal | None:
+    """Refuse to be a part of another page: its image, script, frame or data. A link may lead here."""
+    if asked.header("sec-fetch-site") not in ("cross-site", "same-site"):
+        return None
+    is_link = asked.method == "GET" and asked.header("sec-fetch-mode") == "navigate"
+    is_framed = asked.header("sec-fetch-dest") in ("iframe", "frame", "object", "embed")
+    return None if is_link and not is_framed else _ELSEWHERE
+
+
+def _check_cookie(asked: _Asked, access: Access) -> _Refusal | None:
+    for line in asked.headers.get("cookie", []):
+        for pair in line.split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == access.cookie and _same(value, access.session):
+                return None
+    return _NO_COOKIE
+
+
+def _check_origin(asked: _Asked, _: Access) -> _Refusal | None:
+    """Check that a write comes from a page of ours: the browser says so, or its origin is the host that it asks."""
+    if not asked.writes:
+        return None
+    origin = asked.header("origin").lower()
+    matches = origin == f"http://{asked.header('host').lower()}".removesuffix(":80")
+    if "sec-fetch-site" not in asked.headers:
+        return None if matches else _ELSEWHERE
+    # A form of a page without referrer has the origin null.
+    is_ours = asked.header("sec-fetch-site") == "same-origin"
+    return None if is_ours and (matches or origin in ("", "null")) else _ELSEWHERE
+
+
+def _check_type(asked: _Asked, _: Access) -> _Refusal | None:
+    """Check that what is written is JSON or a form; a request to delete may be empty."""
+    if not asked.writes:
+        return None
+    if asked.header("content-encoding") not in ("", "identity"):
+        return _WRONG_TYPE
+    is_empty = asked.size == 0 and "transfer-encoding" not in asked.headers
+    if asked.method == "DELETE" and is_empty and not asked.content_type:
+        return None
+    return None if asked.content_type in ("application/json", *_FORMS) else _WRONG_TYPE
+
+
+_BEFORE_COOKIE = (_check_host, _check_method, _check_size_of_head, _check_form, _check_embedding)
+_BEHIND_COOKIE = (_check_cookie, _check_origin, _check_type)
+
+
+# What handlers read bodies with.
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was sent by a form.
+
+    Parameters
+    ----------
+    name : str
+        What it is called, without folders; a text to show, never a path to open.
+    content : bytes
+        The file as it came.
+    fields : dict of str
+        The other fields of the form.
+    """
+
+    name: str
+    content: bytes
+    fields: dict[str, str]
+
+
+async def read_upload(request: Request, access: Access, *, limit: int = MAX_UPLOAD) -> Upload:
+    """Read the one file of a form, ``file``, on to the disk while it comes.
+
+    Parameters
+    ----------
+    request : Request
+        With a body of multipart/form-data.
+    access : Access
+        Whose form token the form must carry.
+    limit : int, optional
+        Bytes of the file, and of what it unpacks to if it is packed by gzip.
+
+    Returns
+    -------
+    Upload
+        The file.
+
+    Raises
+    ------
+    starlette.exceptions.HTTPException
+        400 for what is no such form, 403 for one that is not ours, 413 for too much.
+    """
+    from starlette.datastructures import UploadFile
+    from starlette.exceptions import HTTPException
+
+    async with request.form(max_files=1, max_fields=20, max_part_size=2**16) as form:
+        if not check_form_token(access, form.get("form_token")):
+            raise HTTPException(403, _ELSEWHERE.words)
+        sent = form.get("file")
+        if not isinstance(sent, UploadFile) or not sent.filename:
+            raise HTTPException(
+                400, "There is no file in this form. Choose one, and send it again."
+            )
+        content = await sent.read()
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        name = sent.filename
+    fields.pop("form_token", None)
+    try:
+        unpacked = await asyncio.to_thread(_unpacked_size, content, limit)
+    except FileDamagedError as error:
+        raise HTTPException(400, str(error)) from error
+    if unpacked > limit:
+        raise HTTPException(413, _too_much_words(limit))
+    return Upload(_shown_name(name), content, fields)
+
+
+async def read_form(request: Request, access: Access) -> dict[str, str]:
+    """Read a form of ours that has no file.
+
+    Parameters
+    ----------
+    request : Request
+        With a form as its body.
+    access : Access
+        Whose form token it must carry.
+
+    Returns
+    -------
+    dict of str
+        The fields without the token; of several with one name the last.
+
+    Raises
+    ------
+    starlette.exceptions.HTTPException
+        400 for what is no form, 403 for one that is not ours.
+    """
+    from starlette.exceptions import HTTPException
+
+    async with request.form(max_files=0, max_fields=5_000, max_part_size=MAX_BODY) as form:
+        if not check_form_token(access, form.get("form_token")):
+            raise HTTPException(403, _ELSEWHERE.words)
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    del fields["form_token"]
+    return fields
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Read a body that must be a JSON object.
+
+    Raises
+    ------
+    starlette.exceptions.HTTPException
+        415 for another type, 400 for what is no JSON object.
+    """
+    from starlette.exceptions import HTTPException
+
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "This address takes JSON.")
+    try:
+        return parse_json(await request.body())
+    except InvalidValueError as error:
+        raise HTTPException(400, str(error)) from error
+
+
+def parse_json(content: bytes) -> dict[str, Any]:
+    """Read a JSON object that may be hostile: of finite numbers, valid texts and limited depth.
+
+    Parameters
+    ----------
+    content : bytes
+        The text, in UTF-8.
+
+    Returns
+    -------
+    dict
+        The object.
+
+    Examples
+    --------
+    >>> parse_json(b'{"text": "bmi >= 30 => ill", "serial": 3}')
+    {'text': 'bmi >= 30 => ill', 'serial': 3}
+    >>> parse_json(b'{"value": 1e999}')
+    Traceback (most recent call last):
+    clearmargin.exceptions.InvalidValueError: this is not JSON: 1e999 is not a finite number
+    """
+    try:
+        value = json.loads(content.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        # Half of a surrogate pair is no text, and could not be written anywhere.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise InvalidValueError("this is not JSON: it is nested too deeply") from None
+    except UnicodeError:
+        raise InvalidValueError("this is not JSON: its text is not UTF-8") from None
+    except ValueError as error:
+        raise InvalidValueError(f"this is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidValueError("this is not a JSON object: begin it with {")
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if abs(number) != float("inf") else _refuse(text)
+
+
+def _refuse(text: str) -> float:
+    raise ValueError(f"{text} is not a finite number")
+
+
+def unpack_limited(content: bytes, limit: int = MAX_UPLOAD) -> bytes:
+    """Undo gzip, and stop where it becomes too much; a file that is not packed is given back as it is.
+
+    Parameters
+    ----------
+    content : bytes
+        A file.
+    limit : int, optional
+        Bytes that it may have, when unpacked.
+
+    Returns
+    -------
+    bytes
+        What was packed.
+
+    Raises
+    ------
+    DataError
+        If it is more than the limit, in memory of little more than the limit.
+    FileDamagedError
+        If it is cut off or changed.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> unpack_limited(gzip.compress(b"a,b"), 10), unpack_limited(b"a,b", 10)
+    (b'a,b', b'a,b')
+    >>> unpack_limited(gzip.compress(bytes(1000)), 10)
+    Traceback (most recent call last):
+    clearmargin.exceptions.DataError: the file has more than 10 bytes when it is unpacked, ...; give it fewer rows
+    """
+    parts: list[bytes] = []
+    if _unpacked_size(content, limit, parts) > limit:
+        raise DataError(_too_much_words(limit))
+    return b"".join(parts)
+
+
+def _too_much_words(limit: int) -> str:
+    shown = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit} bytes"
+    return (
+        f"the file has more than {shown} when it is unpacked, which is too much; give it fewer rows"
+    )
+
+
+def _unpacked_size(content: bytes, limit: int, parts: list[bytes] | None = None) -> int:
+    """Count the bytes of a file without gzip, up to about the limit; keep them if there is a list for them."""
+    if not content.startswith(b"\x1f\x8b"):
+        if parts is not None:
+            parts.append(content)
+        return len(content)
+    total = 0
+    with gzip.open(io.BytesIO(content)) as packed:
+        while total <= limit:
+            try:
+                part = packed.read(2**20)
+            except (OSError, EOFError, zlib.error) as error:
+                raise FileDamagedError(f"the file is packed by gzip and damaged: {error}") from None
+            if not part:
+                break
+            total += len(part)
+            if parts is not None:
+                parts.append(part)
+    return total
+
+
+def _shown_name(name: str) -> str:
+    """The last part of a name that may be a path of any system, without what cannot be shown."""
+    last = PureWindowsPath(PurePosixPath(name).name).name
+    shown = "".join(letter for letter in last if letter.isprintable()).strip()
+    return shown[:200] or "table"
