@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.speed.timing import one_thread
 from benchmarks.stranger_rules.learners import PEERS
-from benchmarks.stranger_rules.records import Records
+from benchmarks.stranger_rules.records import Records, with_earlier
 from benchmarks.stranger_rules.run import FULL, PARTS, QUICK, SIDES, measure
 from benchmarks.stranger_rules.section import RESULTS, page_sections, write_results
 
@@ -51,7 +51,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if asked.peers is not None:
         plan = replace(plan, peer_folds={name: plan.peer_folds[name] for name in asked.peers})
     added = [record for path in asked.add for record in Records.load(path)]
-    records = Records([*measure(plan), *added])
+    records = with_earlier(measure(plan), added)
     if asked.save is not None:
         records.save(asked.save)
         return

@@ -19,7 +19,7 @@ from benchmarks.quote import (
 from benchmarks.stranger_rules import askers, cases, learners, proofs
 from benchmarks.stranger_rules.claims import ACCURACY, BALANCED, claims, claims_table, of_size
 from benchmarks.stranger_rules.folds import N_FOLDS
-from benchmarks.stranger_rules.records import Difference, Records
+from benchmarks.stranger_rules.records import EARLIER, Difference, Records
 from benchmarks.stranger_rules.run import FAILED, FULL, QUICK, measure
 
 __all__ = ["CHOICE", "PAGE", "RESULTS", "page_sections", "sections", "write_results"]
@@ -207,8 +207,9 @@ def proof_section(records: Records) -> Section:
     question = (
         "Share of held-out rows whose class is proved to be what a dense plane predicts (a linear SVM on all columns, "
         "with categories as 0/1 columns and imputed missing values), by a card with at least and at most points, or by "
-        "boxes of `RuleExtractor`, those that cover most first. Points are drawn within the ranges of the training "
-        "rows, half evenly, half by mixing values of different rows."
+        "boxes of `RuleExtractor`, those that cover most first, however few rows a box has (by default it needs more "
+        "evidence). Points are drawn within the ranges of the training rows, evenly or by mixing values of "
+        "different rows; a third of them in the cells of proved rows, at the ends of cells and a digit beside them."
     )
     finding = (
         f"a card of 100 cuts proves what a dense plane predicts on {means[3]:.0%} of held-out rows, where 100 boxes "
@@ -353,6 +354,7 @@ def write_results(records: Records) -> None:
         "measures: learners of few rules, cards with proof and explanations of single cases, on public tables that "
         "had no part in tuning."
     )
+    intro += "".join(f" {record.reason}" for record in records if record.topic == EARLIER)
     found = page_sections(records)
     if learners.TOPIC in {record.topic for record in records}:
         found.append(table_section(records))

@@ -16,11 +16,19 @@ from benchmarks.stranger_rules.cases import fewest_by_sorting
 from benchmarks.stranger_rules.claims import claims, claims_table
 from benchmarks.stranger_rules.folds import N_FOLDS, parts_of
 from benchmarks.stranger_rules.learners import OURS, PEERS, PLAIN, TOPIC, learn, score
-from benchmarks.stranger_rules.proofs import draw_rows
-from benchmarks.stranger_rules.records import Record, Records, over_tables
+from benchmarks.stranger_rules.proofs import (
+    card_seconds,
+    dense_machine,
+    draw_rows,
+    measure_proofs,
+    points_in_cells,
+)
+from benchmarks.stranger_rules.records import EARLIER, Record, Records, over_tables, with_earlier
 from benchmarks.stranger_rules.run import FULL, PARTS, QUICK, Plan, tables_of
 from benchmarks.stranger_rules.section import page_sections, table_section, write_results
 from benchmarks.strangers import Stranger
+
+from clearmargin import ScoreRules
 
 
 def table():
@@ -83,6 +91,31 @@ def test_drawn_rows_stay_within_ranges_whole_numbers_and_categories():
     assert (around[:, 0] == np.rint(around[:, 0])).all()
     assert (around >= numbers.min(axis=0)).all()
     assert (around <= numbers.max(axis=0)).all()
+
+
+def test_points_stay_in_the_cells_of_their_rows():
+    part = parts_of(STRANGER, [0])[0]
+    X = part.X_train
+    card = (
+        ScoreRules(dense_machine(part), certify=True, max_rules=12).fit(X, part.y_train).scorecard_
+    )
+    moved = points_in_cells(card, X)
+    assert (moved["b"].fillna("") == X["b"].fillna("")).all()
+    assert (moved["a"] != X["a"]).any()
+    for one, other in zip(card.totals(X), card.totals(moved), strict=True):
+        assert (one == other).all()
+
+
+def test_more_cuts_prove_more_and_no_point_contradicts_the_machine():
+    part = parts_of(STRANGER, [0])[0]
+    found = {record.method: record.figures for record in measure_proofs(part, 500)}
+    shares = [found[f"card, {n} cuts"]["proved"] for n in (10, 100)]
+    assert 0 < shares[0] <= shares[1]
+    assert found["card, 100 cuts"]["wrong rows"] == found["card, 100 cuts"]["contradictions"] == 0
+    # Half as many points in the cells of proved rows as are drawn within the ranges.
+    assert found["card, 100 cuts"]["points"] >= 250
+    assert found["boxes, 100 rules"]["proved"] >= found["boxes, 10 rules"]["proved"] > 0
+    assert card_seconds(5)[0].figures["seconds"] > 0
 
 
 def test_sorting_counts_what_a_search_over_all_subsets_counts():
@@ -241,16 +274,18 @@ def test_the_page_has_all_sections_with_findings(tmp_path, monkeypatch):
     monkeypatch.setattr(section, "DOCUMENTATION", tmp_path / "measured.md")
     for name in ("README.md", "measured.md"):
         (tmp_path / name).write_text(f"above\n{BEGIN_STRANGERS}\n{END}\nbelow\n{END}\n")
-    write_results(records)
+    said = Record(EARLIER, "all", 0, "all", reason="Measured in an earlier run: EBM.")
+    write_results(Records([*records, said]))
     text = (tmp_path / "S.md").read_text()
     assert "MISSED" in text
+    assert "no part in tuning. Measured in an earlier run: EBM.\n" in text
     quoted = (tmp_path / "README.md").read_text()
     assert "- [Cards with proof](benchmarks/STRANGERS.md#cards-with-proof): a card of 100" in quoted
     assert quoted.endswith(f"{END}\nbelow\n{END}\n")
     told = (tmp_path / "measured.md").read_text()
     assert "## What to choose for a table of one's own\n\nComputed on 2 tables" in told
     assert "- *Cards with proof*: a card of 100" in told
-    assert len(Records.load(tmp_path / "s.json")) == len(records)
+    assert len(Records.load(tmp_path / "s.json")) == len(records) + 1
 
 
 # Plans
@@ -279,7 +314,14 @@ def test_sides_can_be_measured_at_different_times(tmp_path, monkeypatch, capsys)
     command.main(["--side", "ours", "--folds", "2", "--add", str(first), "--save", str(both)])
     assert plans[0].peer_folds == {"EBM": FULL.peer_folds["EBM"]}
     assert (plans[0].sides, plans[1].sides, plans[1].folds) == (["peers"], ["ours"], 2)
-    assert [record.method for record in Records.load(both)] == ["ours", "theirs"]
+    found = list(Records.load(both))
+    assert [record.method for record in found[:2]] == ["ours", "theirs"]
+    said = "Measured in an earlier run on the same folds: theirs."
+    assert [record.reason for record in found[2:]] == [said]
+    # Once, however often records are put together.
+    again = with_earlier(Records(found[:1]), found[1:])
+    assert [record.reason for record in again if record.topic == EARLIER] == [said]
+    assert with_earlier(again, []) is again
     assert capsys.readouterr().out == ""
 
 
