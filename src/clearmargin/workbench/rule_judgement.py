@@ -204,9 +204,7 @@ class RuleJudge:
         worst = self._worst_case(rule, rules)
         cases = counted(n_covered, "covered case")
         if worst is not None and worst[0]:
-            return Standing(
-                "proved", f"proved: the machine says {label} everywhere in the premise"
-            )
+            return Standing("proved", f"proved: the machine says {label} everywhere in the premise")
         if worst is not None and worst[1]:
             return Standing(
                 "within ranges",
@@ -221,7 +219,9 @@ class RuleJudge:
                 witness,
             )
         if not n_covered:
-            return Standing("uncovered", f"no case of your table is in the premise{corner}", witness)
+            return Standing(
+                "uncovered", f"no case of your table is in the premise{corner}", witness
+            )
         unproved = (
             f"not proved: the machine would not say {label}{corner}; nobody of your table is there"
             if witness

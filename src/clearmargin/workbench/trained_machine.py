@@ -292,9 +292,7 @@ def _card(
     return _Made(points, write_weighted_document(points))
 
 
-_MAKERS: dict[
-    str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | None], _Made]
-] = {
+_MAKERS: dict[str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | None], _Made]] = {
     "constraints": _advised,
     "columns": _columns,
     "plane": _plane,

@@ -1,0 +1,170 @@
+"""The projects of a folder: which there are, making one of a table, opening one when a page asks for it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.workbench.bench import Bench, open_bench
+from clearmargin.workbench.history import History
+from clearmargin.workbench.project_file import ProjectFile
+from clearmargin.workbench.project_table import ProjectTable, read_source
+
+__all__ = ["SUFFIX", "Projects", "create_project"]
+
+SUFFIX = ".clearmargin"
+# What a file name may hold, whatever an upload is called.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def create_project(
+    folder: Path,
+    name: str,
+    content: bytes,
+    *,
+    author: str,
+    sealed_share: float = 0.2,
+    reading: dict[str, Any] | None = None,
+) -> Path:
+    """Make a project of a table.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its file is put.
+    name : str
+        What the table is called, for people; the file is called after it as far as that is safe.
+    content : bytes
+        The table as it came.
+    author : str
+        Who made it.
+    sealed_share : float, default 0.2
+        The share of rows that is put aside.
+    reading : dict, optional
+        How the table is read.
+
+    Returns
+    -------
+    Path
+        The file of the project.
+    """
+    table = read_source(content, name, reading)
+    seed = secrets.randbelow(2**20)
+    ProjectTable(table, sealed_share, seed)  # raises for a share that cannot be
+    path = _free_path(folder, name)
+    file = ProjectFile.create(path, name=name, made_by=author)
+    with file:
+        file.set_meta("seed", str(seed))
+        file.set_meta("sealed_share", repr(float(sealed_share)))
+        file.add_source(
+            name, content, reading=reading or {}, rows=len(table), columns=len(table.columns)
+        )
+    return path
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    stem = _UNSAFE.sub("-", name.rsplit(".", 1)[0] if "." in name else name).strip(".-_")[:60]
+    stem = stem or "project"
+    for number in range(1, 10_000):
+        path = folder / f"{stem}{'' if number == 1 else f'-{number}'}{SUFFIX}"
+        if not path.exists():
+            return path
+    raise DataError(f"{folder} has too many projects called {stem}")
+
+
+class Projects:
+    """The projects of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    author : str
+        Who works on them.
+    """
+
+    def __init__(self, folder: Path, author: str):
+        self.folder, self.author = folder, author
+        self._benches: dict[str, Bench] = {}
+        self._paths: dict[str, Path] = {}
+        self._lock = threading.RLock()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """List the projects for people, the one that was changed last first."""
+        found = []
+        for path in sorted(self.folder.glob(f"*{SUFFIX}"), key=_changed_at, reverse=True):
+            try:
+                found.append(self._facts(path))
+            except (ClearmarginError, OSError) as error:
+                found.append({"id": None, "file": path.name, "problem": str(error)})
+        return found
+
+    def _facts(self, path: Path) -> dict[str, Any]:
+        with self._lock:
+            open_now = [b for b in self._benches.values() if b.file.path == path]
+        if open_now:
+            return self._described(open_now[0].file)
+        with ProjectFile.open(path, writing=False) as file:
+            self._paths[file.id] = path
+            return self._described(file)
+
+    def _described(self, file: ProjectFile) -> dict[str, Any]:
+        source, head = file.source(), History(file).head
+        return {
+            "id": file.id,
+            "file": file.path.name,
+            "name": file.name,
+            "rows": None if source is None else source.rows,
+            "columns": None if source is None else source.columns,
+            "versions": 0 if head is None else head.id,
+            "at": head.at if head is not None else file.meta("made_at"),
+            "why": "" if head is None else head.why,
+            "problem": None,
+        }
+
+    def bench(self, project: str) -> Bench:
+        """Open a project, or give the one that is open."""
+        with self._lock:
+            if project in self._benches:
+                return self._benches[project]
+            path = self._paths.get(project)
+            if path is None:
+                self.listed()
+                path = self._paths.get(project)
+            if path is None:
+                raise LookupError(project)
+            self._benches[project] = open_bench(path, self.author)
+            return self._benches[project]
+
+    def create(self, name: str, content: bytes, sealed_share: float) -> str:
+        """Make a project of an upload; give its id."""
+        path = create_project(
+            self.folder, name, content, author=self.author, sealed_share=sealed_share
+        )
+        with ProjectFile.open(path, writing=False) as file:
+            self._paths[file.id] = path
+            return file.id
+
+    def find(self, path: Path) -> str:
+        """Give the id of a project by its file."""
+        with ProjectFile.open(path, writing=False) as file:
+            self._paths[file.id] = path
+            return file.id
+
+    def close(self) -> None:
+        """Close all projects that are open."""
+        with self._lock:
+            for bench in self._benches.values():
+                bench.close()
+            self._benches.clear()
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

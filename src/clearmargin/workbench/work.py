@@ -1,0 +1,325 @@
+"""What a process of its own does for a project: train, extract, refine, contrast, preview, report.
+
+`run` is called in the process with the kind of work and plain data that name the project and the version; it reads both
+from the project file and gives back plain data, which the server keeps. Nothing is written here, so that a process can
+be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from clearmargin import progress
+from clearmargin.exceptions import ClearmarginWarning, DataError
+from clearmargin.language import parse_rules, read_rule_text
+from clearmargin.language.printer import format_rule
+from clearmargin.language.prose import plain
+from clearmargin.recipes import rank_rows
+from clearmargin.recipes.advised import fit_with_rules, outcome_facts
+from clearmargin.recipes.found_rules import find_rules, make_report
+from clearmargin.recipes.trained_models import trained_on
+from clearmargin.rules import RuleSet
+from clearmargin.workbench.bench import open_table
+from clearmargin.workbench.bound_suggestions import suggest_bounds
+from clearmargin.workbench.history import History, Revision
+from clearmargin.workbench.project_file import ProjectFile
+from clearmargin.workbench.project_table import OpenTask
+from clearmargin.workbench.settings import MachineSettings, TaskSettings
+from clearmargin.workbench.taken_away import FORMS, SUBJECTS, check_form
+from clearmargin.workbench.trained_machine import (
+    CrossValidated,
+    TrainedMachine,
+    cross_validate,
+    read_machine,
+    train_machine,
+)
+
+__all__ = ["KINDS", "run"]
+
+
+def run(kind: str, input: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    """Do a piece of work.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    input : dict
+        The path of the `project`, the `revision`, and what the work needs.
+
+    Returns
+    -------
+    dict
+        `results` by name, to be kept with the version, and the `seconds` that the work took.
+    """
+    if kind not in KINDS:
+        raise DataError(f"there is no work called {kind!r}")
+    start = time.perf_counter()
+    with ProjectFile.open(Path(input["project"]), writing=False) as file:
+        work = _Work(file, int(input["revision"]), input)
+        with warnings.catch_warnings():
+            # What is known of rules is shown beside them.
+            warnings.simplefilter("ignore", ClearmarginWarning)
+            results = KINDS[kind](work)
+    return {"results": results, "seconds": time.perf_counter() - start}
+
+
+class _Work:
+    """A version of a project, as far as a piece of work needs it."""
+
+    def __init__(self, file: ProjectFile, revision: int, given: dict[str, Any]):
+        self.file, self.given = file, given
+        self.history = History(file)
+        self.revision: Revision = self.history.get(revision)
+
+    @cached_property
+    def opened(self) -> OpenTask:
+        stored = self.file.task(self.revision.task)
+        assert stored is not None
+        return open_table(self.file).task(TaskSettings.from_dict(stored.body))
+
+    @cached_property
+    def settings(self) -> MachineSettings:
+        return MachineSettings.from_dict(self.given.get("settings") or self.revision.settings)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        text = self.given.get("text", self.revision.text)
+        return read_rule_text(text, self.opened.space, self.opened.classes).rules
+
+    @cached_property
+    def machine(self) -> TrainedMachine:
+        model = self.file.result(self.revision.id, "model")
+        if model is None:
+            raise DataError("wait until the machine of the newest version is trained")
+        return read_machine(model["document"])
+
+    def validated_before(self) -> CrossValidated | None:
+        """Return the figures of the version before, whose costs are taken over where nothing else changed."""
+        parent = self.revision.parent
+        if parent is None or self.history.get(parent).task != self.revision.task:
+            return None
+        stored = self.file.result(parent, "validated")
+        return None if stored is None else CrossValidated.from_dict(stored)
+
+    def machine_before(self) -> TrainedMachine | None:
+        parent = self.revision.parent
+        model = None if parent is None else self.file.result(parent, "model")
+        return None if model is None else read_machine(model["document"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Costs that were chosen before."""
+
+    all_rows: tuple[float, float] | None = None
+    folds: tuple[tuple[float, float], ...] = ()
+
+
+def _known_costs(work: _Work) -> _Costs:
+    before = work.validated_before()
+    machine = work.machine_before()
+    if work.given.get("choose") or before is None or machine is None:
+        return _Costs()
+    return _Costs(machine.costs, before.costs)
+
+
+def _train(work: _Work) -> dict[str, Any]:
+    """Train the machine of a version, and judge it on rows that it was not trained on."""
+    costs = _known_costs(work)
+    with progress.task("machine", 2, show=False):
+        machine = train_machine(work.opened, work.rules, work.settings, costs.all_rows)
+        progress.advance()
+        validated = cross_validate(work.opened, work.rules, work.settings, costs.folds)
+        progress.advance()
+    return {
+        "model": {
+            "document": machine.document,
+            "outcome": list(machine.outcome),
+            "features": _features_used(machine),
+        },
+        "validated": validated.to_dict(),
+    }
+
+
+def _features_used(machine: TrainedMachine) -> list[str]:
+    if machine.planes is not None:
+        return machine.planes.features_used
+    weighted = machine.weighted
+    assert weighted is not None
+    used = {j for rule in weighted.rules for j in rule.region.bounded}
+    return [name for j, name in enumerate(weighted.space.names) if j in used]
+
+
+def _preview(work: _Work) -> dict[str, Any]:
+    """Predict rows not trained on with another text or machine, where that takes too long to wait for."""
+    validated = cross_validate(work.opened, work.rules, work.settings)
+    return {
+        "preview": {
+            **validated.to_dict(),
+            "text": work.given.get("text", work.revision.text),
+            "settings": work.settings.to_dict(),
+        }
+    }
+
+
+def _extract(work: _Work) -> dict[str, Any]:
+    """Extract the rules of the machine, with their proofs."""
+    machine, opened = work.machine, work.opened
+    if machine.planes is None:
+        return {"rules": _weighted_lines(machine)}
+    from clearmargin.plane_rules import RuleExtractor
+
+    declared = dict(opened.settings.ranges)
+    extractor = RuleExtractor(
+        machine.model,
+        criterion="coverage",
+        max_rules=int(work.given.get("max_rules") or 15),
+        bounds=declared or "data",
+        progress=False,
+    ).fit(opened.task.X, opened.task.y)
+    rules = extractor.rules_
+    return {
+        "rules": {
+            "kind": "proved",
+            "budget": str(extractor.budget_),
+            "text": rules.to_text(),
+            "lines": [_line(rules, k) for k in range(len(rules))],
+        }
+    }
+
+
+def _line(rules: RuleSet, k: int) -> dict[str, Any]:
+    rule = rules[k]
+    stats = rule.stats
+    return {
+        "text": format_rule(rule, rules.space),
+        "label": plain(rule.label),
+        "proof": rule.proof,
+        "covered": None if stats is None else stats.covered,
+        "right": None if stats is None else stats.correct,
+    }
+
+
+def _weighted_lines(machine: TrainedMachine) -> dict[str, Any]:
+    weighted = machine.weighted
+    assert weighted is not None
+    lines = []
+    for points, rule in zip(weighted.weights.ravel().tolist(), weighted.rules, strict=False):
+        label = weighted.classes[-1] if points > 0 else weighted.classes[0]
+        plain_rule = replace_label(rule, label)
+        lines.append(
+            {
+                "text": format_rule(plain_rule, weighted.space),
+                "label": plain(label),
+                "points": points,
+                "proof": None,
+                "covered": None if rule.stats is None else rule.stats.covered,
+                "right": None,
+            }
+        )
+    return {"kind": "points", "budget": weighted.summary(), "text": str(weighted), "lines": lines}
+
+
+def replace_label(rule: Any, label: Any) -> Any:
+    """Give a rule with another class, for reading: as a line of its own."""
+    from clearmargin.rules.rule import Rule
+
+    return Rule(rule.region, label, name=rule.name)
+
+
+def _refine(work: _Work) -> dict[str, Any]:
+    """Find what the data make of the expert's rules: bound by bound, and as a plane that has to respect them."""
+    if not len(work.rules):
+        raise DataError("there is no rule to refine; write one first")
+    with progress.task("refinement", 2, show=False):
+        bounds = suggest_bounds(work.opened, work.rules)
+        progress.advance()
+        rules = _refined_rules(work)
+        progress.advance()
+    text = work.given.get("text", work.revision.text)
+    return {"refined": {"text": text, "bounds": [s.to_dict() for s in bounds], "rules": rules}}
+
+
+def _refined_rules(work: _Work) -> list[dict[str, Any]]:
+    """Refine by the published program, where bounds shift until a plane can respect the rules."""
+    from clearmargin.advice import AdviceSVC
+
+    lam, mu = work.machine.costs or (1.0, 1.0)
+    svm = AdviceSVC(work.rules, lam=lam, mu=mu, refine="translate")
+    _, fitted = fit_with_rules(work.opened.task, svm)
+    facts = [outcome_facts(rule) for rule in fitted.outcome_]
+    return [{"rule": k, **fact} for k, fact in enumerate(facts) if fact["verdict"] == "refined"]
+
+
+def _contrast(work: _Work) -> dict[str, Any]:
+    """Find what sets the top of the ranking apart from its bottom, confirmed on labels that were held out."""
+    share = float(work.given.get("share") or 0.1)
+    ranked = rank_rows(work.opened.task, top=share, bottom=share)
+    facts = ranked.to_dict()
+    rows = work.opened.rows
+    for end in ("top_rows", "bottom_rows"):
+        facts[end] = [int(rows[k - 1]) for k in facts[end]]
+    return {"contrast": {**facts, "share": share}}
+
+
+def _report(work: _Work) -> dict[str, Any]:
+    """Make the report on the machine and its rules, as one page of HTML."""
+    from clearmargin.report import report
+
+    machine, opened = work.machine, work.opened
+    if machine.planes is None:
+        made = report(machine.model, machine.table(opened.task), opened.task.y, cv=None)
+        return {"report": {"html": made.to_html()}}
+
+    def again(part: Any) -> Any:
+        alone = replace(work.opened, task=part)
+        # Costs are chosen anew without the rows that are judged, as in `cross_validate`.
+        return train_machine(alone, work.rules, work.settings).model
+
+    trained = trained_on(opened.task, machine.model, again, (), time.process_time())
+    found = find_rules(trained)
+    return {"report": {"html": make_report(trained, found).to_html()}}
+
+
+def _exports(work: _Work) -> dict[str, Any]:
+    """Run every form of the rules that can be run, and compare its answers on the open rows."""
+    found: dict[str, Any] = {}
+    for name in SUBJECTS:
+        try:
+            rules = _subject(work, name)
+        except DataError as error:
+            found[name] = {"problem": str(error)}
+            continue
+        found[name] = {form: check_form(rules, form, work.opened) for form in FORMS}
+    return {"exports": found}
+
+
+def _subject(work: _Work, name: str) -> Any:
+    if name == "mine":
+        if not len(work.rules):
+            raise DataError("this version has no rules of yours; write some, and keep them")
+        return work.rules
+    if work.machine.weighted is not None:
+        return work.machine.weighted
+    extracted = work.file.result(work.revision.id, "rules")
+    if extracted is None:
+        raise DataError("extract the rules of the machine first, on the page Rules")
+    return parse_rules(extracted["text"])
+
+
+KINDS: dict[str, Callable[[_Work], dict[str, Any]]] = {
+    "train": _train,
+    "preview": _preview,
+    "extract": _extract,
+    "refine": _refine,
+    "contrast": _contrast,
+    "report": _report,
+    "exports": _exports,
+}
