@@ -53,15 +53,19 @@ $(VENV)/.release: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.demo
 	@$(BIN)/python -m clearmargin demo --force
 
+# The workbench is tested in a real browser, which is installed where there is none and that can be done.
 test: $(VENV)/.dev
+	@$(BIN)/python tools/find_browser.py --install
 	$(BIN)/python -m pytest -n $(JOBS) -q
 
 test-full: $(VENV)/.dev
+	@$(BIN)/python tools/find_browser.py --install
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n $(JOBS) -q
 
 # Answers do not depend on the processor. Kernels of recent ones (SkylakeX) need one that can run them:
 # `make test-kernels KERNELS="Prescott Haswell"`.
 test-kernels: $(VENV)/.dev
+	@$(BIN)/python tools/find_browser.py --install
 	@set -e; for kernel in $(KERNELS); do \
 	  echo "with the BLAS kernels of $$kernel"; \
 	  OPENBLAS_CORETYPE=$$kernel $(BIN)/python -m pytest -n $(JOBS) -q; \
@@ -72,6 +76,7 @@ test-lowest:
 	$(PYTHON) -m venv --clear $(LOWEST)
 	@$(LOWEST)/bin/python tools/say_what_is_installed.py $(LOWEST) dev
 	@$(LOWEST)/bin/python $(PIP_INSTALL) -c constraints-lowest.txt -e ".[dev]"
+	@$(LOWEST)/bin/python tools/find_browser.py --install
 	$(LOWEST)/bin/python -m pytest -n $(JOBS) -q
 
 # From scratch each time, so that nothing of an earlier version is released.
