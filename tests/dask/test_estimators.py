@@ -172,3 +172,30 @@ def test_a_machine_with_advice_is_that_of_the_rows_in_memory(frame):
     assert type(local) is clearmargin.AdviceSVC
     scores = there.decision_function(whole[FEATURES])
     assert np.array_equal(scores.compute(), local.decision_function(frame[FEATURES]))
+
+
+def test_ends_and_properties_of_a_ranking_are_those_of_the_rows_in_memory(frame, monkeypatch):
+    from clearmargin.rankings import contrast_in_parts
+
+    monkeypatch.setattr(contrast_in_parts, "MOST_SAMPLED", 200)
+    whole = dd.from_pandas(frame, npartitions=5)
+    options = {"estimator": clearmargin.LPSVC(nu=0.05), "top": 0.2, "bottom": 0.2}
+    here = clearmargin.RankContrast(**options).fit(frame[FEATURES], frame["y"])
+    there = on_dask.RankContrast(**options).fit(whole[FEATURES], whole["y"])
+    assert np.array_equal(there.top_index_, here.top_index_)
+    assert there.rules_ == here.rules_
+    assert there.properties_["held_out_p"].equals(here.properties_["held_out_p"])
+    assert type(there.to_local()) is clearmargin.RankContrast
+    assert not hasattr(there, "predict")
+    with pytest.raises(DataError, match="no use for sample_weight"):
+        on_dask.RankContrast(**options).fit(whole[FEATURES], whole["y"], whole["w"])
+
+
+def test_a_small_collection_is_ranked_in_memory(frame):
+    X = da.from_array(frame[FEATURES].to_numpy(), chunks=(150, 4))
+    y = da.from_array((frame["y"] == "yes").to_numpy(), chunks=150)
+    here = clearmargin.RankContrast(top=0.2, bottom=0.2).fit(X.compute(), y.compute())
+    there = on_dask.RankContrast(top=0.2, bottom=0.2).fit(X, y)
+    assert there.rules_ == here.rules_
+    assert there.auc_ == here.auc_
+    assert not hasattr(there, "feature_names_in_")

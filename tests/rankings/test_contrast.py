@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clearmargin import AdviceSVC, RankContrast, RuleSet, parse_rules
 from clearmargin.datasets import load_pima, load_wbc, make_components, make_votes
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
-from clearmargin.rankings.contrast import rank_scores
 from clearmargin.rankings.ends import find_ends
+from clearmargin.rankings.ranker import rank_scores
 
 
 def votes(seed, labels="true"):

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from clearmargin import LPSVC, RankContrast
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models import PlaneModel
-from clearmargin.rankings.contrast import fit_ranker, rank_scores
+from clearmargin.rankings.ranker import fit_ranker, rank_scores
 from clearmargin.report import report
 from clearmargin.tables.splitting import Splitting
 

@@ -87,17 +87,9 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
     """
     frame = training.framed.frame
     possible = Possible.of(case, frame)
-    read = [
-        _to_values(_without(read_rows(premise, frame, F, f, case.points), dropped), possible)
-        for premise, F, f, dropped in zip(
-            case.premises, training.F, training.f, training.dropped, strict=True
-        )
-    ]
-    touched = np.zeros(frame.n_columns, dtype=np.bool_)
-    for rows in read:
-        touched |= (rows.A[rows.changed] != 0).any(axis=0)
-    space = case.columns.space if case.by_position else extended_space(case.columns, touched)
-    columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
+    read = _read_all(case, training, possible)
+    columns = _columns_of(case, read)
+    space = columns.space
     medians = np.median(case.points, axis=0) if len(case.points) else frame.center
     after = [
         refined_rule(before, rows, columns) for before, rows in zip(case.rules, read, strict=True)
@@ -145,6 +137,26 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
         )
     counting = [o.after for o in outcomes if o.verdict not in ("rejected", "empty")]
     return AdviceOutcome(tuple(outcomes)), RuleSet(counting, space, case.rules.classes)
+
+
+def _read_all(case: AdviceCase, training: Training, possible: Possible) -> list[ReadRows]:
+    """Write the rows of all premises as they are now."""
+    frame = training.framed.frame
+    return [
+        _to_values(_without(read_rows(premise, frame, F, f, case.points), dropped), possible)
+        for premise, F, f, dropped in zip(
+            case.premises, training.F, training.f, training.dropped, strict=True
+        )
+    ]
+
+
+def _columns_of(case: AdviceCase, read: Sequence[ReadRows]) -> Columns:
+    """Return the columns of the features of the rules as they are now, which may speak of more than before."""
+    touched = np.zeros(len(case.columns.names), dtype=np.bool_)
+    for rows in read:
+        touched |= (rows.A[rows.changed] != 0).any(axis=0)
+    space = case.columns.space if case.by_position else extended_space(case.columns, touched)
+    return Columns.match(space, case.columns.names, case.binary, case.by_position)
 
 
 def _without(rows: ReadRows, dropped: NDArray[np.bool_]) -> ReadRows:

@@ -8,10 +8,13 @@ from .estimators import (
     ProximalSVC as ProximalSVC,
 )
 from .estimators import (
+    RankContrast as RankContrast,
+)
+from .estimators import (
     RuleExtractor as RuleExtractor,
 )
 from .estimators import (
     RuleSVC as RuleSVC,
 )
 
-__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
+__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RankContrast", "RuleExtractor", "RuleSVC"]

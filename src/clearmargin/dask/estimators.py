@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin import advice, lp_svm, plane_rules, rule_svm
+from clearmargin import advice, lp_svm, plane_rules, rankings, rule_svm
 from clearmargin.dask.collection import DaskTable, is_collection, is_dask_array
 from clearmargin.exceptions import DataError
 from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table_part import TablePart
 
-__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RuleExtractor", "RuleSVC"]
+__all__ = ["LPSVC", "AdviceSVC", "ProximalSVC", "RankContrast", "RuleExtractor", "RuleSVC"]
 
 
 def _with_client(estimator: type) -> Callable[..., None]:
@@ -80,6 +80,23 @@ class _OnDask:
         local = self._local.__new__(self._local)
         local.__dict__.update({name: v for name, v in vars(self).items() if name != "client"})
         return local
+
+    def __sklearn_clone__(self) -> Self:
+        # A client is the connection that it is, and cannot be copied.
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]
+        copies = {
+            name: clone(value, safe=False) for name, value in params.items() if name != "client"
+        }
+        copied: Any = type(self)
+        return copied(**copies, client=params["client"])  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {**state, "client": None}
+
+
+class _Predicting(_OnDask):
+    """Estimators that give every row a class."""
 
     def predict(self, X: Any) -> Any:
         """Predict the class of each row, lazily for a collection.
@@ -146,21 +163,8 @@ class _OnDask:
         shape = {"drop_axis": 1} if names is None else {"chunks": (X.chunks[0], (len(names),))}
         return one_chunk.map_blocks(_answers, *common, dtype=of_answers, meta=empty, **shape)
 
-    def __sklearn_clone__(self) -> Self:
-        # A client is the connection that it is, and cannot be copied.
-        params = self.get_params(deep=False)  # type: ignore[attr-defined]
-        copies = {
-            name: clone(value, safe=False) for name, value in params.items() if name != "client"
-        }
-        copied: Any = type(self)
-        return copied(**copies, client=params["client"])  # type: ignore[no-any-return]
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()
-        return {**state, "client": None}
-
-
-class _Planes(_OnDask):
+class _Planes(_Predicting):
     """Classifiers that decide by a plane."""
 
     def decision_function(self, X: Any) -> Any:
@@ -303,7 +307,44 @@ class ProximalSVC(_Planes, lp_svm.ProximalSVC):
     __init__ = _with_client(lp_svm.ProximalSVC)
 
 
-class RuleExtractor(_OnDask, plane_rules.RuleExtractor):  # type: ignore[misc] # no more arguments of fit
+class RankContrast(_OnDask, rankings.RankContrast):  # type: ignore[misc] # no groups and times
+    """Properties in which the top and the bottom of a ranking differ, for Dask collections.
+
+    Ends, bins, counts and tests are those of all rows, found in passes; the rows of the two ends come to the driver.
+    The ranking is trained on about 20,000 rows, drawn by row number, or on all of them where `estimator` takes
+    partitions, as `clearmargin.LPSVC` does; then everything is as in memory, but for areas under curves, which are of a
+    sample.
+
+    Parameters
+    ----------
+    estimator, top, bottom, min_leverage, max_size, bins, n_bins, features, exclude, positive, limit, \
+    size_criterion, cv, random_state
+        As for `clearmargin.RankContrast`; `bins` are quantiles, of equal width or given, `cv` is "halves" or None.
+    client : distributed.Client, optional
+        The cluster; by default the current one, without one the threads of this process.
+
+    Attributes
+    ----------
+    n_rows_, n_ranked_on_ : int
+        How many rows the collection has, and how many of them the ranking was trained on.
+    properties_, rules_, histograms_, top_index_, bottom_index_ and others
+        As there: plain values. Rows are numbered through the partitions, from 0.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from clearmargin.datasets import make_votes
+    >>> X, y = (da.from_array(each, chunks=500) for each in make_votes(random_state=0, return_X_y=True))
+    >>> contrast = RankContrast(max_size=1).fit(X, y)
+    >>> len(contrast.properties_), type(contrast.to_local()).__name__
+    (22, 'RankContrast')
+    """
+
+    _local = rankings.RankContrast
+    __init__ = _with_client(rankings.RankContrast)
+
+
+class RuleExtractor(_Predicting, plane_rules.RuleExtractor):  # type: ignore[misc] # no more arguments of fit
     """Exact interval rules from a linear classifier, on Dask collections: proved as always, counted on all rows.
 
     The model is trained on all rows, or was trained before. Rules are searched for on a sample of the rows, drawn by
@@ -389,7 +430,7 @@ class RuleExtractor(_OnDask, plane_rules.RuleExtractor):  # type: ignore[misc] #
         return self._lazy("covers", X, np.bool_, range(len(self.rules_)))
 
 
-class RuleSVC(_OnDask, rule_svm.RuleSVC):  # type: ignore[misc] # no groups and times
+class RuleSVC(_Predicting, rule_svm.RuleSVC):  # type: ignore[misc] # no groups and times
     """Support vector classifier over rules for Dask collections: of all rows, or of a sample with exact counts.
 
     A machine over rules needs its rows at hand. Where at most 100,000 rows of the table are different, each comes to

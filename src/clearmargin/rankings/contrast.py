@@ -16,24 +16,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
+from sklearn.base import BaseEstimator
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
 from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
-from clearmargin.models.fitted import is_fitted
 from clearmargin.rankings.discretise import make_properties
 from clearmargin.rankings.ends import AUTO_SIZES, FEWEST_ROWS, Ends, choose_size, find_ends
 from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rankings.property_listing import Listing
 from clearmargin.rankings.property_search import LEVEL, list_properties, make_histograms, n_tests
+from clearmargin.rankings.ranker import fit_ranker, is_trained, rank_scores
 from clearmargin.rankings.significance import Items, fisher, held_out_p, holm, shuffled_threshold
 from clearmargin.rankings.size_choice import SIZE_CRITERIA, RankedFold, hold_up
 from clearmargin.rule_base.leverage_search import (
@@ -47,6 +42,7 @@ from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.splitting import HALVES, Splitting
 from clearmargin.tables.table import (
     Table,
@@ -55,21 +51,18 @@ from clearmargin.tables.table import (
     read_frame,
     refuse_collection,
 )
-from clearmargin.tables.table_encoder import too_large
-from clearmargin.tables.validation import check_whole, naming_columns, plain_labels
+from clearmargin.tables.validation import check_whole, plain_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clearmargin.plot import LeverageDisplay, RankHistogramsDisplay, RankRocDisplay
+    from clearmargin.tables.part_survey import TableParts
 
 __all__ = [
     "RankContrast",
     "contrast_html",
-    "default_ranker",
     "describe_contrast",
-    "fit_ranker",
-    "rank_scores",
     "refuse_scores",
     "worth_showing",
 ]
@@ -80,7 +73,7 @@ _SIZE_FOLDS = 5
 # What an earlier fit may have left.
 _OF_ONE_FIT = (
     *("auc_", "roc_", "model_", "classes_", "held_out_auc_", "folds_", "_sizes"),
-    *("properties_", "histograms_", "sizes_"),
+    *("properties_", "histograms_", "sizes_", "n_ranked_on_"),
 )
 
 
@@ -140,7 +133,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     top_ties_, bottom_ties_ : int
         Rows left out with the same score as the last one taken in.
     scores_ : ndarray of shape (m,)
-        The ranking.
+        The ranking; of a table in more partitions than are read, that of the rows drawn.
+    n_rows_, n_ranked_on_ : int
+        How many rows were ranked, and how many the ranking was trained on: 0 for one that was trained before.
     min_leverage_ : float
         The least leverage that was used.
     sizes_ : DataFrame
@@ -157,7 +152,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     model_ : classifier
         The fitted ranker.
     table_ : PropertyTable
-        All properties of all rows.
+        All properties of all rows; of a table in partitions, of the rows at the ends and some others.
     classes_ : ndarray of shape (2,)
         The classes, the positive one last.
 
@@ -205,14 +200,16 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, times: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, times: Any = None) -> Self:
         """Rank the rows by their labels, and contrast the ends.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
             The rows. With fewer than 40 nothing can be confirmed, and with fewer than 20 there is a warning: what is
-            found describes these rows.
+            found describes these rows. A table in files has its labels with it. Of one of more than 20,000 rows that
+            many are drawn by row number, to train the ranking on (unless `estimator` takes partitions, as `LPSVC`
+            does) and to draw areas and curves of; ends, bins, counts and tests are those of all rows, found in passes.
         y : array-like of shape (m,)
             Labels of two classes.
         groups : array-like of shape (m,), optional
@@ -225,6 +222,8 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         RankContrast
             Fitted.
         """
+        if is_partitions(X):
+            return self._fit_parts(X, y, groups, times)
         self._note_columns(X, y)
         whole = Table.read(X)
         is_positive = self._read_labels(y, len(whole))
@@ -236,6 +235,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         cv = self.cv if is_free or self.cv not in (HALVES, None) else 2
         splitting = Splitting(cv, groups, times).checked(len(scores))
         self._contrast(table, scores, self._rng(), held_out=(ranked, is_positive, splitting))
+        self.n_ranked_on_ = 0 if is_trained(self.estimator) else len(scores)
         self.auc_ = float(roc_auc_score(is_positive, scores))
         self.roc_ = roc_curve(is_positive, scores)[:2]
         return self
@@ -266,6 +266,31 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         table = self._table(whole, None)
         refuse_scores(table, whole, values)
         self._contrast(table, values, self._rng(), held_out=None)
+        return self
+
+    def _fit_parts(self, parts: TableParts, y: Any, groups: Any, times: Any) -> Self:
+        """Contrast the ends of a table in partitions; one that is small is read."""
+        from clearmargin.rankings.contrast_in_parts import contrast_parts, whole_table
+
+        for name, given in (("y", y), ("groups", groups), ("times", times)):
+            if given is not None:
+                raise DataError(
+                    f"{name} must be left out where the table is given in partitions: the labels are in its column "
+                    "target, and halves are made by row number"
+                )
+        if parts.weight is not None:
+            raise DataError("a ranking counts rows, and has no use for sample_weight; leave it out")
+        parts.survey().check_target()
+        whole = whole_table(parts)
+        if whole is not None:
+            # Not that of a subclass, which takes collections.
+            return RankContrast.fit(self, whole.table(parts.names), whole.values(str(parts.target)))
+        for name in _OF_ONE_FIT:
+            self.__dict__.pop(name, None)
+        check_whole("max_size", self.max_size, 1)
+        check_whole("limit", self.limit, 1)
+        validate_data(self, parts.header, skip_check_array=True)
+        contrast_parts(self, parts)
         return self
 
     def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
@@ -312,12 +337,15 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
             raise DataError(
                 f"y has {len(classes)} classes; ranking tells two apart, so give it two"
             )
+        self._take_classes(classes)
+        return np.asarray(labels == self.classes_[1])
+
+    def _take_classes(self, classes: NDArray[Any]) -> None:
         positive = classes[1] if self.positive is None else self.positive
         if positive not in classes:
             known = ", ".join(repr(as_label(c)) for c in classes)
             raise InvalidValueError(f"positive={positive!r} is no class of y; known are {known}")
         self.classes_ = np.array([classes[classes != positive][0], positive], dtype=classes.dtype)
-        return np.asarray(labels == positive)
 
     def _table(self, X: Table, y: Any) -> PropertyTable:
         check_whole("max_size", self.max_size, 1)
@@ -360,7 +388,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self._properties = list_properties(
             table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
         )
-        self.table_, self.scores_ = table, scores
+        self.table_, self.scores_, self.n_rows_ = table, scores, len(scores)
         self.top_index_, self.bottom_index_ = ends.top, ends.bottom
         self.top_ties_, self.bottom_ties_ = ends.top_ties, ends.bottom_ties
         self._histograms = make_histograms(table, ends, self._properties)
@@ -608,91 +636,6 @@ def _packed(table: PropertyTable, ends: Ends) -> Contrast:
     return Contrast.of(table.masks, ends.top, ends.bottom, table.attribute)
 
 
-def default_ranker(X: Any, positive_weight: float) -> Pipeline:
-    """Make the linear SVM of the paper: the losses of the positive class count n- / n+ times.
-
-    Parameters
-    ----------
-    X : data frame or array-like of shape (m, n)
-        The table, to see which columns are numbers. Those are standardised, the others one-hot encoded; missing
-        numbers become the median, missing categories one of their own.
-    positive_weight : float
-        Weight of the positive class, called 1.
-
-    Returns
-    -------
-    Pipeline
-        Not fitted; its C is 1 / n, which is SVMlight's 1 / mean(x'x) for n standardised columns.
-    """
-    table = Table.read(X)
-    numbers = [key for name, key in table.keys.items() if table.column(name).is_numeric]
-    others = [key for name, key in table.keys.items() if not table.column(name).is_numeric]
-    encode = ColumnTransformer(
-        [
-            ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
-            ("categories", OneHotEncoder(handle_unknown="ignore"), others),
-        ]
-    )
-    svm = LinearSVC(C=1.0 / max(1, len(table.keys)), class_weight={0: 1.0, 1: positive_weight})
-    return make_pipeline(encode, svm)
-
-
-def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
-    """Fit the estimator, or the default one, to tell positive rows from others.
-
-    Parameters
-    ----------
-    estimator : classifier or None
-        Cloned before it is fitted; one that stays trained, such as a model read from a file, ranks as it is.
-    X : data frame or array-like of shape (m, n)
-        The table.
-    is_positive : ndarray of bool of shape (m,)
-        Which rows are positive; both classes occur.
-
-    Returns
-    -------
-    classifier
-        Fitted to the labels 0 and 1.
-    """
-    weight = float((~is_positive).sum() / is_positive.sum())
-    if estimator is not None and find_trained_part(estimator) and is_fitted(estimator):
-        return estimator
-    if estimator is None:
-        _check_squares(Table.read(X))
-    model = default_ranker(X, weight) if estimator is None else clone(estimator)
-    with naming_columns(X, model if estimator is None else estimator):
-        return model.fit(Table.read(X).taken_by(model), is_positive.astype(np.intp))
-
-
-def _check_squares(table: Table) -> None:
-    """Raise if a column of numbers cannot be standardised."""
-    for column in table.all_columns():
-        if column.has_number_type:
-            numbers = column.numbers()
-            with np.errstate(over="ignore"):
-                if not np.isfinite(np.var(np.append(numbers[np.isfinite(numbers)], 0.0))):
-                    raise too_large(column.name)
-
-
-def rank_scores(model: Any, X: Any) -> FloatArray:
-    """Score rows by the decision function of a classifier of two classes or, without one, by its probabilities."""
-    given = Table.read(X).taken_by(model)
-    if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(given), dtype=np.float64)
-    elif hasattr(model, "predict_proba"):
-        scores = np.asarray(model.predict_proba(given), dtype=np.float64)[:, -1]
-    else:
-        raise InvalidValueError(
-            f"{type(model).__name__} has neither decision_function nor predict_proba; "
-            "rank the rows yourself and use fit_ranking(X, scores)"
-        )
-    if scores.ndim != 1:
-        raise DataError(
-            f"{type(model).__name__} gives {scores.shape[1]} scores a row; ranking needs one"
-        )
-    return scores
-
-
 def refuse_scores(table: PropertyTable, X: Any, scores: FloatArray) -> None:
     """Refuse attributes whose values are the scores: they would explain any ranking."""
     same = (table.space.read(X) == scores[:, None]).all(axis=0) if scores.ndim == 1 else ()
@@ -801,7 +744,7 @@ def _head(contrast: Any, most: int) -> list[str]:
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     n_shown = len(worth_showing(contrast))
     head = [
-        f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
+        f"The top {n_top} and the bottom {n_bottom} of {contrast.n_rows_} rows differ by at least "
         f"{contrast.min_leverage_:.3g} in leverage in {len(contrast._properties)} properties; {min(most, n_shown)} of "
         f"{n_shown} worth showing are listed."
     ]
@@ -815,9 +758,9 @@ def _head(contrast: Any, most: int) -> list[str]:
         head.append(
             f"The size was chosen among {len(contrast._sizes)}{how}; corrections count all of them."
         )
-    if len(contrast.scores_) < FEWEST_ROWS:
+    if contrast.n_rows_ < FEWEST_ROWS:
         head.append("So few rows describe themselves alone: nothing can be confirmed.")
-    elif hasattr(contrast, "classes_") and len(contrast.scores_) < 2 * FEWEST_ROWS:
+    elif hasattr(contrast, "classes_") and contrast.n_rows_ < 2 * FEWEST_ROWS:
         head.append(
             f"Fewer than {2 * FEWEST_ROWS} rows cannot be halved: nothing can be confirmed."
         )
@@ -827,7 +770,7 @@ def _head(contrast: Any, most: int) -> list[str]:
         head.append(_NO_FOLDS)
     elif hasattr(contrast, "model_") and not hasattr(contrast, "folds_"):
         # Of rows too few to be halved it was said above.
-        head += [_SEEN] if len(contrast.scores_) >= 2 * FEWEST_ROWS else []
+        head += [_SEEN] if contrast.n_rows_ >= 2 * FEWEST_ROWS else []
     return head
 
 

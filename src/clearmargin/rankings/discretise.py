@@ -24,12 +24,27 @@ from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, float_array
 from clearmargin.tables.table import Column, Table, name_row
 
-__all__ = ["entropy_cuts", "make_properties", "quantile_cuts", "round_cut", "width_cuts"]
+__all__ = [
+    "KINDS",
+    "LabelColumn",
+    "as_edges",
+    "as_names",
+    "check_bins",
+    "choose_columns",
+    "cuts_between",
+    "entropy_cuts",
+    "even_cuts",
+    "id_reason",
+    "make_properties",
+    "quantile_cuts",
+    "round_cut",
+    "width_cuts",
+]
 
 
 Edges = Mapping[str, FloatArray]
 
-_KINDS = ("quantile", "width", "supervised")
+KINDS = ("quantile", "width", "supervised")
 # Words in the name of a column of different whole numbers that make it one of identifiers.
 _ID_WORD = re.compile(
     "ids?|ident(ifier|ification)?|idx|index|key|nr|no|num|number|serial|serie|uuid"
@@ -95,26 +110,32 @@ def make_properties(
            [1, 1, 0],
            [0, 0, 1]])
     """
-    if isinstance(bins, str) and bins not in _KINDS:
-        raise InvalidValueError(
-            f"bins must be one of {', '.join(map(repr, _KINDS))} or a mapping from names to edges, "
-            f"not {bins!r}{nearest_name(bins, _KINDS)}"
-        )
-    if not isinstance(bins, str | Mapping):
-        raise InvalidValueError(
-            f"bins must be a text or a mapping from names to edges, not {type(bins).__name__}"
-        )
+    check_bins(bins)
     _check_count(n_bins, "n_bins", lowest=2)
     _check_count(max_values, "max_values", lowest=0)
-    edges = {} if isinstance(bins, str) else {str(k): _as_edges(k, e) for k, e in bins.items()}
-    asked = None if features is None else _as_names(features, "features")
-    rows = _read(X, asked, _as_names(exclude, "exclude"), edges)
-    label = None if y is None else _Label(y, len(rows.values))
+    edges = {} if isinstance(bins, str) else {str(k): as_edges(k, e) for k, e in bins.items()}
+    asked = None if features is None else as_names(features, "features")
+    rows = _read(X, asked, as_names(exclude, "exclude"), edges)
+    label = None if y is None else LabelColumn(y, len(rows.values))
     if label is not None:
         for j in rows.used:
             label.refuse(rows.space, j, rows.values[:, j])
     method = bins if isinstance(bins, str) else "quantile"
     return _tabulate(rows, _Binning(method, n_bins, max_values, edges, label))
+
+
+def check_bins(bins: Any, kinds: Sequence[str] = KINDS) -> None:
+    """Raise if bins are neither of some kinds nor given."""
+    if isinstance(bins, str) and bins not in kinds:
+        why = ", and supervised ones need a table in memory" if bins in KINDS else ""
+        raise InvalidValueError(
+            f"bins must be one of {', '.join(map(repr, kinds))} or a mapping from names to edges, "
+            f"not {bins!r}{why}{nearest_name(bins, kinds)}"
+        )
+    if not isinstance(bins, str | Mapping):
+        raise InvalidValueError(
+            f"bins must be a text or a mapping from names to edges, not {type(bins).__name__}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +148,9 @@ class _Rows:
     skipped: tuple[tuple[str, str], ...]
 
 
-def _choose(known: list[str], asked: list[str] | None, out: list[str], edges: Edges) -> list[str]:
+def choose_columns(
+    known: list[str], asked: list[str] | None, out: list[str], edges: Edges
+) -> list[str]:
     """Return the names of the columns to use, in the order of the table."""
     for what, names in (("features", asked or []), ("exclude", out), ("bins", edges)):
         for name in names:
@@ -148,7 +171,7 @@ def _choose(known: list[str], asked: list[str] | None, out: list[str], edges: Ed
 
 def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Rows:
     table = Table.read(X)
-    chosen = _choose(list(table.names), asked, out, edges)
+    chosen = choose_columns(list(table.names), asked, out, edges)
     if not len(table):
         raise DataError("X has no rows; properties are made from the rows of the whole ranking")
     # What is left out of a data frame is not even looked at: it may hold dates, or nothing.
@@ -158,7 +181,7 @@ def _read(X: Any, asked: list[str] | None, out: list[str], edges: Edges) -> _Row
     requested = {*(asked or ()), *edges}
     ids: dict[str, str] = {}
     for j in (space.index(name) for name in chosen if name not in requested):
-        if (reason := _id_reason(space, j, values[:, j])) is not None:
+        if (reason := id_reason(space, j, values[:, j])) is not None:
             ids[space.names[j]] = reason
     kept = [space.index(name) for name in chosen if name not in ids]
     if not table.is_frame:
@@ -177,7 +200,7 @@ def _narrow(space: FeatureSpace, kept: list[int]) -> FeatureSpace:
     )
 
 
-def _id_reason(space: FeatureSpace, j: int, column: FloatArray) -> str | None:
+def id_reason(space: FeatureSpace, j: int, column: FloatArray) -> str | None:
     """Return why the column is one of identifiers; None if it is not."""
     known = column[~np.isnan(column)]
     if len(known) < _FEWEST_IDS or len(np.unique(known)) < len(known):
@@ -191,7 +214,7 @@ def _id_reason(space: FeatureSpace, j: int, column: FloatArray) -> str | None:
     return None
 
 
-class _Label:
+class LabelColumn:
     """The labels of the rows, to cut by and to find again among the columns."""
 
     def __init__(self, y: Any, m: int):
@@ -254,7 +277,7 @@ class _Binning:
     n_bins: int
     max_values: int
     edges: Edges
-    label: _Label | None
+    label: LabelColumn | None
 
     def __post_init__(self) -> None:
         if self.method == "supervised":
@@ -343,7 +366,8 @@ def _divide(
     return np.searchsorted(filled, segment), [Box.from_intervals({j: each}, n) for each in bins]
 
 
-def _as_names(names: Iterable[str], what: str) -> list[str]:
+def as_names(names: Iterable[str], what: str) -> list[str]:
+    """Read names of columns; one text alone is an error."""
     if isinstance(names, str):
         raise InvalidValueError(
             f"{what} must be a list of column names, not the single text {names!r}; use [{names!r}]"
@@ -351,7 +375,8 @@ def _as_names(names: Iterable[str], what: str) -> list[str]:
     return [str(name) for name in names]
 
 
-def _as_edges(name: object, edges: Any) -> FloatArray:
+def as_edges(name: object, edges: Any) -> FloatArray:
+    """Read the edges that a user gives for a column: finite, increasing."""
     array = float_array(edges, f"the edges of {str(name)!r} in bins")
     if array.ndim != 1:
         raise InvalidValueError(
@@ -449,13 +474,24 @@ def width_cuts(values: FloatArray, n_bins: int, *, integer: bool = False) -> Flo
     distinct = np.unique(values)
     if len(distinct) < 2:
         return np.empty(0)
-    # In the decimals that people see: from 0.1 to 0.5 the third of four cuts is 0.4, not 0.4000000000000001.
-    low, high = (Fraction(repr(float(end))) for end in distinct[[0, -1]])
-    exact = [_least_float(low + (high - low) * i / n_bins) for i in range(1, n_bins)]
+    exact = even_cuts(float(distinct[0]), float(distinct[-1]), n_bins)
     # In the gap before the first value that is not below the cut.
     gaps = np.clip(np.searchsorted(distinct, exact) - 1, 0, len(distinct) - 2)
     gaps, first = np.unique(gaps, return_index=True)
     return _cut_in_gaps(distinct, gaps, np.array(exact)[first], integer=integer)
+
+
+def even_cuts(low: float, high: float, n_bins: int) -> list[float]:
+    """Divide a range into bins of equal width.
+
+    Examples
+    --------
+    >>> even_cuts(0.1, 0.5, 4)
+    [0.2, 0.3, 0.4]
+    """
+    # In the decimals that people see: from 0.1 to 0.5 the third of four cuts is 0.4, not 0.4000000000000001.
+    start, end = Fraction(repr(low)), Fraction(repr(high))
+    return [_least_float(start + (end - start) * i / n_bins) for i in range(1, n_bins)]
 
 
 def _least_float(x: Fraction) -> float:
@@ -540,7 +576,19 @@ def _cut_in_gaps(
     distinct: FloatArray, gaps: IntArray, near: FloatArray | None = None, *, integer: bool
 ) -> FloatArray:
     """Return a round number between each of some distinct values and the next, near the middle by default."""
-    low, high = distinct[gaps], distinct[gaps + 1]
+    return cuts_between(distinct[gaps], distinct[gaps + 1], near, integer=integer)
+
+
+def cuts_between(
+    low: FloatArray, high: FloatArray, near: FloatArray | None = None, *, integer: bool
+) -> FloatArray:
+    """Return a round number between each of some values and the next one, near the middle by default.
+
+    Examples
+    --------
+    >>> cuts_between(np.array([7.32, 0.0]), np.array([7.39, 4.0]), integer=False)
+    array([7.36, 2.  ])
+    """
     target = low / 2 + high / 2 if near is None else near
     cuts = [round_cut(*each) for each in zip(low.tolist(), high.tolist(), target, strict=True)]
     # Between whole numbers only (0, 1] has a shorter decimal that is not whole: 0.5.

@@ -36,7 +36,7 @@ def contrast_facts(contrast: RankContrast) -> Facts:
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     classes = getattr(contrast, "classes_", None)
     return {
-        "rows": len(contrast.scores_),
+        "rows": contrast.n_rows_,
         "top": n_top,
         "bottom": n_bottom,
         "top_ties": int(contrast.top_ties_),

@@ -37,7 +37,7 @@ from clearmargin.rule_base.leverage_search import (
     search_above,
     search_best,
 )
-from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import check_whole
 
@@ -195,6 +195,7 @@ def list_properties(
     tests: int,
     scores: FloatArray,
     held_out: Mapping[tuple[Items, bool], float] | None,
+    ranked: IntArray | None = None,
 ) -> Listing:
     """Put everything that is known about the properties into a table, the largest leverage first.
 
@@ -214,6 +215,8 @@ def list_properties(
         The ranking.
     held_out : mapping or None
         Corrected p-values of candidates on held-out labels; None where there are no labels.
+    ranked : ndarray of int, optional
+        The rows of the table that have these scores, by default all of them.
 
     Returns
     -------
@@ -236,7 +239,8 @@ def list_properties(
     auc = np.full(len(items), np.nan)
     if shown.any():
         visible = Found(found.items[shown], found.top[shown], found.bottom[shown], 0)
-        auc[shown] = auc_of_property(cover(table, visible, np.arange(len(scores))), scores)
+        rows = np.arange(len(scores)) if ranked is None else ranked
+        auc[shown] = auc_of_property(cover(table, visible, rows), scores)
     return Listing(
         {
             "property": [table.text(each) for each in items],

@@ -212,7 +212,7 @@ def read_contrast(contrast: Any, X: Table, y: Any, groups: Any = None, times: An
     if not is_contrast(contrast):
         raise InvalidValueError(f"contrast must be a RankContrast, not {type(contrast).__name__}")
     if is_fitted(contrast):
-        rows = len(contrast.scores_)
+        rows = contrast.n_rows_
         if rows != len(X):
             raise DataError(
                 f"the contrast was fitted to {rows} rows and X has {len(X)}; pass the same rows"

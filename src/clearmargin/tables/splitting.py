@@ -21,10 +21,19 @@ from sklearn.utils import _safe_indexing
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import IntArray
+from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.partitions import row_keys
 from clearmargin.tables.table import Table, as_given, find_missing, is_missing_value
 
-__all__ = ["HALVES", "Folds", "Splitting", "count_duplicates"]
+__all__ = [
+    "HALVES",
+    "Folds",
+    "Splitting",
+    "count_duplicates",
+    "first_half",
+    "half_keys",
+    "half_seed",
+]
 
 Pair = tuple[IntArray, IntArray]
 
@@ -92,7 +101,8 @@ class Splitting:
         A number of folds means stratified ones, fewer where a class has fewer rows; with groups, stratified ones of
         whole groups; with times, as many later parts of about the same size, each tested after training on all
         earlier rows. A splitter is asked with the groups, and on rows in the order of time. "halves" are two random
-        halves with the same share of each class, of which each is tested after training on the other.
+        halves with the same share of each class, by keys of the row numbers, of which each is tested after training on
+        the other.
     groups : array-like of shape (m,), optional
         A value for each row; rows with the same value are never in both parts of a fold.
     times : array-like of shape (m,), optional
@@ -201,11 +211,11 @@ class Splitting:
             raise InvalidValueError(
                 "cv='halves' knows no groups and no times; pass a number of folds"
             )
-        random = np.random.default_rng(self.seed)
+        keys = half_keys(np.arange(len(labels)), half_seed(self.seed))
         side = np.empty(len(labels), dtype=np.bool_)
         for k, label in enumerate(np.unique(labels)):
-            places = random.permutation(np.flatnonzero(labels == label))
-            side[places] = np.arange(len(places)) % 2 == k % 2
+            mine = keys[labels == label]
+            side[labels == label] = mine < np.append(np.sort(mine), 1.0)[first_half(len(mine), k)]
         first, second = np.flatnonzero(side), np.flatnonzero(~side)
         return [(first, second), (second, first)], "random halves"
 
@@ -366,6 +376,40 @@ def _codes(values: Any) -> IntArray:
     if array.dtype.kind in "biuf":
         return np.unique(array, return_inverse=True)[1].ravel()
     return _factorise(array.tolist())
+
+
+def half_seed(seed: Any) -> int:
+    """Draw what the keys of halves depend on, besides the rows."""
+    return int(np.random.default_rng(seed).integers(np.iinfo(np.int64).max))
+
+
+def half_keys(rows: IntArray, seed: int) -> FloatArray:
+    """Give rows, by their numbers in a table, the keys by which halves are made.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Numbers of rows.
+    seed : int
+        See `half_seed`.
+
+    Returns
+    -------
+    ndarray of float
+        From 0 to below 1. They have nothing to do with those by which samples are drawn, so that a sample of small keys
+        is in both halves.
+
+    Examples
+    --------
+    >>> half_keys(np.arange(2), 1).round(3), half_keys(np.arange(2), 2).round(3)
+    (array([0.567, 0.591]), array([0.591, 0.113]))
+    """
+    return row_keys(np.asarray(rows).astype(np.uint64) + np.uint64(seed))
+
+
+def first_half(n: int, k: int) -> int:
+    """Tell how many of the n rows of the class with number k are in the first half: odd ones here and there."""
+    return (n + 1 - k % 2) // 2
 
 
 def _factorise(values: list[Any]) -> IntArray:

@@ -860,7 +860,7 @@ def read_frame(X: Any, estimator: Any = None) -> Any:
 
 
 # Estimators with a class of the same name in `clearmargin.dask`.
-_ON_DASK = ("LPSVC", "AdviceSVC", "ProximalSVC", "RuleExtractor", "RuleSVC")
+_ON_DASK = ("LPSVC", "AdviceSVC", "ProximalSVC", "RankContrast", "RuleExtractor", "RuleSVC")
 
 
 def refuse_collection(X: Any, estimator: Any = None, called: str = "X") -> None:
