@@ -12,6 +12,7 @@ from pathlib import Path
 
 from clearmargin.exceptions import CancelledError, DataError
 from clearmargin.progress import advance, task
+from clearmargin.workbench.job_process import PRELOADED
 
 
 def run(kind, given):
@@ -44,6 +45,7 @@ def nested(given):
         advance()
         with task("search", 4.0, "rules"):
             advance(1.0, 3)
+            wait_for(Path(given["file"]))
     return {}
 
 
@@ -146,6 +148,14 @@ def forked(given):
 
 def large(given):
     return {"text": "é" * given["n"]}
+
+
+def is_preloaded(given):
+    """Fails unless the process began with the package imported."""
+    missing = [name for name in PRELOADED if name not in sys.modules]
+    if missing:
+        raise DataError(f"not imported: {missing}")
+    return {}
 
 
 def surroundings(given):

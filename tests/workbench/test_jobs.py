@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import multiprocessing
 import os
 import signal
@@ -241,15 +242,12 @@ def test_the_last_step_before_a_silence_is_told(bench, tmp_path):
     assert bench.jobs.wait(job.id, PATIENCE).state == "done"
 
 
-def test_a_task_within_another_counts_for_its_step(bench):
-    # Both steps come at once, so the second is told only if the first one's pause has passed.
-    job = end_of(bench, "nested")
-    assert job.state == "done"
-    outer = Step("folds", 1, 2)
-    inner = Step("search", 1.0, 4.0, 3, "rules", within=outer)
-    assert fraction(outer) == 0.5
-    assert fraction(inner) == 0.625
-    assert job_process._in_words(inner) == "folds 1/2: search 25 %, 3 rules so far"
+def test_a_task_within_another_counts_for_its_step(bench, tmp_path):
+    job = bench.jobs.start("nested", {"file": str(tmp_path / "go")})
+    until(lambda: bench.told.bodies[-1]["progress"] == 0.625)
+    assert bench.told.bodies[-1]["message"] == "folds 1/2: search 25 %, 3 rules so far"
+    (tmp_path / "go").touch()
+    assert bench.jobs.wait(job.id, PATIENCE).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -353,15 +351,14 @@ def test_an_answer_that_is_not_taken_makes_the_job_fail(bench, caplog):
 @pytest.mark.posix
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("SIGKILL", r"killed \(SIGKILL\), as the system does"), ("SIGSEGV", r"crashed \(SIGSEGV\)")],
+    [("SIGKILL", "killed (SIGKILL), as the system does"), ("SIGSEGV", "crashed (SIGSEGV)")],
 )
 def test_a_process_that_dies_makes_the_job_fail_in_words(each_bench, name, words, tmp_path):
     job, pid = started(each_bench, tmp_path / "pid")
     os.kill(pid, getattr(signal, name))
     job = each_bench.jobs.wait(job.id, PATIENCE)
     assert job.state == "failed"
-    with pytest.raises(AssertionError, match=words):
-        raise AssertionError(job.error)
+    assert words in job.error
     assert "the job can be started again" in job.error
     assert end_of(each_bench, "echo").state == "done"
 
@@ -546,8 +543,9 @@ def test_jobs_that_many_threads_start_and_cancel_all_end(bench, tmp_path):
         thread.join(PATIENCE)
     assert ended == ["cancelled"] * 8
     until(lambda: not bench.jobs._runs)
-    for path in tmp_path.glob("[0-9]"):
-        assert is_gone(int(path.read_text(encoding="ascii") or 2**22))
+    texts = [path.read_text(encoding="ascii") for path in tmp_path.glob("[0-9]")]
+    # Some are killed before they could write who they are.
+    assert all(is_gone(int(text)) for text in texts if text)
 
 
 # The queue
@@ -741,17 +739,24 @@ def test_a_program_that_closes_nothing_ends_all_the_same(tmp_path):
 
 
 @pytest.mark.posix
-def test_modules_in_the_current_folder_are_not_imported(tmp_path):
+def test_the_package_is_imported_ahead_and_not_what_lies_in_the_current_folder(tmp_path):
     # People keep tables in folders that have all kinds of files.
     folder = tmp_path / "tables"
     folder.mkdir()
     for name in ("random", "numpy", "socket", "statistics"):
         code = f"open({str(tmp_path / 'imported')!r}, 'a').write('{name} ')"
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
-    with begin_server(tmp_path, "echo", "work", cwd=folder) as server:
+    kind = "is_preloaded" if start_method() == "forkserver" else "echo"
+    with begin_server(tmp_path, kind, "work", cwd=folder) as server:
         out, err = server.communicate(timeout=PATIENCE)
     assert (out, err) == ("done None\n", "")
     assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.parametrize("name", job_process.PRELOADED)
+def test_what_is_imported_ahead_exists(name):
+    # Nobody would be told of a wrong name: jobs would only begin later.
+    assert importlib.util.find_spec(name) is not None
 
 
 def test_the_environment_is_left_as_it_was(monkeypatch):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 __all__ = [
+    "PRELOADED",
     "JobProcess",
     "JobProcesses",
     "describe_death",
@@ -42,11 +43,18 @@ __all__ = [
     "warm_up",
 ]
 
-# What the process that others are forked from imports before the first job asks for it.
-_PRELOADED = [
+# What the process that others are forked from imports before the first job asks for it: the work, what it imports only
+# when it is done, and the module that the script of the server imports, which each process runs.
+PRELOADED = [
     "clearmargin.workbench.job_process",
     "clearmargin.workbench.work",
-    "clearmargin.cli.main",  # each process runs the script that started the server, which imports it
+    "clearmargin.advice.svc",
+    "clearmargin.plane_rules.extractor",
+    "clearmargin.rankings.properties",
+    "clearmargin.report.build",
+    "clearmargin.cli.main",
+    "jinja2",
+    "pyarrow.csv",
 ]
 # Seconds between two messages about progress.
 _PAUSE = 0.1
@@ -225,7 +233,7 @@ def warm_up(method: str | None = None) -> None:
     with _starting_and_ending, _undisturbed():
         resource_tracker.ensure_running()
     if (method or start_method()) == "forkserver":
-        multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOADED)
+        multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOADED)
         with _starting_and_ending, _undisturbed():
             forkserver.ensure_running()
 
