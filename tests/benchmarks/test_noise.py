@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:no plane")
 # The others take seconds a table: `make noise` asks them, and tests/cli/test_unseen.py compares the choice of nu and
 # features in folds with scikit-learn's.
 _SLOW = {
-    "rules, nu and features chosen",
+    "rules, the default way",
     "demo",
     "report(RuleExtractor(LPSVCCV())): model",
     "LPSVCCV, nested",
