@@ -272,9 +272,10 @@ class Jobs:
             if self._begin(run, process):
                 outcome = self._listen(run, process)
         finally:
-            # The answer is taken in first: nobody has to wait for a process to clean up.
+            # Nobody has to wait for a process that has answered to clean up and leave; only its place is not free yet.
             if outcome is not None:
                 self._conclude(run, outcome)
+                self._forget(run)
             code = process.end()
         if outcome is None:
             self._conclude(run, {"error": describe_death(code)})
