@@ -389,7 +389,9 @@ class Bench:
         rows = len(self.version().opened.codes)
         return settings.machine == "constraints" and rows <= _QUICK_ROWS
 
-    def preview(self, text: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def preview(
+        self, text: str, settings: Mapping[str, Any] | None = None, *, serial: Any = None
+    ) -> dict[str, Any]:
         """Say what would change if a text were kept: figures on rows not trained on, and the rows that flip.
 
         Parameters
@@ -398,6 +400,8 @@ class Bench:
             The rules; those with mistakes have no part.
         settings : mapping, optional
             Of `MachineSettings`; by default those of the newest version.
+        serial : object, optional
+            Comes back with the result of a job.
 
         Returns
         -------
@@ -416,7 +420,9 @@ class Bench:
         elif self.is_quick(chosen):
             codes = self._preview_codes(version, rules, chosen)
         else:
-            job = self.start("preview", {"text": text, "settings": chosen.to_dict()})
+            job = self.start(
+                "preview", {"text": text, "settings": chosen.to_dict(), "serial": serial}
+            )
             return {"job": job.id}
         return self.compare_codes(version, codes, rules)
 

@@ -25,7 +25,9 @@ _BARS = 20
 
 def column_digest(version: Version) -> str:
     """Name the columns of a version; another task or another machine has another name."""
-    trained = "" if version.machine is None else json.dumps(version.machine.document, sort_keys=True)
+    trained = (
+        "" if version.machine is None else json.dumps(version.machine.document, sort_keys=True)
+    )
     key = f"{version.revision.task}:{trained}"
     return hashlib.sha256(key.encode()).hexdigest()[:24]
 

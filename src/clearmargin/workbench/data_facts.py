@@ -15,7 +15,7 @@ from clearmargin.tables.files import FileTable
 from clearmargin.tables.table import find_missing
 from clearmargin.workbench.project_table import ProjectTable
 
-__all__ = ["column_facts", "class_counts", "histogram"]
+__all__ = ["class_counts", "column_facts", "histogram"]
 
 _BARS = 20
 _MOST_SHOWN = 6
@@ -37,9 +37,7 @@ def column_facts(table: ProjectTable) -> list[dict[str, Any]]:
         One for each column, in the order of the file.
     """
     rows = table.open
-    return [
-        _column(name, values, name in table.counters) for name, values in rows.columns.items()
-    ]
+    return [_column(name, values, name in table.counters) for name, values in rows.columns.items()]
 
 
 def _column(name: str, values: NDArray[Any], is_counter: bool) -> dict[str, Any]:

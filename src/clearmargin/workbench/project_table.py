@@ -6,6 +6,7 @@ part of a larger one, and a project that is opened again has the same rows aside
 
 from __future__ import annotations
 
+import math
 import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,7 @@ from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.files import FileTable, ReadOptions, read_file
 from clearmargin.tables.partitions import row_keys
 from clearmargin.tables.splitting import Folds
-from clearmargin.tables.table import Table
+from clearmargin.tables.table import Table, find_missing
 from clearmargin.workbench.settings import TaskSettings
 
 __all__ = ["MAX_CELLS", "EncodedRows", "OpenTask", "ProjectTable", "read_source"]
@@ -37,7 +38,7 @@ _FOLDS = 5
 
 
 def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None) -> FileTable:
-    """Read the table that was uploaded.
+    r"""Read the table that was uploaded.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None
 
     Examples
     --------
-    >>> read_source(b"age,ill\\n40,no\\n61,yes\\n", "patients.csv").columns["age"]
+    >>> read_source(b"age,ill\n40,no\n61,yes\n", "patients.csv").columns["age"]
     array([40, 61])
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +174,7 @@ class ProjectTable:
         """Give the sealed rows as the machine of a task takes them, with their classes."""
         table, settings = self.sealed, opened.settings
         known = table.columns[settings.target]
-        has_class = np.array([value is not None and value == value for value in known.tolist()])
+        has_class = ~find_missing(known)
         columns = {
             name: (
                 _as_categories(table.columns[name])
@@ -198,7 +199,7 @@ def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype == object:
         return values
     texts = [
-        None if value != value else str(int(value)) if float(value).is_integer() else repr(value)
+        None if math.isnan(value) else str(int(value)) if float(value).is_integer() else repr(value)
         for value in values.tolist()
     ]
     return np.array(texts, dtype=object)
@@ -266,9 +267,7 @@ class OpenTask:
     def class_of(self, value: object) -> Label | None:
         """Give the class that a value of the target column stands for; None for one that is no class here."""
         positive = self.settings.positive
-        text = (
-            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        )
+        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         for label in self.classes:
             if str(label) == text:
                 return label

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.recipes.demonstration import dataset_csv, load_dataset
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.history import History
 from clearmargin.workbench.project_file import ProjectFile
@@ -148,6 +149,20 @@ class Projects:
         with ProjectFile.open(path, writing=False) as file:
             self._paths[file.id] = path
             return file.id
+
+    def create_example(self, name: str, sealed_share: float) -> str:
+        """Make a project of a data set inside the package."""
+        content = dataset_csv(load_dataset(name)).encode("utf-8")
+        return self.create(f"{name}.csv", content, sealed_share)
+
+    def duplicate(self, project: str) -> str:
+        """Make a copy of a project, with its whole history."""
+        bench = self.bench(project)
+        name = f"copy of {bench.file.name}"
+        path = bench.file.save_copy(
+            _free_path(self.folder, f"{bench.file.path.stem}-copy"), name=name
+        )
+        return self.find(path)
 
     def find(self, path: Path) -> str:
         """Give the id of a project by its file."""

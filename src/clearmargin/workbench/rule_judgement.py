@@ -1,8 +1,8 @@
 """What the data and the machine say of rules that are being written: counts, cases against them, and proofs.
 
-Three kinds of yes are told apart. *Proved*: the machine gives the class of the rule everywhere in its premise, decided in
-exact arithmetic. *Seen*: on all covered cases, but not everywhere; the worst corner is named. *Contradicted*: by so many
-covered cases.
+Three kinds of yes are told apart. *Proved*: the machine gives the class of the rule everywhere in its premise, decided
+in exact arithmetic. *Seen*: on all covered cases, but not everywhere; the worst corner is named. *Contradicted*: by so
+many covered cases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people take away: rules and machines in every form, each with the check that it says the same on the open rows."""
+"""What people take away: rules and machines in every form, each checked to say the same on the open rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ from clearmargin.rules import RuleSet
 from clearmargin.workbench.bench import Version
 from clearmargin.workbench.project_table import OpenTask
 
-__all__ = ["FORMS", "SUBJECTS", "Form", "cases_csv", "check_form", "make_form", "safe_cell", "subject"]
+__all__ = [
+    "FORMS",
+    "SUBJECTS",
+    "Form",
+    "cases_csv",
+    "check_form",
+    "make_form",
+    "safe_cell",
+    "subject",
+]
 
 SUBJECTS = {
     "mine": "your rules",
@@ -115,7 +124,7 @@ def subject(version: Version, name: str, extracted: dict[str, Any] | None) -> An
 
 
 def make_form(rules: RuleSet | WeightedRules, name: str) -> bytes:
-    """Write rules in a form.
+    r"""Write rules in a form.
 
     Parameters
     ----------
@@ -132,7 +141,7 @@ def make_form(rules: RuleSet | WeightedRules, name: str) -> bytes:
     Examples
     --------
     >>> make_form(parse_rules("bmi >= 30 => ill"), "rules")
-    b'bmi >= 30 => ill\\n'
+    b'bmi >= 30 => ill\n'
     """
     if name not in FORMS:
         raise InvalidValueError(f"there is no form {name!r}; there are {', '.join(FORMS)}")

@@ -1,8 +1,8 @@
 """The machine of a version: trained on the open rows and the rules, judged on rows not trained on, kept as a document.
 
-Figures are cross-validated, and whatever a training chooses (costs, features, cuts) is chosen anew in each fold, so that
-they are at chance on noise. For machines that respect rules, the costs that each fold has chosen are kept: with them, the
-figures of a changed text take a training a fold, tens of milliseconds.
+Figures are cross-validated, and whatever a training chooses (costs, features, cuts) is chosen anew in each fold, so
+that they are at chance on noise. For machines that respect rules, the costs that each fold has chosen are kept: with
+them, the figures of a changed text take a training a fold, tens of milliseconds.
 """
 
 from __future__ import annotations

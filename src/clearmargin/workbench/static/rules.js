@@ -1,0 +1,486 @@
+// The page Rules: text and bars of the same rules, what the data say of them, and what would change.
+
+import { RuleCard, percent } from "./bars.js";
+import { Columns } from "./counting.js";
+import { Editor } from "./editor.js";
+import { Refused, get, home, make, on, post, problem, startJob, tab, tell } from "./page.js";
+
+const $ = (id) => document.getElementById(id);
+const bench = $("bench");
+let columns = null;
+let base = Number(bench.dataset.base);
+let head = Number(bench.dataset.head);
+let serial = 0;
+let latest = { errors: [], rules: [], findings: [] };
+let timers = {};
+let dragging = null;
+
+const later = (name, wait, work) => {
+  clearTimeout(timers[name]);
+  timers[name] = setTimeout(work, wait);
+};
+
+const settings = () => ({ machine: $("machine").value, balanced: $("balanced").checked });
+
+const editor = new Editor($("text"), $("layer"), $("candidates"), {
+  changed: () => {
+    later("check", 30, check);
+    later("draft", 400, keepDraft);
+  },
+  complete: async (text, offset) => {
+    try {
+      return (await post("/complete", { text, offset })).candidates;
+    } catch (error) {
+      problem(error);
+      return [];
+    }
+  },
+});
+
+async function keepDraft() {
+  try {
+    await post("/draft", { tab, base, text: editor.text });
+  } catch (error) {
+    problem(error);
+  }
+}
+
+// Checking
+
+async function check() {
+  const mine = ++serial;
+  try {
+    const answer = await post("/check", { text: editor.text, serial: mine, tab });
+    if (answer.superseded || answer.serial !== serial || dragging) return;
+    latest = answer;
+    show(answer);
+    later("preview", 120, preview);
+  } catch (error) {
+    problem(error);
+  }
+}
+
+function show(answer) {
+  const marks = answer.errors.map((e) => ({ from: e.from, to: Math.max(e.to, e.from + 1), kind: "squiggle" }));
+  for (const rule of answer.rules) {
+    marks.push({ from: rule.class_span[0], to: rule.class_span[1], kind: `label-${rule.code}` });
+  }
+  for (const finding of answer.findings) {
+    if (finding.severity === "note") continue;
+    for (const [from, to] of finding.spans) {
+      marks.push({ from, to, kind: finding.severity === "error" ? "wavy" : "dotted" });
+    }
+  }
+  editor.mark(marks);
+  showMistakes(answer.errors);
+  showFindings(answer.findings);
+  if (columns) showRules(answer.rules);
+  $("machine-now").textContent = answer.now;
+  $("vote").textContent = answer.vote ? answer.vote.text : "";
+}
+
+function showMistakes(errors) {
+  $("mistakes").replaceChildren(
+    ...errors.map((error) => {
+      const line = make("p", { class: "mistake" }, `line ${error.line}: ${error.message} `);
+      if (error.fix !== null) {
+        line.append(
+          make(
+            "button",
+            { type: "button", class: "fix", onclick: () => editor.replace(error.from, error.to, error.fix) },
+            `write ${error.fix}`,
+          ),
+        );
+      }
+      return line;
+    }),
+  );
+}
+
+function showFindings(findings) {
+  $("findings").replaceChildren(
+    ...findings.map((finding) => {
+      const line = make("p", { class: `finding ${finding.severity}` });
+      line.append(make("strong", {}, `${finding.severity}: `), finding.message);
+      if (finding.rows.length) {
+        const shown = finding.rows.slice(0, 6);
+        line.append(" ");
+        shown.forEach((row, k) => line.append(k ? ", " : "", make("a", { href: caseLink(row) }, `case ${row}`)));
+        if (finding.count > shown.length) line.append(` and ${finding.count - shown.length} more`);
+      }
+      return line;
+    }),
+  );
+}
+
+const caseLink = (row) => `${home}/cases/${row}?tab=${tab}`;
+const casesLink = (rule, against) => {
+  const which = against ? "&against=1" : "&which=disagree";
+  return `${home}/cases?rule=${latest.rules.indexOf(rule)}${which}&sort=boundary&tab=${tab}`;
+};
+
+function showRules(rules) {
+  const focused = document.activeElement?.closest?.(".handle");
+  const card = focused?.closest(".rule-card");
+  const back = focused && {
+    place: card.dataset.place,
+    feature: focused.dataset.feature,
+    side: focused.dataset.side,
+  };
+  const actions = { move, caseLink, casesLink, goTo };
+  const cards = rules.slice(0, 60).map((rule) => new RuleCard(rule, columns, actions).element);
+  if (!rules.length) {
+    cards.push(
+      make(
+        "p",
+        { class: "quiet" },
+        "Write a rule on the left, or take one over from the machine's. Each condition is drawn here as a bar whose ends can be pulled.",
+      ),
+    );
+  }
+  if (rules.length > 60) cards.push(make("p", { class: "quiet" }, `and ${rules.length - 60} more rules`));
+  $("bars").replaceChildren(...cards);
+  if (back) {
+    for (const handle of $("bars").querySelectorAll(`[data-place="${back.place}"] .handle`)) {
+      if (handle.dataset.feature === back.feature && handle.dataset.side === back.side) handle.focus();
+    }
+  }
+}
+
+function goTo(rule) {
+  editor.textarea.focus();
+  editor.textarea.setSelectionRange(rule.from, rule.to);
+}
+
+// Pulling a bound: the number in the text follows the hand, the server has the last word on release.
+async function move(rule, feature, side, value, final) {
+  if (!dragging) dragging = { text: editor.text };
+  const bound = rule.conditions
+    .flatMap((condition) => condition.bounds)
+    .find((b) => b.feature === feature && b.side === side && b.from !== null);
+  if (!final) {
+    if (bound && value !== null) {
+      const text = dragging.text.slice(0, bound.from) + value + dragging.text.slice(bound.to);
+      editor.textarea.value = text;
+      editor.marks = [];
+      editor.draw();
+    }
+    return;
+  }
+  const before = dragging.text;
+  dragging = null;
+  try {
+    const answer = await post("/edit", { text: before, rule: rule.place, feature, side, value });
+    editor.textarea.value = before;
+    editor.set(answer.text);
+    later("check", 0, check);
+    later("draft", 400, keepDraft);
+  } catch (error) {
+    editor.textarea.value = before;
+    editor.draw();
+    later("check", 0, check);
+    problem(error);
+  }
+}
+
+// What would change
+
+async function preview() {
+  try {
+    const answer = await post("/preview", { text: editor.text, settings: settings(), serial, tab });
+    if (answer.superseded || answer.serial !== serial) return;
+    showPreview(answer);
+  } catch (error) {
+    $("change").textContent = error.message;
+    $("flips").replaceChildren();
+  }
+}
+
+function showPreview(answer) {
+  const place = $("change");
+  if (answer.waiting) {
+    place.textContent = answer.waiting;
+    return;
+  }
+  if (answer.job) {
+    place.textContent = "this machine takes longer; the answer is on its way";
+    return;
+  }
+  const { before, after, better, worse, n_flips: flips } = answer;
+  const share = (part) => `${((100 * part.right) / part.rows).toFixed(1)} %`;
+  place.textContent = flips
+    ? `${share(before)} → ${share(after)} right on rows not trained on; ${flips} case${flips === 1 ? "" : "s"} change${flips === 1 ? "s" : ""}, ${better} better, ${worse} worse (p = ${answer.p_value.toPrecision(2)})`
+    : `nothing: ${share(after)} right on rows not trained on, no case changes`;
+  $("show-flips").hidden = !flips;
+  $("show-flips").href = `${home}/cases?which=flips&tab=${tab}`;
+  $("flips").replaceChildren(
+    ...answer.flips.slice(0, 6).map((flip) =>
+      make(
+        "li",
+        { class: flip.effect },
+        make("a", { href: caseLink(flip.row) }, `case ${flip.row}`),
+        ` ${flip.truth}: ${flip.before} → ${flip.after}`,
+        flip.rules.length ? ` (${flip.rules.join(", ")})` : "",
+      ),
+    ),
+  );
+}
+
+// Keeping
+
+function openKeep() {
+  if (latest.errors.length) {
+    tell("Mend the mistakes first; F8 leads to them.", "bad");
+    editor.next(latest.errors, false);
+    return;
+  }
+  $("keep-summary").textContent = $("change").textContent;
+  $("why").value = "";
+  $("keep-dialog").showModal();
+  $("why").focus();
+}
+
+async function keep(why, author, onTop = null) {
+  try {
+    const answer = await post("/revisions", {
+      text: editor.text,
+      why,
+      author,
+      base: onTop ?? base,
+      settings: settings(),
+      tab,
+    });
+    base = head = answer.revision;
+    $("keep").textContent = `Keep as v${head + 1} …`;
+    tell(`Kept as version ${head}; its machine is being trained.`);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 409) showStale(error.body, why, author);
+    else problem(error);
+  }
+}
+
+function showStale(body, why, author) {
+  const lines = (pairs) =>
+    pairs
+      .filter(([sign]) => sign !== " ")
+      .map(([sign, line]) => make("span", { class: sign === "+" ? "came" : "went" }, `${sign} ${line}\n`));
+  $("stale-text").textContent = `Version ${body.head.id} was kept by ${body.head.author}: ${body.head.why}`;
+  $("stale-mine").replaceChildren(...lines(body.mine_lines));
+  $("stale-head").replaceChildren(...lines(body.head_lines));
+  const dialog = $("stale");
+  dialog.returnValue = "cancel";
+  dialog.addEventListener(
+    "close",
+    async () => {
+      if (dialog.returnValue === "mine") await keep(why, author, body.head.id);
+      if (dialog.returnValue === "theirs") {
+        await post("/draft", { tab: `${tab}aside`.slice(0, 60), base, text: editor.text });
+        base = body.head.id;
+        editor.set(body.head.text);
+        await keepDraft();
+        tell("Your text is put aside among the unfinished ones of this page.");
+      }
+    },
+    { once: true },
+  );
+  dialog.showModal();
+}
+
+$("keep").addEventListener("click", openKeep);
+$("keep-dialog").addEventListener("close", () => {
+  if ($("keep-dialog").returnValue === "keep") keep($("why").value, $("author").value);
+});
+// Without this, Enter in the form of another browser would send the page.
+$("keep-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  openKeep();
+});
+
+addEventListener("keydown", (event) => {
+  const ctrl = event.ctrlKey || event.metaKey;
+  if (ctrl && event.key.toLowerCase() === "s") {
+    event.preventDefault();
+    openKeep();
+  } else if (ctrl && event.key === "Enter") {
+    event.preventDefault();
+    startJob("train", { choose: true });
+  } else if (event.key === "F8") {
+    event.preventDefault();
+    const places = [
+      ...latest.errors,
+      ...latest.findings.flatMap((f) => f.spans.map(([from, to]) => ({ from, to }))),
+    ];
+    editor.next(places, event.shiftKey);
+  }
+});
+
+for (const id of ["machine", "balanced"]) {
+  $(id).addEventListener("change", () => later("preview", 0, preview));
+}
+
+// Tabs on the right
+
+const tabs = ["mine", "machine", "refined"];
+function choose(name) {
+  for (const other of tabs) {
+    const chosen = other === name;
+    $(`tab-${other}`).setAttribute("aria-selected", String(chosen));
+    $(`tab-${other}`).tabIndex = chosen ? 0 : -1;
+    $(`panel-${other}`).hidden = !chosen;
+  }
+  if (name === "machine") loadMachineRules();
+  if (name === "refined") loadRefined();
+}
+tabs.forEach((name, k) => {
+  $(`tab-${name}`).addEventListener("click", () => choose(name));
+  $(`tab-${name}`).addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = tabs[(k + step + tabs.length) % tabs.length];
+    choose(next);
+    $(`tab-${next}`).focus();
+  });
+});
+
+$("extract").addEventListener("click", () => startJob("extract"));
+$("refine").addEventListener("click", () => startJob("refine", { text: editor.text }));
+
+async function loadMachineRules() {
+  const { found } = await get("/results/rules").catch(() => ({ found: null }));
+  const place = $("machine-rules");
+  if (!found) {
+    place.replaceChildren(make("p", { class: "quiet" }, "Not extracted for this version yet."));
+    return;
+  }
+  const words =
+    found.kind === "proved"
+      ? "Each is proved: the machine says the same wherever the rule applies."
+      : "The machine adds up the points of the rules that hold.";
+  place.replaceChildren(
+    make("p", {}, `${found.budget}. ${words}`),
+    ...found.lines.map((line) =>
+      make(
+        "article",
+        { class: "card" },
+        make("code", {}, line.text),
+        make(
+          "p",
+          { class: "quiet" },
+          line.points === undefined || line.points === null ? "" : `${line.points > 0 ? "+" : ""}${Number(line.points.toPrecision(4))} points · `,
+          line.covered === null ? "" : `${line.covered} cases`,
+          line.right === null || !line.covered ? "" : ` · ${percent(line.right, line.covered)} right`,
+          line.proof === "proved" ? " · proved" : "",
+        ),
+        make(
+          "p",
+          {},
+          make("button", { type: "button", onclick: () => takeOver(line.text) }, "take it over"),
+        ),
+      ),
+    ),
+  );
+}
+
+function takeOver(line) {
+  const text = editor.text;
+  const before = text.length && !text.endsWith("\n") ? "\n" : "";
+  editor.replace(text.length, text.length, `${before}${line}\n`);
+  tell("Added to your rules.");
+}
+
+async function loadRefined() {
+  const { found } = await get("/results/refined").catch(() => ({ found: null }));
+  const place = $("refined");
+  if (!found) {
+    place.replaceChildren(make("p", { class: "quiet" }, "Nothing was asked yet."));
+    return;
+  }
+  if (found.text !== editor.text) {
+    place.replaceChildren(
+      make("p", { class: "quiet" }, "Your rules have changed since the data were asked; ask again."),
+    );
+    return;
+  }
+  const cards = [];
+  found.bounds.forEach((change) => cards.push(boundCard(change)));
+  found.rules.forEach((change) => cards.push(refinedCard(change)));
+  if (!cards.length) cards.push(make("p", {}, "The data suggest no change that holds up on cases that had no part in finding it."));
+  place.replaceChildren(...cards);
+}
+
+function suggestion(title, why, accept) {
+  const card = make("article", { class: "card suggestion" });
+  card.append(
+    make("h3", {}, title),
+    make("p", {}, why),
+    make(
+      "p",
+      {},
+      make("button", { type: "button", class: "main", onclick: async () => (await accept()) && card.remove() }, "accept"),
+      " ",
+      make("button", { type: "button", onclick: () => card.remove() }, "reject"),
+    ),
+  );
+  return card;
+}
+
+function ruleName(k) {
+  const rule = latest.rules[k];
+  return rule ? rule.name || `rule ${rule.place + 1}` : `rule ${k + 1}`;
+}
+
+function boundCard(change) {
+  return suggestion(ruleName(change.rule), change.why, async () => {
+    try {
+      const rule = latest.rules[change.rule];
+      const answer = await post("/edit", {
+        text: editor.text,
+        rule: rule.place,
+        feature: change.feature,
+        side: change.side,
+        value: change.after,
+      });
+      editor.set(answer.text);
+      return true;
+    } catch (error) {
+      problem(error);
+      return false;
+    }
+  });
+}
+
+function refinedCard(change) {
+  const why = `As a plane can respect it everywhere: ${change.after} (before: ${change.before})`;
+  return suggestion(ruleName(change.rule), why, async () => {
+    const rule = latest.rules[change.rule];
+    if (!rule) return false;
+    editor.replace(rule.from, rule.to, change.after);
+    return true;
+  });
+}
+
+// News
+
+on("result", (body) => {
+  if (body.kind === "extract") loadMachineRules();
+  if (body.kind === "refine") loadRefined();
+  if (body.kind === "preview" && body.serial === serial) {
+    get("/results/preview").then(({ found }) => found && showPreview(found), problem);
+  }
+  if (body.kind === "train") loadColumns().then(check);
+});
+on("version", (body) => {
+  if (body.revision > head) {
+    head = body.revision;
+    $("keep").textContent = `Keep as v${head + 1} …`;
+    if (body.revision !== base) tell(`${body.author} kept version ${body.revision}: ${body.why}`);
+  }
+});
+
+async function loadColumns() {
+  const answer = await fetch(bench.dataset.columns);
+  columns = new Columns(await answer.arrayBuffer());
+}
+
+loadColumns().then(check, problem);

@@ -1,0 +1,21 @@
+// A file that is dropped on the page is the file of the form.
+
+const form = document.getElementById("upload");
+const input = document.getElementById("file");
+
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  form.classList.add("dropping");
+});
+addEventListener("dragleave", () => form.classList.remove("dropping"));
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  form.classList.remove("dropping");
+  if (event.dataTransfer.files.length === 1) {
+    input.files = event.dataTransfer.files;
+    input.focus();
+  }
+});
+form.addEventListener("submit", () => {
+  form.querySelector("button").textContent = "Reading the table …";
+});
