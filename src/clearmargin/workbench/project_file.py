@@ -621,11 +621,14 @@ class ProjectFile:
                     f"{lost[0][1]} of {lost[0][0]}; the file is as it was"
                 )
             connection.execute("COMMIT")
-        except BaseException:
+        except sqlite3.Error as error:
+            raise FileDamagedError(
+                f"{self.path} cannot be brought up to date from format {version} to {steps[-1][0]}: {error}; the file "
+                f"is as it was, and a copy of it is {copy.name}"
+            ) from error
+        finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise
-        finally:
             connection.execute("PRAGMA foreign_keys = ON")
 
     def _copy_of_version(self, version: int) -> Path:
@@ -660,7 +663,9 @@ class ProjectFile:
         Source
             What is known of it.
         """
-        row = {
+        # Level 1 takes an eighth of the time of the usual one, and 10 to 30 % more room.
+        packed = zlib.compress(content, 1)
+        row: dict[str, Any] = {
             "name": as_text(name, "the name of a source"),
             "sha256": hashlib.sha256(content).hexdigest(),
             "bytes": len(content),
@@ -668,7 +673,8 @@ class ProjectFile:
             "rows": as_whole(rows, "the number of rows"),
             "columns": as_whole(columns, "the number of columns"),
             "at": now(),
-            "content": zlib.compress(content),
+            "content": packed,
+            "packed": hashlib.sha256(packed).hexdigest(),
         }
         with self.transaction() as connection:
             row["id"] = self._next_id("SELECT COALESCE(MAX(id), 0) + 1 FROM source")

@@ -36,6 +36,8 @@ __all__ = [
 # "clmw" as four bytes: how `file` and we tell a project from other databases.
 _APPLICATION_ID = 0x636C6D77
 _TABLES = {"meta", "source", "task", "revision", "event", "result", "draft", "job", "note"}
+# SQLite takes what is shorter for a new database, whatever is in it.
+_SMALLEST_DATABASE = 512
 _BUSY_SECONDS = 10.0
 # What is left of the log after a large table was stored.
 _LOG_BYTES = 1 << 24
@@ -83,6 +85,11 @@ def refuse_what_is_no_file(path: Path, *, writing: bool) -> None:
     if found.st_size == 0:
         raise FileDamagedError(
             f"{path} is not a project: it is empty; take another copy of the file, or remove it to make a new one"
+        )
+    if found.st_size < _SMALLEST_DATABASE:
+        raise FileDamagedError(
+            f"{path} is not a project: it is no SQLite file, for it has no more than {found.st_size} bytes; take "
+            "another copy of the file"
         )
     if not os.access(path, os.R_OK):
         raise PermissionError(

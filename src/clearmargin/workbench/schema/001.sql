@@ -16,7 +16,7 @@ CREATE TABLE source (
     rows INTEGER NOT NULL,
     columns INTEGER NOT NULL,
     at TEXT NOT NULL,
-    hash TEXT NOT NULL,            -- of all the above
+    hash TEXT NOT NULL,            -- of all the above and the content
     content BLOB NOT NULL          -- the bytes, compressed by zlib; last, so that the rest is read without it
 );
 
