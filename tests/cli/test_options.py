@@ -13,6 +13,7 @@ from clearmargin import compare, export, recipes
 from clearmargin.cli.command_options import OPTIONS
 from clearmargin.cli.main import COMMANDS, command_parser
 from clearmargin.tables.files import ReadOptions
+from clearmargin.workbench.start import StartOptions
 
 pytestmark = pytest.mark.usefixtures("no_folds")
 
@@ -78,6 +79,7 @@ SAME = {
     export.export: "to",
     export.to_sql: "dialect form table view column default",
     export.to_python: "name",
+    StartOptions: "folder author stop_when_closed port host password_file",
 }
 # Where it is called otherwise there: a scorecard is made of cuts here, and of rules with one condition there; `--order`
 # is that of a tree, and `--max-features` that of the model.
@@ -91,9 +93,10 @@ OTHERWISE = {
     "goal": (clearmargin.recourse, "target"),
     "alternatives": (clearmargin.recourse, "n_alternatives"),
     "force": (clearmargin.save_model, "overwrite"),
+    "no_browser": (StartOptions, "browser"),
 }
-# Files, which are values in Python.
-HERE_ALONE = {"data", "rules", "model", "save_model", "report", "no_report"}
+# Files, which are values in Python, and a project, which has a method for it.
+HERE_ALONE = {"data", "rules", "model", "save_model", "report", "no_report", "verify"}
 
 
 def test_an_option_is_called_as_its_parameter_in_python_or_listed_as_an_exception():
@@ -134,8 +137,10 @@ def files(folder, clearmargin):
     return folder
 
 
-# The demo takes seconds, and has tests of its own.
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "demo"])
+# The demo takes seconds, the workbench goes on until it is ended, and both have tests of their own.
+@pytest.mark.parametrize(
+    "command", [name for name in COMMANDS if name not in ("demo", "workbench")]
+)
 def test_the_examples_of_the_help_run(command, clearmargin, files):
     found = examples(command)
     assert found

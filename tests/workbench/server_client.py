@@ -8,8 +8,10 @@ import socket
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -211,3 +213,29 @@ class RunningServer:
         self._thread.join(PATIENCE)
         self._socket.close()
         assert not self._thread.is_alive(), "the server does not stop"
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The workbench over a folder, while it runs."""
+
+    folder: Path
+    port: int
+    access: Access
+    guard: Guard
+    # With the cookie, and without.
+    client: Client
+    stranger: Client
+
+
+@contextmanager
+def running_workbench(folder: Path, **limits: int) -> Iterator[Workbench]:
+    """Run the workbench over the projects of a folder; it can be started there again when it has ended."""
+    from clearmargin.workbench.routes import make_app
+
+    taken = free_socket()
+    port = taken.getsockname()[1]
+    access = Access.make(port, author="the expert")
+    guard = Guard(make_app(folder, access), access, **limits)
+    with RunningServer(guard, taken, guard):
+        yield Workbench(folder, port, access, guard, Client(port, access), Client(port))

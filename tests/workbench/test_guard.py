@@ -24,9 +24,11 @@ from tests.workbench.server_client import (
     Answer,
     Client,
     RunningServer,
+    Workbench,
     exchange,
     free_socket,
     multipart,
+    running_workbench,
 )
 
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
@@ -189,7 +191,7 @@ class Hostile:
     # Whether it may reach the application: it is harmless there, or refused there.
     passes: bool = False
 
-    def bytes(self, guarded: Guarded) -> bytes:
+    def bytes(self, guarded: Guarded | Workbench) -> bytes:
         lines = [f"{self.method} {self.target} {self.version}"]
         lines += [] if self.host is None else [f"Host: {self.host}"]
         lines += [] if self.cookie is None else [f"Cookie: {self.cookie}"]
@@ -596,6 +598,10 @@ TABLE = [
 ]
 
 
+def secrets_of(access: Access) -> tuple[str, ...]:
+    return access.token, access.once, access.session, access.form_token
+
+
 def test_the_table_of_hostile_requests_has_no_two_of_one_name():
     assert len({hostile.name for hostile in TABLE}) == len(TABLE) > 150
 
@@ -607,9 +613,27 @@ def test_a_hostile_request_gets_the_answer_that_it_deserves(hostile, here):
     assert answer.status == hostile.status, answer.text
     assert bool(here.behind.reached) == hostile.passes
     said = str(answer.headers) + answer.text
-    for secret in (here.access.token, here.access.session, here.access.form_token, "Traceback"):
+    for secret in (*secrets_of(here.access), "Traceback"):
         assert secret not in said
     assert not any(name.lower() == "set-cookie" for name, _ in answer.headers)
+    for name, value in SECURITY.items():
+        assert answer.header(name) == value
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory) -> Iterator[Workbench]:
+    with running_workbench(tmp_path_factory.mktemp("projects"), **LIMITS) as workbench:
+        yield workbench
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [hostile for hostile in TABLE if not hostile.passes],
+    ids=lambda hostile: hostile.name,
+)
+def test_the_workbench_itself_is_guarded(hostile, real):
+    answer = exchange(real.port, hostile.bytes(real))
+    assert answer.status == hostile.status, answer.text
     for name, value in SECURITY.items():
         assert answer.header(name) == value
 
@@ -653,6 +677,13 @@ def test_the_token_is_exchanged_for_a_strict_cookie_and_leaves_the_address(here)
     assert here.access.token not in pair
     assert here.stranger.get("/", Cookie=pair).text == "home"
     assert here.stranger.get("/", Cookie=f"a=b; {pair};c=d").text == "home"
+
+
+def test_the_token_that_a_browser_is_started_with_opens_once(here):
+    assert here.stranger.get("/open?token=wrong").status == 403
+    assert here.stranger.get(f"/open?token={here.access.once}").status == 303
+    assert here.stranger.get(f"/open?token={here.access.once}").status == 403
+    assert here.stranger.get(f"/open?token={here.access.token}").status == 303
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -722,8 +753,9 @@ def test_a_form_needs_our_token(here):
 
 def test_secrets_are_24_random_bytes_each_and_shown_nowhere():
     one, other = Access.make(8765), Access.make(8765)
-    drawn = [getattr(a, n) for a in (one, other) for n in ("token", "session", "form_token")]
-    assert len(set(drawn)) == 6
+    names = ("token", "once", "session", "form_token")
+    drawn = [getattr(a, n) for a in (one, other) for n in names]
+    assert len(set(drawn)) == 8
     assert {len(secret) for secret in drawn} == {32}
     assert not any(secret in repr(one) + repr(other) for secret in drawn)
 
@@ -739,7 +771,8 @@ def test_secrets_are_compared_in_constant_time(here, monkeypatch):
     assert here.stranger.get("/open?token=wrong").status == 403
     assert here.stranger.get("/", Cookie=f"{here.access.cookie}=wrong").status == 403
     assert here.client.post_form("/form", {"form_token": "wrong"}).status == 403
-    wanted = {here.access.token, here.access.session, here.access.form_token}
+    access = here.access
+    wanted = {access.token, access.once, access.session, access.form_token}
     assert {secret.decode() for secret in compared} == wanted
 
 

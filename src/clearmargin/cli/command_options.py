@@ -27,6 +27,7 @@ __all__ = [
     "end_size",
     "number_of_folds",
     "one_of",
+    "port_number",
     "positive_number",
     "share",
     "whole_number",
@@ -110,6 +111,20 @@ def share(text: str) -> float:
     number = positive_number(text)
     if number >= 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number between 0 and 1")
+    return number
+
+
+def port_number(text: str) -> int:
+    """Read a port from the command line; 0 for a free one.
+
+    Examples
+    --------
+    >>> port_number("8765")
+    8765
+    """
+    number = whole_number(text, lowest=0)
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: they end at 65535")
     return number
 
 
@@ -201,6 +216,7 @@ _RANKING = "the ranking"
 _TREE = "the tree"
 _CHANGE = "the change"
 _FORMAT = "the format"
+_NETWORK = "the network"
 
 
 def _flag(flag: str, text: str, group: str = "") -> Option:
@@ -240,6 +256,12 @@ OPTIONS: Mapping[str, Option] = {
     "NEW": Option("new", "the new ones", "", {"metavar": "NEW", "nargs": "?"}),
     "DATASET": Option(
         "dataset", "a data set of the package", "", {"metavar": "NAME", "nargs": "?"}
+    ),
+    "FILE": Option(
+        "file",
+        "a project (.clearmargin), or a table to make one of, or to go on with the one that was made of it",
+        "",
+        {"metavar": "FILE", "nargs": "?"},
     ),
     "SHELL": _choice("shell", "the shell", ["bash", "zsh", "fish"]),
     "data": _text("--data", _A_TABLE, "DATA"),
@@ -565,6 +587,35 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "name": _text("--name", "the function (python; default: predict_row)", "NAME", _FORMAT),
     "default": _text("--default", "the class where no rule applies", "CLASS"),
+    # The workbench.
+    "folder": _text(
+        "--folder", "where projects are (default: where FILE is, or the current folder)", "DIR"
+    ),
+    "author": _text("--author", "who keeps versions (default: your user name)", "NAME"),
+    "no_browser": _flag("--no-browser", "print the address, and open no browser"),
+    "stop_when_closed": _flag("--stop-when-closed", "end when the last tab was closed"),
+    "verify": _text(
+        "--verify",
+        "say whether the history of a project is as it was written, and nothing else; this finds changes by others, "
+        "but who knows how can write a history anew",
+        "PROJECT",
+    ),
+    "port": Option(
+        "--port",
+        "the port to listen at (default: a free one)",
+        _NETWORK,
+        {"type": port_number, "default": 0, "metavar": "N"},
+    ),
+    "host": Option(
+        "--host",
+        "the address of this machine to listen at (default: 127.0.0.1, for this machine alone); any other needs "
+        "--password-file, and nothing is encrypted on the way: use ssh instead where you can",
+        _NETWORK,
+        {"default": "127.0.0.1", "metavar": "ADDRESS"},
+    ),
+    "password_file": _text(
+        "--password-file", "a file that only you can read, with a password", "FILE", _NETWORK
+    ),
     # Files.
     "report": _text("--report", "write a report on model and rules to an .html file, too", "FILE"),
     "no_report": _flag("--no-report", "write no report"),

@@ -35,6 +35,7 @@ COMMANDS = {
     "predict": "give each row of a table the class that rules or a model predict",
     "export": "write rules as SQL, Python, PMML, a spreadsheet or another format",
     "report": "write a report on the rules of a table as one HTML file",
+    "workbench": "open a page in the browser to train, read, write and bend rules",
     "datasets": "list the data sets inside the package, describe one, or write it as CSV",
     "completion": "print a script that completes commands and options in a shell",
 }

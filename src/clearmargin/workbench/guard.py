@@ -117,6 +117,9 @@ class Access:
         The value of the cookie that the token is exchanged for.
     form_token : str
         What each form of ours carries in a hidden field called ``form_token``.
+    once : str
+        A token that opens one time only, for the address that a browser is started with: other users of the machine
+        can see with which words a program was started.
     password : str, optional
         What `/open` asks for in place of the token, where other machines can reach the server.
     hosts : frozenset of str, optional
@@ -142,6 +145,7 @@ class Access:
     token: str = field(repr=False)
     session: str = field(repr=False)
     form_token: str = field(repr=False)
+    once: str = field(repr=False)
     password: str | None = field(default=None, repr=False)
     hosts: frozenset[str] = LOOPBACK
     any_address: bool = False
@@ -181,12 +185,13 @@ class Access:
         Access
             With secrets that were never used before.
         """
-        token, session, form_token = (secrets.token_urlsafe(24) for _ in range(3))
+        token, session, form_token, once = (secrets.token_urlsafe(24) for _ in range(4))
         return cls(
             port=port,
             token=token,
             session=session,
             form_token=form_token,
+            once=once,
             password=password,
             hosts=LOOPBACK | {name.lower() for name in hosts},
             any_address=any_address,
@@ -466,6 +471,7 @@ class Guard:
         self._closing = asyncio.Event()
         self._tries: Counter[str] = Counter()
         self._minute = 0
+        self._was_opened = False
 
     def close(self) -> None:
         """End all streams of events; to be called in the loop, when the server is about to stop."""
@@ -513,12 +519,20 @@ class Guard:
         elif asked.method != "GET":
             refusal = _METHODS
         else:
-            given = [v for name, v in parse_qsl(asked.query.decode("latin-1")) if name == "token"]
-            is_right = len(given) == 1 and _same(given[0], self.access.token)
-            refusal = None if is_right else _WRONG_TOKEN
+            refusal = self._check_token(asked)
         if refusal is None and not answer.started:
             await self._let_in(asked, answer)
         return refusal
+
+    def _check_token(self, asked: _Asked) -> _Refusal | None:
+        given = [v for name, v in parse_qsl(asked.query.decode("latin-1")) if name == "token"]
+        if len(given) != 1:
+            return _WRONG_TOKEN
+        is_once = _same(given[0], self.access.once)
+        if _same(given[0], self.access.token) or (is_once and not self._was_opened):
+            self._was_opened = self._was_opened or is_once
+            return None
+        return _WRONG_TOKEN
 
     async def _check_password(self, asked: _Asked, body: _Body, answer: _Answer) -> _Refusal | None:
         if not asked.writes:

@@ -30,8 +30,10 @@ __all__ = ["BEGIN", "Front", "Server"]
 BEGIN = "/begin"
 # Bytes of a request before its body; longer ones than the guard takes are read as far as this, to be refused in words.
 _LONGEST_HEAD = 2**15
-# Seconds that a request may take to end when the server stops, and that a page has to fetch why nothing was loaded.
+# Seconds that a request may take to end when the server stops.
 _LAST_WORDS = 3
+# Seconds that a page, which asks each second, has to fetch why nothing was loaded.
+_FAREWELL = 2
 
 
 class _Protocol(H11Protocol):
@@ -106,8 +108,6 @@ class Front:
         What a browser has to know.
     on_start : callable, optional
         Called when requests are answered.
-    on_end : callable, optional
-        Called when the workbench could not be loaded, or the last tab has gone.
     patience : float, optional
         Seconds without tab or request after which the last tab has gone; by default the server goes on.
 
@@ -117,6 +117,8 @@ class Front:
         Around everything that is answered.
     failure : Exception or None
         Why the workbench could not be loaded.
+    on_end : callable
+        Called when the workbench could not be loaded, or the last tab has gone; to be set to what stops the server.
 
     Examples
     --------
@@ -131,14 +133,13 @@ class Front:
         access: Access,
         *,
         on_start: Callable[[], object] = lambda: None,
-        on_end: Callable[[], object] = lambda: None,
         patience: float | None = None,
     ):
         self.guard = Guard(self._answer, access)
         self.failure: Exception | None = None
+        self.on_end: Callable[[], object] = lambda: None
         self._load = load
         self._on_start = on_start
-        self._on_end = on_end
         self._patience = patience
         self._app: Starlette | None = None
         self._first_page = "/"
@@ -171,8 +172,8 @@ class Front:
                 await self._ending.wait()
         except Exception as error:  # said by the page, and by whoever started the server
             self.failure = error
-            await self._pause(_LAST_WORDS)
-            self._on_end()
+            await self._pause(_FAREWELL)
+            self.on_end()
 
     async def _watch(self) -> None:
         """End when the last tab has gone; a page that is loaded again, or the next one, comes back in time."""
@@ -181,7 +182,7 @@ class Front:
             await self._pause(min(1.0, patience))
             is_silent = time.monotonic() - guard.last_seen > patience
             if guard.seen_stream and not guard.streams and is_silent:
-                self._on_end()
+                self.on_end()
                 return
 
     async def _pause(self, seconds: float) -> None:
