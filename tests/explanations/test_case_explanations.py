@@ -20,6 +20,7 @@ from clearmargin import (
     RuleExtractor,
     RuleSVC,
     ScoreRules,
+    SupportVectorRules,
     certify,
     explain,
     explain_many,
@@ -349,6 +350,17 @@ def test_a_grown_box_of_few_conditions_is_the_proof_that_is_explained(machine, w
         if why.n_conditions > 1:
             with pytest.raises(DataError, match="raise max_conditions, or budget"):
                 grow_box(model, X.iloc[[k]], space=space, max_conditions=1, budget=200)
+
+
+def test_rules_of_a_kernel_machine_explain_by_the_same_proof(wbc):
+    X, y = wbc[0].iloc[::4], wbc[1][::4]
+    rules = SupportVectorRules(make_pipeline(StandardScaler(), SVC())).fit(X, y)
+    for k in (0, 3, 40):
+        why = explain(rules.estimator_, X.iloc[k], X, guarantee="proved")
+        told = rules.explain(X.iloc[k], "sufficient")
+        assert told.rule.region == why.rule.region
+        assert (told.label, told.guarantee, told.is_fewest) == (why.label, "proved", why.is_fewest)
+        assert "Proved for every case within the ranges" in told.text
 
 
 def test_a_grown_box_refuses_conditions_that_are_no_number(wbc):

@@ -47,8 +47,6 @@ GUARANTEES = ("auto", "proved", "measured")
 _FEW_CONDITIONS = 3
 # Rows on which the coverage of a proof is counted at most, so that many cases stay quick.
 _MOST_COUNTED = 500
-# Boxes that each step of the proof of a kernel machine may look at: with 500 it takes twice as long for little more.
-_PROOF_BUDGET = 200
 
 
 class CaseExplanations(Sequence[Explanation]):
@@ -414,7 +412,7 @@ class _CaseExplainer:
         )
 
     def _by_kernel(self, machine: KernelMachine, k: int) -> Explanation:
-        from clearmargin.kernel_rules.growth import prove_few_conditions
+        from clearmargin.kernel_rules.growth import FEW_CONDITIONS_BUDGET, prove_few_conditions
 
         rows = self.cases.take(np.array([k]))
         values = machine.encoding.read(rows)[0]
@@ -430,7 +428,7 @@ class _CaseExplainer:
         ):
             try:
                 proof = prove_few_conditions(
-                    machine, point, ranges, space, most=most, budget=_PROOF_BUDGET
+                    machine, point, ranges, space, most=most, budget=FEW_CONDITIONS_BUDGET
                 )
             except DataError as error:
                 why = str(error)

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.kernel_rules.growth import grow_box
+from clearmargin.kernel_rules.growth import grow_box, prove_around
 from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.box_distance import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
@@ -35,7 +35,7 @@ from clearmargin.tables.table import Table, as_given, name_row, read_frame
 
 __all__ = ["BoxExtractor"]
 
-_KINDS = ("rule", "grown")
+_KINDS = ("rule", "grown", "sufficient")
 
 
 class BoxExtractor(ModelRules):
@@ -160,10 +160,11 @@ class BoxExtractor(ModelRules):
         ----------
         X : data frame or array-like of shape (m, n)
             The cases.
-        kind : {"rule", "grown"}, default "rule"
+        kind : {"rule", "grown", "sufficient"}, default "rule"
             "rule": the first rule that covers the case; where none does, the nearest one with `fallback="nearest"`,
             else as for "grown". "grown": a box around the case in which a kernel machine is proved to predict the
-            same class everywhere (see `grow_box`).
+            same class everywhere (see `grow_box`). "sufficient": few conditions under which it is proved to do so for
+            every case within the ranges, as `clearmargin.explain` gives them.
         weights : mapping from part to float, optional
             How much the parts of the confidence, "coverage" and "purity", count; one that is not named has weight 1.
 
@@ -181,15 +182,15 @@ class BoxExtractor(ModelRules):
         which = self.which(X)
         cases = self._read_cases(X)
         kinds = np.where(which >= 0, "rule", "nearest" if self.fallback == "nearest" else "grown")
-        if kind == "grown":
-            kinds[:] = "grown"
+        if kind != "rule":
+            kinds = np.full(len(which), kind)
         else:
             self._check_explained_by_rules()
             near = kinds == "nearest"
             which[near] = self._closest(cases[near])
         rules = [
-            self._grown_rule(_safe_indexing(as_given(X), [k]))
-            if how == "grown"
+            self._proved_rule(_safe_indexing(as_given(X), [k]), how)
+            if how in ("grown", "sufficient")
             else self.rules_[which[k]]
             for k, how in enumerate(kinds.tolist())
         ]
@@ -198,11 +199,18 @@ class BoxExtractor(ModelRules):
     def _check_explained_by_rules(self) -> None:
         """Raise if something else than `rules_` decides."""
 
-    def _grown_rule(self, row: Any) -> Rule:
-        """Make a rule of the proved box around a case."""
+    def _proved_rule(self, row: Any, kind: str) -> Rule:
+        """Make a rule of a proved box around a case: a large one, or one of few conditions."""
         try:
-            box = grow_box(self.estimator_, row, space=self.space_)
+            if kind == "grown":
+                box = grow_box(self.estimator_, row, space=self.space_)
+            else:
+                box = prove_around(self.estimator_, row, self.space_, few=True).conditions
         except InvalidValueError as error:
+            if kind == "sufficient":
+                raise InvalidValueError(
+                    f"nothing can be proved of the case: {error}. clearmargin.explain measures what goes with a class"
+                ) from None
             raise InvalidValueError(
                 f"no rule covers the case, and no box can be grown around it: {error}. fallback='nearest' explains "
                 "by the nearest rule"
@@ -239,6 +247,8 @@ class BoxExtractor(ModelRules):
                 imputed_values(self.space_, missing[k]),
                 case_values(self._encoding, cases[k]),
                 dict(weights or {}),
+                # Where features could not be freed, no proof was found; that one is impossible was not shown.
+                is_fewest=not len(rule.region.bounded) if kinds[k] == "sufficient" else None,
             )
             for k, rule in enumerate(rules)
         ]

@@ -1,7 +1,8 @@
 """Grow boxes around points as long as a kernel machine is proved to predict one class in all of them.
 
 `prove_large_box` gives such a box around one case that is as large as can be, `prove_few_conditions` one with as few
-conditions as can be; `grow_box` is the door to both, and `clearmargin.explain` puts the second into words.
+conditions as can be; `grow_box` is the door to both, and `clearmargin.explain`, as do extractors of kernel machines,
+puts the second into words.
 `prove_boxes` shrinks the boxes of rules to parts that are proved.
 """
 
@@ -27,9 +28,11 @@ from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
 
 __all__ = [
+    "FEW_CONDITIONS_BUDGET",
     "BoxGrowth",
     "ProvedBox",
     "grow_box",
+    "prove_around",
     "prove_boxes",
     "prove_few_conditions",
     "prove_large_box",
@@ -38,6 +41,8 @@ __all__ = [
 
 Ranges = tuple[FloatArray, FloatArray]
 
+# Boxes that each step of a proof of few conditions may look at: with 500 it takes twice as long for little more.
+FEW_CONDITIONS_BUDGET = 200
 # A box in proportion to the ranges is found to one part in 64 of them, a side to one part in 8 of what is left.
 _PROPORTION_STEPS = 6
 _SIDE_STEPS = 3
@@ -277,6 +282,35 @@ def grow_box(
     if max_conditions is not None:
         check_whole("max_conditions", max_conditions, 1)
     space = space.space if isinstance(space, Domain) else space
+    few = max_conditions is not None
+    return prove_around(estimator, x, space, few=few, most=max_conditions, budget=budget).box
+
+
+def prove_around(
+    estimator: Any,
+    x: Any,
+    space: FeatureSpace | None,
+    *,
+    few: bool,
+    most: int | None = None,
+    budget: int = FEW_CONDITIONS_BUDGET,
+) -> ProvedBox:
+    """Prove the class of a case over a box around it.
+
+    Parameters
+    ----------
+    estimator, x, space, budget
+        As for `grow_box`.
+    few : bool
+        Whether the box is to have few conditions; else it is to be large.
+    most : int, optional
+        Maximum number of conditions.
+
+    Returns
+    -------
+    ProvedBox
+        The box, and what has to be said of it.
+    """
     names = getattr(estimator, "feature_names_in_", None)
     rows = case_table(x, None if names is None else [str(name) for name in names])
     machine = read_machine(estimator, rows)
@@ -285,22 +319,20 @@ def grow_box(
         name = machine.encoding.columns.names[int(np.argmax(~np.isfinite(point)))]
         raise DataError(f"the case has no value in {name!r}; a box needs a point to start from")
     ranges = _ranges(machine, point, space)
-    if max_conditions is None:
-        found = prove_large_box(machine, point, ranges, space, budget=budget)
+    if few:
+        found = prove_few_conditions(machine, point, ranges, space, most=most, budget=budget)
     else:
-        found = prove_few_conditions(
-            machine, point, ranges, space, most=max_conditions, budget=budget
-        )
-    if found is None and max_conditions is None:
+        found = prove_large_box(machine, point, ranges, space, budget=budget)
+    if found is None and most is None:
         raise DataError(
             "the case lies so near the decision surface that its class cannot be proved even at the case itself"
         )
     if found is None:
         raise DataError(
-            f"the case needs more than {max_conditions} conditions for a proof, or more work than is done for one; "
+            f"the case needs more than {most} conditions for a proof, or more work than is done for one; "
             "raise max_conditions, or budget"
         )
-    return found.box
+    return found
 
 
 def prove_large_box(
