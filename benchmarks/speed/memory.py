@@ -90,7 +90,7 @@ CALLS = {
     "RuleExtractor.fit": Call(100_000, 1_000_000, _extract),
     "RuleSet.covers": Call(100_000, 300_000, _covers),
     "pandas.eval, rule by rule": Call(100_000, 300_000, _queries),
-    "AdviceSVC.fit": Call(20_000, 40_000, _advice),
+    "AdviceSVC.fit": Call(20_000, 100_000, _advice),
     "RankContrast.fit": Call(50_000, 500_000, lambda X, y: RankContrast(max_size=2).fit(X, y)),
     "SVMTreeClassifier.fit": Call(
         1_000, 5_000, lambda X, y: SVMTreeClassifier(random_state=0).fit(X, y)

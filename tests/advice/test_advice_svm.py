@@ -27,8 +27,10 @@ from clearmargin.advice.advice_svm import (
 from clearmargin.exceptions import InfeasibleError
 from clearmargin.lp_svm import lpsvm_sifting
 from clearmargin.lp_svm.lpsvm import LPSVMData
+from clearmargin.lp_svm.lpsvm_sifting import Sifting
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
 from clearmargin.solvers import Session, rational, solve
+from clearmargin.tables.partitions import ArrayBlocks
 
 # Objectives agree to this share; solvers keep rows to 1e-7.
 REL = 1e-6
@@ -547,3 +549,48 @@ def test_hard_advice_that_contradicts_itself_is_refused_with_many_points_too(sif
     sifted()
     with pytest.raises(InfeasibleError, match="contradicts itself"):
         solve_advice(many_points("contradiction"))
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+@pytest.mark.parametrize("mu", [0.001, 0.4])
+def test_a_plane_without_weights_is_proved_by_sums_and_is_that_of_the_program(
+    share, mu, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    m, n = 9_000, 4
+    X = rng.uniform(-1.0, 1.0, size=(m, n))
+    y = np.where(0.5 * X[:, 0] + rng.normal(size=m) > np.quantile(rng.normal(size=m), share), 1, -1)
+    half = np.array([[0.2, 1.0, 1.0, 1.0], [0.3, 0.1, 1.0, 1.0]])
+    center = np.array([[0.8, 0.0, 0.0, 0.0], [-0.7, 0.2, 0.0, 0.0]])
+    boxes = BoxPremises(center, half, np.array([1.0, -1.0]), np.array([mu, mu]))
+    none = Premises.stack([], [], [], n_features=n)
+    problem = AdviceProblem(X, y.astype(float), np.full(m, 2.0 / m), none, boxes)
+    held = []
+    solved = advice_svm._solve_held
+
+    def counted(problem, *arguments, **options):
+        held.append(len(problem.y))
+        return solved(problem, *arguments, **options)
+
+    monkeypatch.setattr(advice_svm, "_solve_held", counted)
+    by_sums = solve_advice(problem)
+    assert max(held) < m / 2
+    monkeypatch.setattr(advice_svm, "_constant_plane", lambda *_: None)
+    by_program = solve_advice(problem)
+    assert max(held) == m
+    assert not by_sums.w.any()
+    assert (by_sums.b, by_sums.objective) == (by_program.b, by_program.objective)
+    assert by_sums.exact == by_program.exact
+
+
+def test_a_rule_that_is_worth_a_weight_is_not_given_up_for_a_constant(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, size=(9_000, 2))
+    y = np.where(rng.random(9_000) < 0.5, 1.0, -1.0)
+    half, center = np.array([[0.1, 1.0], [0.1, 1.0]]), np.array([[0.9, 0.0], [-0.9, 0.0]])
+    boxes = BoxPremises(center, half, np.array([1.0, -1.0]), np.array([5.0, 5.0]))
+    none = Premises.stack([], [], [], n_features=2)
+    problem = AdviceProblem(X, y, np.full(9_000, 1e-6), none, boxes)
+    sifting = Sifting(ArrayBlocks(problem.X, problem.y, problem.cost), centre=False)
+    assert advice_svm._constant_plane(problem, sifting) is None
+    assert solve_advice(problem).w[0] > 0.5

@@ -282,7 +282,7 @@ def test_weights_that_are_worth_something_are_never_proved_to_be_zero(seed):
     penalty = float(rng.uniform(0.1, 3.0) * np.sqrt(m))
     best = sifting.solve(penalty)
     problem = replace(sifting._problem, penalty=penalty)
-    if sifting._proves_zero(problem):
+    if sifting.proves_zero(problem):
         assert not best.w.any()
         zero = lpsvm_sifting.zero_plane(problem, sifting.census, 1)
         assert (zero.b, zero.objective) == (best.b, best.objective)

@@ -46,7 +46,8 @@ the premises in their order. Of several optimal solutions that leaves the one wi
 It does not depend on the order of the points.
 
 **Many points.** Advice is a few columns and rows more in the dual, and knows nothing of the points. So many points are
-sifted as in `lpsvm_sifting`: the program has the points near the margin, and sums over those that are violated.
+sifted as in `lpsvm_sifting`: the program has the points near the margin, and sums over those that are violated. A plane
+without weights has a whole class on its margin, and is proved by sums instead (`lpsvm_zero`).
 
 **Many costs.** In the dual the costs of points and of advice are nothing but bounds of the unknowns. A change of
 costs keeps the last basis dual feasible, so that the dual simplex method goes on from it (`AdvicePath`).
@@ -70,12 +71,13 @@ from clearmargin.lp_svm.lpsvm import Far, LPSVMData, signed_bounds
 from clearmargin.lp_svm.lpsvm_blocks import ExactFar, Sides
 from clearmargin.lp_svm.lpsvm_sifting import FEW, Level, Sifting
 from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm, solve_partitions
+from clearmargin.lp_svm.lpsvm_zero import Pull
 from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Session, Solution, Variables
 from clearmargin.solvers.compiled import column_slices, compile_program, row_slices
 from clearmargin.solvers.exact import ExactProgram, ExactVertex, exact_optimum
-from clearmargin.solvers.rational import SingularError, UndecidedError
+from clearmargin.solvers.rational import SingularError, UndecidedError, exact_sum
 from clearmargin.tables.partitions import ArrayBlocks, Block, Partitions
 
 __all__ = [
@@ -95,8 +97,8 @@ __all__ = [
     "solve_advice",
 ]
 
-# From so many points on a window saves more than it costs.
-_MANY = 8_000
+# From so many points on a window saves more than it costs; they are looked at so many at a time.
+_MANY, _BLOCK_ROWS = 8_000, 1 << 14
 
 
 @dataclass(frozen=True)
@@ -567,15 +569,66 @@ class _ContradictionError(InfeasibleError):
 def _sift_advice(problem: AdviceProblem) -> AdvicePlane:
     """Solve through samples of the points, and windows around the planes of the samples before."""
     rows = problem.rows
-    points = ArrayBlocks(problem.X, problem.y, problem.cost) if rows is None else rows
-    sifting = Sifting(points, centre=False)
-    sides = Sides(None, np.inf)
+    if rows is None:
+        rows = ArrayBlocks(problem.X, problem.y, problem.cost, block_rows=_BLOCK_ROWS)
+    sifting = Sifting(rows, centre=False)
+    found = _through_samples(problem, sifting)
+    if isinstance(found, AdvicePlane):
+        return found
+    sifting.forget_samples()
+    return _on_level(problem, sifting.level(sifting.table), found, is_last=True)
+
+
+def _through_samples(problem: AdviceProblem, sifting: Sifting) -> Sides | AdvicePlane:
+    """Find the window for all points; or their plane, where none of its weights is worth anything."""
+    sides, is_asked = Sides(None, np.inf), False
     for sample in sifting.samples:
         level = sifting.level(sample)
         plane = _on_level(problem, level, sides, is_last=False)
+        if not is_asked and sifting.is_nothing(plane.w):
+            is_asked = True
+            constant = _constant_plane(problem, sifting)
+            if constant is not None:
+                return constant
         width = sifting.width(plane.w, sample.n_rows)
         sides = Sides(level.plane(plane.w, plane.b), width)
-    return _on_level(problem, sifting.level(sifting.table), sides, is_last=True)
+    return sides
+
+
+def _constant_plane(problem: AdviceProblem, sifting: Sifting) -> AdvicePlane | None:
+    """Return the plane without weights where it can be proved to be the optimum, by sums over all points.
+
+    A plane without weights costs what a point of cost mu_i in each premise would. Its proof needs multipliers as in
+    `lpsvm_zero`, and for each box a number gamma_i: mu_i for the lighter class, at most mu_i for the heavier one.
+    """
+    boxes, premises = problem.boxes, problem.premises
+    costs = np.append(boxes.cost, premises.cost)
+    signs = np.append(boxes.sign, premises.sign)
+    finite = np.isfinite(costs)
+    points = sifting.census.cost
+    sums = [points[k] + exact_sum(costs[finite & (signs == z)]) for k, z in enumerate((-1.0, 1.0))]
+    heavy = 1.0 if sums[1] > sums[0] else -1.0
+    is_light = signs != heavy
+    # Equal classes leave the intercept open; advice that must hold, or that is no box, is left to the program.
+    if sums[0] == sums[1] or is_light[len(boxes) :].any() or not finite[is_light].all():
+        return None
+    in_light = boxes.sign != heavy
+    for share in (0.0, 1.0) if (~in_light).any() else (0.0,):
+        gamma = np.where(
+            in_light, boxes.cost, share * np.where(np.isfinite(boxes.cost), boxes.cost, 0.0)
+        )
+        signed = gamma * boxes.sign
+        limits = 1.0 + linear_scores(boxes.half.T, gamma)
+        pull = Pull(heavy, linear_scores(boxes.center.T, signed), float(signed.sum()), limits)
+        if sifting.proves_zero(_no_points(problem.n_features), pull):
+            w, u = np.zeros(problem.n_features), np.zeros(len(premises.d))
+            exact = ExactPlane((Fraction(0),) * len(w), Fraction(heavy))
+            return AdvicePlane(w, heavy, u, problem.objective(w, heavy, u), exact)
+    return None
+
+
+def _no_points(n: int) -> LPSVMData:
+    return LPSVMData(np.zeros((0, n)), np.zeros(0), np.zeros(0))
 
 
 def _on_level(problem: AdviceProblem, level: Level, sides: Sides, *, is_last: bool) -> AdvicePlane:

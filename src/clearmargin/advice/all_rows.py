@@ -76,7 +76,9 @@ class _ScaledBlocks(MappedBlocks):
 
 def scaled_block(block: Block, center: FloatArray, unit: FloatArray, lam: float) -> Block:
     """Scale the rows of a block, and multiply their costs."""
-    return block._replace(X=np.asarray((block.X - center) / unit), cost=lam * block.cost)
+    X = np.asarray(block.X - center)
+    X /= unit
+    return block._replace(X=X, cost=lam * block.cost)
 
 
 def _column_sums(blocks: Partitions[Block], center: FloatArray, power: int) -> FloatArray:

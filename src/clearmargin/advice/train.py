@@ -151,7 +151,9 @@ class Frame:
 
     def scaled(self, X: FloatArray) -> FloatArray:
         """Scale points to the frame."""
-        return np.asarray((X - self.center) / self.unit)
+        inner = np.asarray(X - self.center)
+        inner /= self.unit
+        return inner
 
     def scaled_rows(self, D: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Scale rows to the frame, of unit norm."""

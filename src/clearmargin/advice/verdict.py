@@ -90,7 +90,8 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
     read = _read_all(case, training, possible)
     columns = _columns_of(case, read)
     space = columns.space
-    medians = np.median(case.points, axis=0) if len(case.points) else frame.center
+    has_changed = any(rows.changed.any() for rows in read)
+    medians = np.median(case.points, axis=0) if has_changed and len(case.points) else frame.center
     after = [
         refined_rule(before, rows, columns) for before, rows in zip(case.rules, read, strict=True)
     ]
@@ -392,6 +393,8 @@ def read_rows(
     ReadRows
         Rows that did not change are exactly those of the premise.
     """
+    if not is_changed(F, f).any():
+        return _read(premise, frame, F, f, _ALL_DIGITS, inwards=False)
     D, d = frame.scaled_rows(premise.D[premise.numeric_rows], premise.d[premise.numeric_rows])
     inside = (frame.scaled(X) @ (D - F).T <= d - f + 1e-9)[:, is_changed(F, f)].all(axis=1)
     rows = _read(premise, frame, F, f, _ALL_DIGITS, inwards=False)

@@ -65,6 +65,7 @@ from clearmargin.lp_svm.lpsvm_polish import polish, sweep
 from clearmargin.lp_svm.lpsvm_zero import (
     MOST_SAMPLE_STEPS,
     MOST_STEPS,
+    Pull,
     Tilt,
     TiltSums,
     prove_zero,
@@ -516,15 +517,15 @@ class Sifting:
         start = run.through_samples()
         # With an open window that was asked before.
         is_new = run.opened is None
-        if is_new and self._may_be_zero(start) and self._proves_zero(run.problem):
+        if is_new and self._may_be_zero(start) and self.proves_zero(run.problem):
             solution = zero_plane(run.problem, self.census, run.n_iter)
         else:
-            self._forget_samples()
+            self.forget_samples()
             solution = run.on(self.table, start, run.finish)
         run.remove_checkpoint()
         return solution
 
-    def _forget_samples(self) -> None:
+    def forget_samples(self) -> None:
         """Free the memory of the samples, all but the smallest; they are drawn again if they are needed again."""
         if self.__dict__.get("samples"):
             assert self._first_rows.shape[0]
@@ -534,15 +535,32 @@ class Sifting:
         """Tell whether no feature may be worth its weight: so it is in the largest sample, or there is none."""
         if start is None:
             return self.table.n_rows >= 2 * _FIRST_SAMPLE
-        return bool((np.abs(start.plane.w) * self.reach).sum() <= _NO_WEIGHT)
+        return self.is_nothing(start.plane.w)
 
-    def _proves_zero(self, problem: LPSVMData) -> bool:
-        """Search multipliers that prove w = 0, on the largest sample first."""
+    def is_nothing(self, w: FloatArray) -> bool:
+        """Tell whether weights move no margin, but for what a solver leaves."""
+        return bool((np.abs(w) * self.reach).sum() <= _NO_WEIGHT)
+
+    def proves_zero(self, problem: LPSVMData, pull: Pull | None = None) -> bool:
+        """Search multipliers that prove w = 0, on the largest sample first.
+
+        Parameters
+        ----------
+        problem : LPSVMData
+            Penalty, intercept and signs.
+        pull : Pull, optional
+            What other multipliers than those of points add.
+
+        Returns
+        -------
+        bool
+            Whether there is a proof.
+        """
         samples = self.samples[-1:]
         # Sums of squares are those of dense rows, and one-sided limits are left to the program.
         if len(self.reach) > _MOST_MOMENTS or problem.sign is not None or self.census.is_sparse:
             return False
-        tilt = self._first_tilt(problem)
+        tilt = self._first_tilt(problem, pull)
         for table in [*samples, self.table]:
 
             def ask(tilt: Tilt, table: RowTable = table) -> TiltSums:
@@ -550,17 +568,22 @@ class Sifting:
 
             is_last = table is self.table
             most = MOST_STEPS if is_last and samples else MOST_SAMPLE_STEPS
-            tilt, is_proved = prove_zero(ask, tilt, problem, self.census, self.reach, most)
+            tilt, is_proved = prove_zero(ask, tilt, problem, self.census, self.reach, most, pull)
             if is_last or not is_proved:
                 return is_last and is_proved
         return False
 
-    def _first_tilt(self, problem: LPSVMData) -> Tilt:
+    def _first_tilt(self, problem: LPSVMData, pull: Pull | None) -> Tilt:
         """Return equal shares of the costs for all rows of the heavier class."""
         costs = self.census.cost
         light, heavy = float(min(costs)), float(max(costs))
         is_even = costs[0] == costs[1] or not problem.fit_intercept
         sign = 0.0 if is_even else (1.0 if costs[1] > costs[0] else -1.0)
+        if pull is not None:
+            # The class that rules make the heavier one.
+            is_even, sign = False, pull.heavy
+            light, heavy = (float(c) for c in (costs if sign > 0 else costs[::-1]))
+            light = min(max(light - sign * pull.balance, 1e-3 * heavy), 0.999 * heavy)
         n = len(self.reach)
         if self.samples:
             centre, scale = self._first_rows.mean(axis=0), self._first_rows.std(axis=0)

@@ -16,6 +16,9 @@ holds and every |...| is at most 0.99 lambda. Each step needs n + 2 sums and a m
 are held anywhere. The steps are taken on a sample first. A minimum that runs away means that w = 0 is not optimal, or
 nearly so.
 
+Rows of other kinds, such as rules of an expert, may have multipliers of their own. What those add to the sums is a
+`Pull`; the proof is the same with it.
+
 What is checked in the end are the multipliers as they were computed, scaled to balance, with bounds on the rounding of
 all sums. Of several optimal planes w = 0 is the smallest, so that it is the plane of `lpsvm_exact`.
 """
@@ -34,7 +37,7 @@ from clearmargin.lp_svm.lpsvm import FloatArray, LPSVMData, LPSVMSolution
 from clearmargin.lp_svm.lpsvm_blocks import Census, View
 from clearmargin.tables.partitions import Block
 
-__all__ = ["Tilt", "TiltSums", "prove_zero", "tilt_sums", "zero_plane"]
+__all__ = ["Pull", "Tilt", "TiltSums", "prove_zero", "tilt_sums", "zero_plane"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # The share of the penalty that slopes may use, which leaves the rest to rounding and to unfinished steps.
@@ -43,6 +46,8 @@ _USED = 0.99
 _ROUND = 0.05
 # Steps on a sample, and on all rows, where the start is that of the sample.
 MOST_SAMPLE_STEPS, MOST_STEPS = 40, 6
+# Rows whose sums are made at a time.
+_CHUNK = 1 << 14
 # Beyond this the minimum runs away.
 _FARTHEST = 200.0
 
@@ -65,6 +70,32 @@ class Tilt(NamedTuple):
     v: FloatArray
     centre: FloatArray
     scale: FloatArray
+
+
+class Pull(NamedTuple):
+    """What multipliers that are not those of points add to the sums, and what they leave to them.
+
+    Parameters
+    ----------
+    heavy : float
+        The sign of the class that is the heavier one with them.
+    slope : ndarray of shape (n,)
+        The sum of signed multipliers times columns.
+    balance : float
+        The sum of signed multipliers.
+    limits : ndarray of shape (n,)
+        What a slope may be, instead of the penalty.
+    """
+
+    heavy: float
+    slope: FloatArray
+    balance: float
+    limits: FloatArray
+
+    def light(self, tilt: Tilt) -> FloatArray:
+        """Return what it adds to the sums of the lighter class, in the units of z."""
+        inner = (self.slope - self.balance * tilt.centre) / tilt.scale
+        return -self.heavy * np.append(self.balance, inner)
 
 
 class TiltSums(NamedTuple):
@@ -119,6 +150,12 @@ def tilt_sums(block: Block, view: View, tilt: Tilt) -> TiltSums:
         The sums.
     """
     rows = view.rows(block)
+    starts = range(0, max(1, len(rows.y)), _CHUNK)
+    found = [_chunk_sums(rows.take(slice(k, k + _CHUNK)), view, tilt) for k in starts]
+    return found[0] if len(found) == 1 else TiltSums.together(found)
+
+
+def _chunk_sums(rows: Block, view: View, tilt: Tilt) -> TiltSums:
     is_heavy = rows.y == tilt.heavy
     size = rows.X.shape[1] + 1
     if not tilt.heavy:
@@ -156,6 +193,7 @@ def prove_zero(
     census: Census,
     reach: FloatArray,
     most: int,
+    pull: Pull | None = None,
 ) -> tuple[Tilt, bool]:
     """Search multipliers that prove w = 0.
 
@@ -173,6 +211,8 @@ def prove_zero(
         The largest magnitude of each column of the centred rows.
     most : int
         Most passes.
+    pull : Pull, optional
+        What other multipliers than those of points add.
 
     Returns
     -------
@@ -181,12 +221,15 @@ def prove_zero(
     is_proved : bool
         Whether these multipliers, scaled to balance, prove that w = 0 is optimal.
     """
-    allowed = _USED * problem.penalty / tilt.scale
+    limits = np.full(len(reach), problem.penalty) if pull is None else pull.limits
+    allowed = _USED * limits / tilt.scale
     step, least = np.zeros(len(tilt.v) + 1), math.inf
     for _ in range(most):
         trial = tilt._replace(a=tilt.a + float(step[0]), v=tilt.v + step[1:])
         sums = ask(trial)
-        if _is_proof(sums, trial, problem, census, reach):
+        if pull is not None:
+            sums = sums._replace(light=sums.light + pull.light(tilt))
+        if _is_proof(sums, trial, limits, census, reach, pull):
             return trial, True
         if not tilt.heavy:
             break
@@ -218,7 +261,12 @@ def _newton_step(sums: TiltSums, tilt: Tilt, allowed: FloatArray) -> FloatArray:
 
 
 def _is_proof(
-    sums: TiltSums, tilt: Tilt, problem: LPSVMData, census: Census, reach: FloatArray
+    sums: TiltSums,
+    tilt: Tilt,
+    limits: FloatArray,
+    census: Census,
+    reach: FloatArray,
+    pull: Pull | None,
 ) -> bool:
     """Check the multipliers of a tilt, those of the heavier class scaled to balance, with bounds on all rounding."""
     m, n = int(census.counts.sum()), len(reach)
@@ -230,7 +278,8 @@ def _is_proof(
         slope, total, balance = sums.light[1:], sum(costs), sums.light[0]
     else:
         light, mass = costs[int(tilt.heavy < 0)], float(sums.tilted[0])
-        if mass <= 0.0:
+        light -= 0.0 if pull is None else pull.heavy * pull.balance
+        if mass <= 0.0 or light <= 0.0:
             return False
         times = light / mass
         if times * sums.largest > 1.0 - 2.0 * rounding:
@@ -238,8 +287,10 @@ def _is_proof(
         slope, total, balance = sums.light[1:] - times * sums.tilted[1:], 2.0 * light, 0.0
     # In units of x, where the centre counts as far as the classes are out of balance.
     error = 4.0 * rounding * total * size * tilt.scale
+    if pull is not None:
+        error += rounding * (np.abs(pull.slope) + abs(pull.balance) * np.abs(tilt.centre))
     moved = np.abs(slope) * tilt.scale + abs(balance) * np.abs(tilt.centre)
-    return bool((moved + error <= problem.penalty).all())
+    return bool((moved + error <= limits).all())
 
 
 def zero_plane(problem: LPSVMData, census: Census, n_iter: int) -> LPSVMSolution:
