@@ -353,8 +353,7 @@ def what_if(version: Version, row: int, given: Mapping[str, Any]) -> dict[str, A
         raise DataError("wait until the machine is trained")
     case = read_case_values(version, row, given)
     machine, classes = version.machine, version.opened.classes
-    score = float(np.ravel(machine.model.decision_function(case))[0])
-    score = score if machine.model_classes[-1] == classes[1] else -score
+    score = float(machine.score_rows(case, version.opened)[0])
     predicted = machine.model.predict(case)[0]
     return {
         "label": plain(predicted),
@@ -385,7 +384,7 @@ def explained_case(version: Version, row: int) -> dict[str, Any]:
         raise DataError("wait until the machine is trained")
     opened, machine = version.opened, version.machine
     table = machine.table(opened.task)
-    case = table.take(np.array([opened.position(row)]))
+    case = _values_of(table, opened.position(row))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClearmarginWarning)
         found = explain(machine.model, case, table)
@@ -395,6 +394,16 @@ def explained_case(version: Version, row: int) -> dict[str, Any]:
         "rule": format_rule(found.rule, opened.space),
         "points": None if machine.weighted is None else str(machine.weighted.explain(case)),
     }
+
+
+def _values_of(table: Table, position: int) -> dict[str, Any]:
+    """Give a row as plain values by name, None where one is missing."""
+    values: dict[str, Any] = {}
+    for column in table.take(np.array([position])).all_columns():
+        value = column.values[0]
+        plain_value = value.item() if hasattr(value, "item") else value
+        values[column.name] = None if column.is_missing[0] else plain_value
+    return values
 
 
 def recourse_for(version: Version, row: int) -> dict[str, Any]:

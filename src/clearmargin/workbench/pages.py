@@ -527,7 +527,7 @@ def _value_bar(version: Version, j: int, value: Any, turn: float | None) -> dict
         "unit": space.units[j],
         "value": value,
         "categories": None if categories is None else list(categories),
-        "turn": None if turn is None else format_number(turn),
+        "turn": None if turn is None else format_number(float(f"{turn:.5g}")),
         "integer": bool(space.integer[j]),
     }
     if categories is None:

@@ -105,6 +105,7 @@ class _App:
         """List all addresses."""
         listed: list[tuple[str, str, Handler]] = [
             ("GET", "/", self.start),
+            ("GET", "/favicon.ico", self.icon),
             ("POST", "/projects", self.upload),
             ("POST", "/examples", self.example),
             ("POST", "/duplicates", self.duplicate),
@@ -240,6 +241,10 @@ class _App:
         fields = await read_form(request, self.access)
         project = await run_in_threadpool(self.projects.duplicate, fields.get("project", ""))
         return RedirectResponse(f"/p/{project}", 303)
+
+    async def icon(self, _: Request) -> Response:
+        """Answer browsers that ask for a picture of the site: there is none."""
+        return Response(status_code=204)
 
     async def asset(self, request: Request) -> Response:
         """Give a file of ours; addresses hold a digest, so that browsers may keep it."""
@@ -486,6 +491,10 @@ class _App:
         content, media, name = made
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type=media, headers=headers)
+
+
+def _checked(bench: Bench, text: str) -> dict[str, Any]:
+    return {**bench.check(text), "now": pages.machine_now(bench.version())}
 
 
 def _exported(bench: Bench, form: str, asked: str, number: int | None) -> tuple[bytes, str, str]:

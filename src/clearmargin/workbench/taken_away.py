@@ -169,8 +169,11 @@ def check_form(rules: RuleSet | WeightedRules, name: str, opened: OpenTask) -> d
     Returns
     -------
     dict
-        `state`: "same", "different", "not run" or "failed"; `text` for people.
+        `state`: "same", "different", "not run", "not offered" or "failed"; `text` for people.
     """
+    if name == "rules" and isinstance(rules, WeightedRules):
+        text = "the rule language has no points; take JSON, SQL or PMML"
+        return {"state": "not offered", "text": text, "bytes": 0}
     try:
         content = make_form(rules, name)
         check = _CHECKS.get(name)
@@ -262,8 +265,6 @@ def _by_json(text: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> lis
 
 
 def _by_language(text: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> list[Any]:
-    if not isinstance(rules, RuleSet):
-        raise DataError("points are not part of the rule language; take JSON, SQL or PMML")
     again = parse_rules(text)
     labels = [None if k < 0 else again[k].label for k in again.which(_rows(again, opened))]
     return [None if label is None else plain(label) for label in labels]

@@ -105,7 +105,13 @@ class TrainedMachine:
 
     def scores(self, opened: OpenTask) -> FloatArray:
         """Score the open rows; positive speaks for the second class."""
-        scores = np.asarray(self.model.decision_function(self.table(opened.task)))
+        return self.score_rows(self.table(opened.task), opened)
+
+    def score_rows(self, table: Table, opened: OpenTask) -> FloatArray:
+        """Score rows as the machine takes them; a sum of points counts from its threshold."""
+        scores = np.ravel(self.model.decision_function(table))
+        if isinstance(self.model, WeightedRules):
+            scores = scores - self.model.threshold
         return scores if self.model_classes[-1] == opened.classes[1] else -scores
 
     @cached_property
