@@ -119,7 +119,7 @@ export class RuleCard {
           {},
           make("span", { class: `mark ${kinds[kind]}` }, names[kind] || kind),
           " ",
-          text.replace(/^(proved|contradicted): /, ""),
+          text.replace(/^(proved|contradicted|seen)(: | within the ranges of your table; | )/, ""),
         ),
       );
     }

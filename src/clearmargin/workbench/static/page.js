@@ -143,6 +143,13 @@ function listen() {
   addEventListener("pagehide", () => source.close());
 }
 
+// The version in the header is that of the newest news.
+on("version", (body) => {
+  const place = document.querySelector(".head-version");
+  const link = make("a", { href: `${home}/revisions/${body.revision}` }, `v${body.revision}`);
+  place.replaceChildren(link, ` · ${body.author} · just now`);
+});
+
 const PAGES = ["data", "rules", "cases", "history", "export"];
 
 function onKey(event) {
