@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import logging
 import socket
 import threading
@@ -14,7 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -40,6 +44,7 @@ from clearmargin.workbench.guard import (
     Access,
     Guard,
     check_form_token,
+    check_upload,
     parse_json,
     read_form,
     read_json,
@@ -903,6 +908,30 @@ def test_a_bomb_takes_little_memory():
         assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
     finally:
         tracemalloc.stop()
+
+
+def columnar(kind: str, rows: int) -> bytes:
+    """A table of zeros, which takes next to no bytes."""
+    table = pa.table({"a": pa.array(np.zeros(rows, np.int8)), "b": pa.nulls(rows)})
+    content = io.BytesIO()
+    if kind == "parquet":
+        parquet.write_table(table, content)
+    else:
+        feather.write_feather(table, content, compression="zstd", chunksize=rows)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_a_bomb_of_columns_is_not_read(kind, here):
+    bomb = columnar(kind, 2_600_000)
+    assert len(bomb) < LIMITS["max_upload"]
+    for content in (bomb, gzip.compress(bomb)):
+        answer = here.client.upload("/projects", f"a.{kind}", content)
+        assert answer.status == 413
+        assert "5,200,000 values, and the workbench takes 5,000,000" in answer.text
+    assert here.client.upload("/projects", f"a.{kind}", columnar(kind, 100)).status == 200
+    # Whether a damaged one can be read is for those to say who read it.
+    check_upload(bomb[:100])
 
 
 def test_hostile_json_is_refused_in_words():

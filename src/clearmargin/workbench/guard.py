@@ -49,6 +49,7 @@ __all__ = [
     "Guard",
     "Upload",
     "check_form_token",
+    "check_upload",
     "parse_json",
     "plain_page",
     "read_form",
@@ -90,7 +91,8 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?")
 _ODD_PATH = re.compile("[\x00-\x1f\x7f\\\\\ufffd]|//|/\\.{1,2}(?:/|$)")
 # A slash, a backslash or a NUL in disguise.
 _HIDDEN = re.compile(rb"%(?:2f|5c|00)", re.IGNORECASE)
-_STREAM = re.compile(r"/p/[^/]+/events")
+_STREAM = re.compile(r"(?:/p/[^/]+)?/events")
+_GZIP = b"\x1f\x8b"
 _GUARDED = "clearmargin.guarded"
 _UPLOADS = "/projects"
 _OPEN = "/open"
@@ -912,11 +914,11 @@ async def read_upload(request: Request, access: Access, *, limit: int = MAX_UPLO
         name = sent.filename
     fields.pop("form_token", None)
     try:
-        unpacked = await asyncio.to_thread(_unpacked_size, content, limit)
+        await asyncio.to_thread(check_upload, content, limit)
     except FileDamagedError as error:
         raise HTTPException(400, str(error)) from error
-    if unpacked > limit:
-        raise HTTPException(413, _too_much_words(limit))
+    except DataError as error:
+        raise HTTPException(413, str(error)) from error
     return Upload(_shown_name(name), content, fields)
 
 
@@ -1045,38 +1047,74 @@ def unpack_limited(content: bytes, limit: int = MAX_UPLOAD) -> bytes:
     Traceback (most recent call last):
     clearmargin.exceptions.DataError: the file has more than 10 bytes when it is unpacked, ...; give it fewer rows
     """
-    parts: list[bytes] = []
-    if _unpacked_size(content, limit, parts) > limit:
-        raise DataError(_too_much_words(limit))
-    return b"".join(parts)
-
-
-def _too_much_words(limit: int) -> str:
     shown = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit} bytes"
-    return (
+    too_much = DataError(
         f"the file has more than {shown} when it is unpacked, which is too much; give it fewer rows"
     )
-
-
-def _unpacked_size(content: bytes, limit: int, parts: list[bytes] | None = None) -> int:
-    """Count the bytes of a file without gzip, up to about the limit; keep them if there is a list for them."""
-    if not content.startswith(b"\x1f\x8b"):
-        if parts is not None:
-            parts.append(content)
-        return len(content)
+    if not content.startswith(_GZIP):
+        if len(content) > limit:
+            raise too_much
+        return content
     total = 0
-    with gzip.open(io.BytesIO(content)) as packed:
+    parts: list[bytes] = []
+    with gzip.open(io.BytesIO(content)) as stream:
         while total <= limit:
             try:
-                part = packed.read(2**20)
+                part = stream.read(2**20)
             except (OSError, EOFError, zlib.error) as error:
                 raise FileDamagedError(f"the file is packed by gzip and damaged: {error}") from None
             if not part:
-                break
+                return b"".join(parts)
             total += len(part)
-            if parts is not None:
-                parts.append(part)
-    return total
+            parts.append(part)
+    raise too_much
+
+
+def check_upload(content: bytes, limit: int = MAX_UPLOAD) -> None:
+    """Raise for a file that would be too much as a table, before anybody reads it as one.
+
+    Parameters
+    ----------
+    content : bytes
+        A file as it came.
+    limit : int, optional
+        Bytes that it may have, when unpacked.
+
+    Raises
+    ------
+    DataError
+        If it has more bytes, or as a Parquet or Feather file more values, than the workbench takes.
+    FileDamagedError
+        If it is packed by gzip and cut off or changed.
+
+    Examples
+    --------
+    >>> check_upload(b"age,ill")
+    """
+    from clearmargin.workbench.project_table import MAX_CELLS
+
+    cells = _announced_cells(unpack_limited(content, limit))
+    if cells > MAX_CELLS:
+        raise DataError(
+            f"the file has {cells:,} values, and the workbench takes {MAX_CELLS:,}. Take a sample of the rows, or use "
+            "the command line (clearmargin rules)"
+        )
+
+
+def _announced_cells(content: bytes) -> int:
+    """How many values a Parquet or Feather file says that it has: a few bytes can stand for billions of them."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    formats = {b"PAR1": dataset.ParquetFileFormat, b"ARRO": dataset.IpcFileFormat}
+    kind = formats.get(content[:4])
+    if kind is None:
+        return 0
+    try:
+        stored = kind().make_fragment(pa.BufferReader(content))
+        return int(stored.count_rows()) * len(stored.physical_schema)
+    except (OSError, ValueError, pa.ArrowException):  # damaged: who reads it says so
+        return 0
 
 
 def _shown_name(name: str) -> str:

@@ -29,7 +29,7 @@ from clearmargin.exceptions import (
     InvalidValueError,
     MissingDependencyError,
 )
-from clearmargin.workbench.guard import MAX_UPLOAD, Access, unpack_limited
+from clearmargin.workbench.guard import MAX_UPLOAD, Access, check_upload
 from clearmargin.workbench.project_file import ProjectFile
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ def _make_project(path: Path, folder: Path, author: str) -> str:
     from clearmargin.workbench.projects import create_project
 
     content = path.read_bytes()
-    unpack_limited(content)
+    check_upload(content)
     made = create_project(folder, path.name, content, author=author)
     with ProjectFile.open(made, writing=False) as file:
         return file.id
