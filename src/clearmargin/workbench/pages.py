@@ -57,6 +57,8 @@ _TABS = (
     ("export", "Export"),
     ("contrast", "Ranking"),
 )
+# Properties of each end of a ranking that are shown.
+_MOST_PROPERTIES = 15
 # Lines of a form that are shown before it is taken away.
 _SHOWN_LINES = 40
 
@@ -556,8 +558,21 @@ def contrast_page(asked: Asked) -> str | Elsewhere:
         return Elsewhere(f"{asked.home}/data")
     version = bench.version()
     found = bench.file.result(version.revision.id, "contrast")
-    names = [plain(label) for label in version.opened.classes]
-    return asked.render("contrast.html", "contrast", "Ranking", found=found, class_names=names)
+    listed = [] if found is None else found["properties"]
+    kept = [p for p in listed if p.get("confirmed") and p.get("shown")]
+    return asked.render(
+        "contrast.html",
+        "contrast",
+        "Ranking",
+        found=found,
+        ends=[
+            (end, [p for p in kept if p["side"] == end][:_MOST_PROPERTIES])
+            for end in ("top", "bottom")
+        ],
+        n_found=len(listed),
+        n_kept=len(kept),
+        positive=plain(version.opened.classes[1]),
+    )
 
 
 # History

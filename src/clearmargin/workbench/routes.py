@@ -37,6 +37,17 @@ from clearmargin.workbench.work import KINDS
 
 __all__ = ["make_app"]
 
+# What a tab may say about a job; everything else comes from the project.
+_JOB_OPTIONS = (
+    "text",
+    "settings",
+    "share",
+    "max_rules",
+    "choose",
+    "serial",
+    "short",
+    "assume_ranges",
+)
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -404,11 +415,7 @@ class _App:
         kind = _text(given, "kind")
         if kind not in KINDS:
             raise InvalidValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-        options = {
-            name: given[name]
-            for name in ("text", "settings", "share", "max_rules", "choose", "serial")
-            if given.get(name) is not None
-        }
+        options = {name: given[name] for name in _JOB_OPTIONS if given.get(name) is not None}
         job = await run_in_threadpool(bench.start, kind, options)
         return JSONResponse({"job": job.id, "state": job.state}, 202)
 

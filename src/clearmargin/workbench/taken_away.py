@@ -9,10 +9,12 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.export.formats import export
@@ -118,7 +120,7 @@ def subject(version: Version, name: str, extracted: dict[str, Any] | None) -> An
     weighted = None if version.machine is None else version.machine.weighted
     if weighted is not None:
         return weighted
-    if extracted is None or extracted["kind"] != "proved":
+    if extracted is None or extracted["kind"] == "points":
         raise DataError("extract the rules of the machine first, on the page Rules")
     return parse_rules(extracted["text"])
 
@@ -235,6 +237,23 @@ def _by_sqlite(sql: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> li
     return [None if value is None else _plain_value(value) for (value,) in found]
 
 
+def _by_duckdb(sql: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> list[Any]:
+    """Run the expression over a table of arrow columns, where DuckDB is installed."""
+    import duckdb
+
+    cases = pa.table(
+        {
+            column.name: pa.array(column.values.tolist(), mask=column.is_missing)
+            for column in _rows(rules, opened).all_columns()
+        }
+    )
+    with duckdb.connect(":memory:") as database:
+        database.register("cases", cases)
+        # The expression is ours; names in it are quoted by the exporter.
+        found = database.execute(f"SELECT {sql} FROM cases").fetchall()  # noqa: S608
+    return [None if value is None else _plain_value(value) for (value,) in found]
+
+
 class _memory:  # noqa: N801 (used as a function)
     """A database in memory that is closed in the end."""
 
@@ -272,6 +291,7 @@ def _by_language(text: str, rules: RuleSet | WeightedRules, opened: OpenTask) ->
 
 _CHECKS: dict[str, Callable[[str, RuleSet | WeightedRules, OpenTask], list[Any]]] = {
     "sql-sqlite": _by_sqlite,
+    **({"sql-duckdb": _by_duckdb} if find_spec("duckdb") else {}),
     "python": _by_python,
     "json": _by_json,
     "rules": _by_language,

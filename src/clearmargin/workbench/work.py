@@ -42,6 +42,9 @@ from clearmargin.workbench.trained_machine import (
 
 __all__ = ["KINDS", "run"]
 
+# Features of a plane whose rules are short enough to be read.
+_FEW_FEATURES = 3
+
 
 def run(kind: str, input: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
     """Do a piece of work.
@@ -176,23 +179,47 @@ def _extract(work: _Work) -> dict[str, Any]:
         return {"rules": _weighted_lines(machine)}
     from clearmargin.plane_rules import RuleExtractor
 
-    declared = dict(opened.settings.ranges)
+    is_short = bool(work.given.get("short")) and len(machine.planes.features_used) > _FEW_FEATURES
+    bounds = _ranges(opened) if work.given.get("assume_ranges") else dict(opened.settings.ranges)
     extractor = RuleExtractor(
         machine.model,
         criterion="coverage",
         max_rules=int(work.given.get("max_rules") or 15),
-        bounds=declared or "data",
+        max_features=_FEW_FEATURES if is_short else None,
+        bounds=bounds or "data",
         progress=False,
     ).fit(opened.task.X, opened.task.y)
     rules = extractor.rules_
     return {
         "rules": {
-            "kind": "proved",
+            "kind": "distilled" if is_short else "proved",
+            "words": _how_proved(extractor, is_short, bool(work.given.get("assume_ranges"))),
             "budget": str(extractor.budget_),
             "text": rules.to_text(),
             "lines": [_line(rules, k) for k in range(len(rules))],
         }
     }
+
+
+def _ranges(opened: OpenTask) -> dict[str, tuple[float, float]]:
+    """Return the ranges of all numbers, seen or declared."""
+    space = opened.space
+    ends = zip(space.names, space.lower.tolist(), space.upper.tolist(), strict=True)
+    return {
+        name: (low, high)
+        for (name, low, high), categories in zip(ends, space.categories, strict=True)
+        if categories is None
+    }
+
+
+def _how_proved(extractor: Any, is_short: bool, assumes_ranges: bool) -> str:
+    """Say of what the rules are proved."""
+    where = "wherever it applies" + (
+        ", for cases within the ranges of your table" if assumes_ranges else ""
+    )
+    if not is_short:
+        return f"Each rule is proved: the machine says the same {where}."
+    return f"Not of the machine itself, but of {extractor.distillation_}. Each rule is proved of that plane {where}."
 
 
 def _line(rules: RuleSet, k: int) -> dict[str, Any]:
@@ -224,7 +251,13 @@ def _weighted_lines(machine: TrainedMachine) -> dict[str, Any]:
                 "right": None,
             }
         )
-    return {"kind": "points", "budget": weighted.summary(), "text": str(weighted), "lines": lines}
+    return {
+        "kind": "points",
+        "words": "The machine adds up the points of the rules that hold.",
+        "budget": weighted.summary(),
+        "text": str(weighted),
+        "lines": lines,
+    }
 
 
 def replace_label(rule: Any, label: Any) -> Any:

@@ -343,7 +343,9 @@ tabs.forEach((name, k) => {
   });
 });
 
-$("extract").addEventListener("click", () => startJob("extract"));
+const extract = (short) => startJob("extract", { short, assume_ranges: $("assume-ranges").checked });
+$("extract").addEventListener("click", () => extract(false));
+$("extract-short").addEventListener("click", () => extract(true));
 $("refine").addEventListener("click", () => startJob("refine", { text: editor.text }));
 
 async function loadMachineRules() {
@@ -353,12 +355,8 @@ async function loadMachineRules() {
     place.replaceChildren(make("p", { class: "quiet" }, "Not extracted for this version yet."));
     return;
   }
-  const words =
-    found.kind === "proved"
-      ? "Each is proved: the machine says the same wherever the rule applies."
-      : "The machine adds up the points of the rules that hold.";
   place.replaceChildren(
-    make("p", {}, `${found.budget}. ${words}`),
+    make("p", {}, `${found.budget}. ${found.words}`),
     ...found.lines.map((line) =>
       make(
         "article",
