@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clearmargin import AdviceSVC, scan
+from clearmargin import AdviceBlendSVC, AdviceSVC, AdviceSVCCV, scan
 from clearmargin.advice import all_rows
+from clearmargin.advice.advice_reading import AdviceCase
 from clearmargin.exceptions import ClearmarginWarning, DataError
+from clearmargin.lp_svm import lpsvccv
 from clearmargin.tables.partitions import ArrayBlocks
 
 ADVICE = "a >= 1 and b <= 0 => yes\na <= -1 => no"
@@ -143,3 +145,54 @@ def test_a_sample_weighs_what_all_rows_weigh(frame):
         assert sample.cost[sample.y == sign].sum() == pytest.approx(4 * cost[y == sign].sum())
     assert np.array_equal(rows.low, X.min(axis=0))
     assert np.array_equal(rows.ends.X.max(axis=0), X.max(axis=0))
+
+
+def test_costs_are_chosen_on_a_sample_and_the_plane_is_of_all_rows(frame, folder, few_held):
+    chosen = AdviceSVCCV(ADVICE, lams=[0.001, 0.01], mus=[0.1, 1.0], cv=2)
+    chosen.fit(scan(folder, target="label"))
+    assert sum(len(test) for _, test in chosen.folds_.pairs) < 1_200
+    same = AdviceSVC(ADVICE, lam=chosen.lam_, mu=chosen.mu_)
+    same.fit(frame.drop(columns="label"), frame["label"])
+    assert np.array_equal(chosen.coef_, same.coef_)
+    assert chosen.objective_ == same.objective_
+    with pytest.raises(DataError, match="groups and times must be left out"):
+        chosen.fit(scan(folder, target="label"), groups=np.zeros(M))
+
+
+def test_a_blend_is_for_few_points(folder, few_held):
+    with pytest.raises(DataError, match="is for few points, and the table has 9,000 rows"):
+        AdviceBlendSVC(ADVICE).fit(scan(folder, target="label"))
+
+
+def test_costs_of_many_points_are_chosen_by_planes_of_some_of_them(frame, monkeypatch):
+    X, y = frame.drop(columns="label"), frame["label"]
+    trained = []
+    before = AdviceCase.counting
+
+    def counting(case):
+        made = before(case)
+        trained.append(len(made.y))
+        return made
+
+    monkeypatch.setattr(AdviceCase, "counting", counting)
+    options = {"lams": [0.001, 0.01], "mus": [0.1, 1.0], "cv": 2}
+    of_all = AdviceSVCCV(ADVICE, **options).fit(X, y)
+    assert trained == [M // 2, M // 2, M]
+    monkeypatch.setattr(lpsvccv, "_MOST_ROWS", 1_000)
+    trained.clear()
+    of_some = AdviceSVCCV(ADVICE, **options).fit(X, y)
+    assert max(trained[:2]) < 700
+    assert trained[2] == M
+    assert of_some.folds_.n_tested == M
+    scores = (each.cv_results_["mean_test_score"] for each in (of_all, of_some))
+    np.testing.assert_allclose(*scores, atol=0.02)
+
+
+def test_trust_in_advice_is_weighed_by_planes_of_some_points(frame, monkeypatch):
+    X, y = frame.drop(columns="label"), frame["label"]
+    of_all = AdviceBlendSVC(ADVICE, cv=2).fit(X[:4_000], y[:4_000])
+    monkeypatch.setattr(lpsvccv, "_MOST_ROWS", 1_000)
+    of_some = AdviceBlendSVC(ADVICE, cv=2).fit(X[:4_000], y[:4_000])
+    errors = (each.candidates_["errors"] for each in (of_all, of_some))
+    np.testing.assert_allclose(*errors, rtol=0.05)
+    assert not np.array_equal(of_all.candidates_["errors"], of_some.candidates_["errors"])

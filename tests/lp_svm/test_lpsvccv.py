@@ -271,8 +271,8 @@ def test_what_is_drawn_does_not_depend_on_the_order_of_rows(monkeypatch):
     monkeypatch.setattr(lpsvccv_module, "_MOST_ROWS", 300)
     codes, weight = (y == "yes").astype(np.intp), np.linspace(0.5, 2.0, len(y))
     order = np.random.default_rng(1).permutation(len(y))
-    first = lpsvccv_module._trial_weight(X, codes, weight, [])
-    second = lpsvccv_module._trial_weight(X[order], codes[order], weight[order], [])
+    first = lpsvccv_module.trial_weight(X, codes, weight, [])
+    second = lpsvccv_module.trial_weight(X[order], codes[order], weight[order], [])
     np.testing.assert_allclose(first[order], second, rtol=1e-12)
     for code in (0, 1):
         assert first[codes == code].sum() == pytest.approx(weight[codes == code].sum())
@@ -282,7 +282,7 @@ def test_all_rows_are_tried_where_a_fold_would_lose_a_class(monkeypatch):
     X, y = _many_rows()
     monkeypatch.setattr(lpsvccv_module, "_MOST_ROWS", 300)
     codes, weight = (y == "yes").astype(np.intp), np.ones(len(y))
-    drawn = lpsvccv_module._trial_weight(X, codes, weight, [])
+    drawn = lpsvccv_module.trial_weight(X, codes, weight, [])
     left_out = np.flatnonzero((codes == 1) & (drawn == 0))[:5]
     fold = np.concatenate([np.flatnonzero(codes == 0), left_out])
-    np.testing.assert_array_equal(lpsvccv_module._trial_weight(X, codes, weight, [fold]), weight)
+    np.testing.assert_array_equal(lpsvccv_module.trial_weight(X, codes, weight, [fold]), weight)

@@ -45,6 +45,8 @@ from clearmargin.advice.advice_reading import Advice, AdviceCase, read_case
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.train import judge_plane
 from clearmargin.advice.verdict import judge
+from clearmargin.exceptions import DataError
+from clearmargin.lp_svm.lpsvccv import trial_weight
 from clearmargin.lp_svm.lpsvm import signed_bounds
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, advance, all_or_nothing, task
@@ -288,6 +290,11 @@ class AdviceBlendSVC(PlaneClassifier):
         """
         self._check_parameters()
         case = read_case(self, X, y, sample_weight)
+        if case.rows is not None:
+            raise DataError(
+                f"AdviceBlendSVC is for few points, and the table has {case.rows.n_rows:,} rows in partitions; use "
+                "AdviceSVC or AdviceSVCCV"
+            )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         standard = Standard.of(case)
         plane = self._blend(case, standard, seed)
@@ -367,9 +374,11 @@ class AdviceBlendSVC(PlaneClassifier):
         rounds = self._rounds(Z, y, np.random.default_rng(seed))
         total = np.zeros(len(_sources(votes)[0]))
         splits = [split for one in rounds for split in one]
+        # Of very many points some are trained on; all of them are tested on.
+        trial = trial_weight(Z, (y > 0).astype(np.intp), weight, [train for train, _ in splits])
         with task("cross-validation", len(splits), show=self.progress):
             for train, test in splits:
-                planes = _planes(Z[train], y[train], weight[train], votes)
+                planes = _planes(Z[train], y[train], trial[train], votes)
                 score = y[test][:, None] * (Z[test] @ planes[:, :-1].T + planes[:, -1])
                 total += weight[test] @ np.where(np.abs(score) <= _ROUNDING, 0.5, score < 0)
                 advance()

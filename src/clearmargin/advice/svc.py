@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import product
 from typing import Any, Self
 
@@ -33,11 +34,13 @@ from clearmargin.advice.train import (
 )
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.lp_svm.lpsvccv import trial_weight
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import FloatArray
+from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.splitting import Folds, Splitting
 from clearmargin.tables.table import read_frame
 from clearmargin.tables.validation import check_choice, check_positive, check_whole
@@ -300,7 +303,7 @@ class AdviceSVCCV(PlaneClassifier):
     ----------
     lam_, mu_, nu_ : float
         The values chosen: those with the highest mean accuracy; of equal ones those that give most weight to the advice
-        and least to single points.
+        and least to single points. Planes that are tried are of at most 20,000 points each.
     folds_ : Folds
         Training and test rows of the search, how they were made, and how many rows occur in both parts of a fold.
     cv_results_ : dict of ndarrays
@@ -365,14 +368,21 @@ class AdviceSVCCV(PlaneClassifier):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, times: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
     ) -> Self:
         """Choose the costs and find the plane.
 
         Parameters
         ----------
-        X : data frame or array-like of shape (m, n)
-            The points.
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The points. A table in files has its labels with it; of more than 20,000 rows costs are chosen on that many,
+            drawn by row number, and the plane is that of all rows.
         y : array-like of shape (m,)
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
@@ -391,7 +401,11 @@ class AdviceSVCCV(PlaneClassifier):
             raise DataError("cross-validation needs data; AdviceSVC learns from advice alone")
         grid = self._grid()
         self._model(grid[0])._check_parameters()
-        X = read_frame(X)
+        X = X if is_partitions(X) else read_frame(X)
+        if is_partitions(X) and not (groups is None and times is None):
+            raise DataError(
+                "groups and times must be left out where the table is given in partitions; read it into memory"
+            )
         case = read_case(self, X, y, sample_weight)
         self.folds_ = self._folds(case, groups, times)
         scores = self._score_folds(case, grid, list(self.folds_.pairs))
@@ -448,7 +462,11 @@ class AdviceSVCCV(PlaneClassifier):
 
     def _score_folds(self, case: AdviceCase, grid: list[Costs], splits: list[Any]) -> FloatArray:
         settings = Settings.of(self._model(grid[0]))
-        jobs = (delayed(_score_fold)(case, grid, settings, *split) for split in splits)
+        # Of very many points some are trained on; all of them are tested on.
+        codes = (case.y > 0).astype(np.intp)
+        trial = trial_weight(case.points, codes, case.weight, [train for train, _ in splits])
+        tried = replace(case, weight=trial)
+        jobs = (delayed(_score_fold)(case, tried, grid, settings, *split) for split in splits)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         scores = collect(parallel(jobs), "cross-validation", len(splits), show=self.progress)
         return np.array(scores).T
@@ -468,10 +486,15 @@ def _values(name: str, given: Any, default: tuple[float, ...]) -> list[float]:
 
 
 def _score_fold(
-    case: AdviceCase, grid: list[Costs], settings: Settings, train: Any, test: Any
+    case: AdviceCase,
+    tried: AdviceCase,
+    grid: list[Costs],
+    settings: Settings,
+    train: Any,
+    test: Any,
 ) -> list[float]:
     """Score all combinations on one fold; each plane starts from the one before."""
-    part = case.only(train).counting()
+    part = tried.only(train).counting()
     framed_problem = frame_problem(part, settings, np.array([rule.weight for rule in case.rules]))
     frame = framed_problem.framed.frame
     X, y, weight = frame.scaled(case.points[test]), case.y[test], case.weight[test]

@@ -62,7 +62,7 @@ from clearmargin.tables.validation import (
     read_training_parts,
 )
 
-__all__ = ["FOLDS", "LPSVCCV", "MAX_FEATURES", "default_machine"]
+__all__ = ["FOLDS", "LPSVCCV", "MAX_FEATURES", "default_machine", "trial_weight"]
 
 
 FloatArray = NDArray[np.float64]
@@ -284,7 +284,7 @@ class LPSVCCV(PlaneClassifier):
         self.scale_ = self._scales(points[weight > 0], features)
         scaled = _divided(points, self.scale_)
         pairs = list(self.folds_.pairs)
-        trial = _trial_weight(scaled, labels.codes, weight, [train for train, _ in pairs])
+        trial = trial_weight(scaled, labels.codes, weight, [train for train, _ in pairs])
         task = _Task(
             scaled, labels, weight, routed, pairs, features, points, sign, trial, parts, share
         )
@@ -626,10 +626,29 @@ def default_machine(
     )
 
 
-def _trial_weight(
+def trial_weight(
     points: Any, codes: IntArray, weight: FloatArray, parts: Sequence[IntArray]
 ) -> FloatArray:
-    """Give the rows of a sample the weight of all rows of their class, and the others none."""
+    """Give the rows of a sample the weight of all rows of their class, and the others none.
+
+    Planes that are only tried, to choose a cost by, need no more rows; the plane that is kept is trained on all.
+
+    Parameters
+    ----------
+    points : ndarray or sparse matrix of shape (m, n)
+        The rows.
+    codes : ndarray of int of shape (m,)
+        Their classes.
+    weight : ndarray of shape (m,)
+        Their weights.
+    parts : sequence of ndarray of int
+        Training parts of folds, none of which may lose a class.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        The weights; those given where there are at most 20,000 rows, or where a part would lose a class.
+    """
     present = np.flatnonzero(weight > 0)
     if sparse.issparse(points) or len(present) <= _MOST_ROWS:
         return weight

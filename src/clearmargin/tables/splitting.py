@@ -404,7 +404,8 @@ def half_keys(rows: IntArray, seed: int) -> FloatArray:
     >>> half_keys(np.arange(2), 1).round(3), half_keys(np.arange(2), 2).round(3)
     (array([0.567, 0.591]), array([0.591, 0.113]))
     """
-    return row_keys(np.asarray(rows).astype(np.uint64) + np.uint64(seed))
+    words = np.asarray(rows).astype(np.uint64) + np.uint64(seed)
+    return row_keys(words.view(np.int64))
 
 
 def first_half(n: int, k: int) -> int:

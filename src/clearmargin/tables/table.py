@@ -31,6 +31,7 @@ from clearmargin.rules.space import (
     seen_ranges,
 )
 from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.partitions import is_partitions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -488,6 +489,11 @@ class Table:
         if isinstance(X, Table):
             return X
         refuse_collection(X)
+        if is_partitions(X):
+            raise DataError(
+                "X is a table in partitions, and what reads it here takes a table in memory: one of the files, or rows "
+                "that were drawn"
+            )
         if is_dict_of_columns(X):
             X = _frame_of_columns(X)
         keys = _column_keys(X)
