@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,7 @@ from clearmargin.workbench.guard import (
     MAX_UPLOAD,
     Access,
     Guard,
+    attachment,
     check_form_token,
     check_upload,
     parse_json,
@@ -1016,6 +1018,26 @@ def test_handlers_may_say_how_long_a_page_keeps_but_loosen_nothing(here):
     loose = here.client.get("/loose")
     for name, value in SECURITY.items():
         assert loose.header(name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("patients-v3.csv", "patients-v3.csv"),
+        ("Größe €.csv", "Gr-e-.csv"),
+        ('a"; filename="b.exe', "a-filename-b.exe"),
+        ("a\r\nSet-Cookie: x=y", "a-Set-Cookie-x-y"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("\udcff.csv", "csv"),
+        ("", "file"),
+    ],
+)
+def test_the_name_of_a_file_to_take_away_stays_in_its_header(name, plain):
+    header = attachment(name)
+    assert header.startswith(f"attachment; filename=\"{plain}\"; filename*=UTF-8''")
+    assert header.isascii()
+    assert header.isprintable()
+    assert unquote(header.rpartition("'")[2]) == name.replace("\udcff", "?")
 
 
 def test_no_policy_has_a_hole(here):

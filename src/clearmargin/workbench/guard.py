@@ -32,7 +32,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Seque
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
 
@@ -48,6 +48,7 @@ __all__ = [
     "Access",
     "Guard",
     "Upload",
+    "attachment",
     "check_form_token",
     "check_upload",
     "parse_json",
@@ -92,6 +93,7 @@ _ODD_PATH = re.compile("[\x00-\x1f\x7f\\\\\ufffd]|//|/\\.{1,2}(?:/|$)")
 # A slash, a backslash or a NUL in disguise.
 _HIDDEN = re.compile(rb"%(?:2f|5c|00)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:/p/[^/]+)?/events")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _GZIP = b"\x1f\x8b"
 _GUARDED = "clearmargin.guarded"
 _UPLOADS = "/projects"
@@ -288,6 +290,28 @@ def plain_page(title: str, *paragraphs: str, more: str = "") -> bytes:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{name} - clearmargin</title>\n<main>\n<h1>{name}</h1>\n{body}\n{more}\n</main>\n"
     ).encode()
+
+
+def attachment(name: str) -> str:
+    r"""Write the header `Content-Disposition` of a file to take away, whatever it is called.
+
+    Parameters
+    ----------
+    name : str
+        What the file is called; it may hold anything.
+
+    Returns
+    -------
+    str
+        The value of the header: the name in letters that every header may have, and as it is.
+
+    Examples
+    --------
+    >>> print(attachment('a "b"\r\n.csv'))
+    attachment; filename="a-b-.csv"; filename*=UTF-8''a%20%22b%22%0D%0A.csv
+    """
+    plain = _UNSAFE.sub("-", name).strip("-.") or "file"
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
 
 
 @dataclass(frozen=True, slots=True)
