@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -87,6 +88,26 @@ def test_where_no_row_has_the_class_a_long_proof_is_given(wbc):
     near = benign[benign.max(axis=1) <= 2]
     why = explain(dense, X[dense.predict(X) == "malignant"].iloc[0], near)
     assert (why.guarantee, why.label) == ("proved", "malignant")
+
+
+def test_a_long_proof_is_given_where_measuring_takes_as_many_conditions():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=999).fit(X, y)
+    measured = explain(model, X.iloc[70], X, guarantee="measured")
+    why = explain(model, X.iloc[70], X)
+    assert (why.guarantee, why.n_conditions) == ("proved", 4)
+    assert measured.n_conditions >= 4
+    assert explain(model, X.iloc[70], X, max_conditions=3).guarantee == "measured"
+
+
+def test_a_card_with_proof_is_explained_by_its_machine(wbc):
+    X, y, machine = wbc
+    card = ScoreRules(machine, certify=True, max_rules=10).fit(X, y)
+    for k in (0, 1):
+        why, own = (explain(each, X.iloc[k], X, guarantee="proved") for each in (card, machine))
+        assert why.rule.region == own.rule.region
+    distilled = ScoreRules(machine, certify=True, max_rules=10, max_features=2).fit(X, y)
+    assert explain(distilled, X.iloc[0], X).guarantee == "measured"
 
 
 def test_a_kernel_machine_is_proved_with_few_conditions(wbc):

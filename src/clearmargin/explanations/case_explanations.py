@@ -8,7 +8,8 @@ a fixed amount of work proves (`kernel_rules/growth.py`).
 searched, with the fewest conditions; then counted on rows that had no part in the search (`measured.py`).
 
 ``guarantee="auto"`` gives the proof where it has at most `max_conditions` conditions, or 3 where that is None, and
-measures otherwise: nobody reads a proof of twenty conditions.
+measures otherwise: nobody reads a proof of twenty conditions. Of a linear machine it gives a longer proof, too, where
+what is measured takes as many conditions.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def explain(
     max_conditions : int, optional
         The most features with a condition.
     guarantee : {"auto", "proved", "measured"}, default "auto"
-        "auto": proved where the proof has at most `max_conditions` conditions (3 where that is None), else measured.
+        "auto": proved where the proof has at most `max_conditions` conditions (3 where that is None), else measured,
+        unless that takes as many conditions as the proof of a linear machine.
 
     Returns
     -------
@@ -241,11 +243,13 @@ def _check_options(
 
 
 def _model_inside(model: Any) -> Any:
-    """Return the model that decides: that behind rules with the model as fallback, which agrees with all its rules."""
+    """Return the model that decides: that behind rules or a card which agree with it wherever they speak."""
     if isinstance(model, RuleBasedClassifier) and getattr(model, "fallback", None) == "estimator":
         proved = all(rule.proof == "proved" for rule in model.rules_)
         return model.estimator_ if proved else model
-    return model
+    # A card with proof asks its machine where nothing is proved; that of a distilled plane may contradict it.
+    is_proof = getattr(model, "certify", False) and hasattr(model, "scorecard_")
+    return model.estimator_ if is_proof and model.distillation_ is None else model
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +370,11 @@ class _CaseExplainer:
         def make(k: int) -> Explanation:
             if not chosen[k]:
                 try:
-                    return self._measured_unless(k, reasons, proved)
+                    measured = self._measured_unless(k, reasons, proved)
+                    # Who has to read as many conditions rather reads what holds always.
+                    is_longer = measured.n_conditions >= reasons.n_conditions[k]
+                    if not (proved[k] and is_longer):
+                        return measured
                 except DataError:
                     # No row of X gets this class: a long proof is better than nothing.
                     if not proved[k]:
