@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from clearmargin.language import format_rules
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import format_label, format_number
+from clearmargin.language.words import finite
 from clearmargin.rules import FeatureSpace, Rule, RuleSet
 from clearmargin.rules.interval import round_down
 from clearmargin.tables.table import make_frame
@@ -250,6 +251,29 @@ class RuleOutcome:
     def _is_close(self) -> bool:
         return abs(self.margin) < _ON_THE_PLANE
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what became of the rule as plain data for JSON, None for what is not finite or not known."""
+        before, after = self.before.stats, self.after.stats
+        return {
+            "name": self.before.name,
+            "verdict": self.verdict,
+            "before": self.text_before,
+            "after": self.text_after,
+            "standing": self.standing,
+            "standing_text": self.standing_text,
+            "holds": self.holds,
+            "stuck": self.stuck,
+            "unmoved": self.unmoved,
+            "change_cost": None if self.change_cost is None else finite(self.change_cost),
+            "margin": finite(self.margin),
+            "slack": self.slack,
+            "guarantee": self.guarantee,
+            "covered_before": None if before is None else before.covered,
+            "covered_after": None if after is None else after.covered,
+            "agreed_after": None if after is None else after.agreed,
+            "text": str(self),
+        }
+
     def __str__(self) -> str:
         name = f"{self.before.name}: " if self.before.name else ""
         lines = [f"{name}{self.summary}", f"  before  {self.text_before}"]
@@ -312,6 +336,10 @@ class AdviceOutcome(Sequence[RuleOutcome]):
     def standings(self) -> tuple[Standing | None, ...]:
         """How each rule stands: proved, uncontradicted or contradicted; None where it was set aside."""
         return tuple(rule.standing for rule in self.rules)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return what became of each rule as plain data for JSON."""
+        return [rule.to_dict() for rule in self.rules]
 
     def __str__(self) -> str:
         return "\n".join(str(rule) for rule in self.rules) or "no advice was given"

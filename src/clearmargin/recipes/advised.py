@@ -29,7 +29,6 @@ __all__ = [
     "check_rules",
     "fit_with_rules",
     "judge_advised",
-    "outcome_facts",
     "rule_mistakes",
 ]
 
@@ -119,7 +118,7 @@ class Advised:
         """Model and rules as plain data for JSON."""
         return {
             **self.trained.to_dict(),
-            "outcome": [outcome_facts(rule) for rule in self.outcome],
+            "outcome": self.outcome.to_dict(),
             "refined": self.refined.to_dict(),
         }
 
@@ -315,34 +314,6 @@ def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress
         cv=inner_folds(task, folds),
         progress=progress,
     )
-
-
-def _finite(value: float | None) -> float | None:
-    """Return a number that JSON can write, None for others."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def outcome_facts(rule: Any) -> dict[str, Any]:
-    """Return what became of a rule as plain data for JSON."""
-    return {
-        "name": rule.before.name,
-        "verdict": rule.verdict,
-        "before": rule.text_before,
-        "after": rule.text_after,
-        "standing": rule.standing,
-        "standing_text": rule.standing_text,
-        "holds": rule.holds,
-        "stuck": rule.stuck,
-        "unmoved": rule.unmoved,
-        "change_cost": _finite(rule.change_cost),
-        "margin": _finite(rule.margin),
-        "slack": rule.slack,
-        "guarantee": rule.guarantee,
-        "covered_before": None if rule.before.stats is None else rule.before.stats.covered,
-        "covered_after": None if rule.after.stats is None else rule.after.stats.covered,
-        "agreed_after": None if rule.after.stats is None else rule.after.stats.agreed,
-        "text": str(rule),
-    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from clearmargin.language.printer import format_rule
 from clearmargin.language.words import number_text
@@ -48,6 +48,16 @@ class ExpertRule:
         """Whether the machine uses the rule."""
         return "kept" if self.points > 0.0 else "ignored"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what became of the rule as plain data for JSON."""
+        return {
+            "name": self.rule.name,
+            "verdict": self.verdict,
+            "points": self.points,
+            "rule": self.text,
+            "text": str(self),
+        }
+
     def __str__(self) -> str:
         stats = self.rule.stats
         what = f"kept with {number_text(self.points)} points" if self.points > 0.0 else "ignored"
@@ -82,6 +92,10 @@ class RulesOutcome(Sequence[ExpertRule]):
         """Put rules and their points together."""
         pairs = zip(rules, points, strict=True)
         return cls(tuple(ExpertRule(rule, p, format_rule(rule, space)) for rule, p in pairs))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return what became of each rule as plain data for JSON."""
+        return [outcome.to_dict() for outcome in self.rules]
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -78,6 +78,23 @@ class RuleStats(Value):
         """Share of the covered rows on which the model agrees; NaN if none is covered or without a model."""
         return _share(self.agreed, self.covered)
 
+    def to_dict(self) -> dict[str, int | float | None]:
+        """Return counts and shares as plain data for JSON, None for what is not known.
+
+        Examples
+        --------
+        >>> RuleStats(200, 50, 49).to_dict()["accuracy"]
+        0.98
+        """
+        shares = {name: getattr(self, name) for name in ("coverage", "accuracy", "fidelity")}
+        return {
+            "rows": self.rows,
+            "covered": self.covered,
+            "correct": self.correct,
+            "agreed": self.agreed,
+            **{name: None if math.isnan(share) else share for name, share in shares.items()},
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleScores(Value):
@@ -120,6 +137,14 @@ class RuleScores(Value):
     def fidelity(self) -> float:
         """Share of the covered rows on which rules and model agree."""
         return self.total.fidelity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as plain data for JSON."""
+        return {
+            "total": self.total.to_dict(),
+            "rules": [stats.to_dict() for stats in self.rules],
+            "overlaps": self.overlaps,
+        }
 
 
 def _whole_number(name: str, count: object) -> int:

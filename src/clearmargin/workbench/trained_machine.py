@@ -24,7 +24,7 @@ from clearmargin.models import PlaneModel
 from clearmargin.models.model_document import is_model_document, read_model, write_model
 from clearmargin.models.planes import Planes
 from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
-from clearmargin.recipes.advised import fit_with_rules, outcome_facts
+from clearmargin.recipes.advised import fit_with_rules
 from clearmargin.recipes.found_points import card_as_points
 from clearmargin.recipes.unseen import inner_folds
 from clearmargin.rule_svm.saving import read_rule_svc, write_rule_svc
@@ -243,7 +243,7 @@ def _advised(
     chosen = (float(fitted.lam_), float(fitted.mu_)) if hasattr(fitted, "lam_") else known
     facts = {**(model.facts or {}), "lam": (chosen or _COSTS)[0], "mu": (chosen or _COSTS)[1]}
     model = PlaneModel.of_planes(model.with_rules(model.rules, facts))
-    outcome = tuple(outcome_facts(rule) for rule in fitted.outcome_) if advice is not None else ()
+    outcome = tuple(fitted.outcome_.to_dict()) if advice is not None else ()
     return _Made(model, write_model(model), outcome, chosen or _COSTS)
 
 
@@ -275,14 +275,8 @@ def _columns(
     )
     outcome: tuple[dict[str, Any], ...] = ()
     if given:
-        outcome = tuple(_column_outcome(rule) for rule in found.model.outcome_)
+        outcome = tuple(found.model.outcome_.to_dict())
     return _Made(found.model, write_rule_svc(found.model, found.facts), outcome)
-
-
-def _column_outcome(rule: Any) -> dict[str, Any]:
-    """Say what became of a rule that was offered as a column."""
-    text = str(rule)
-    return {"name": rule.rule.name, "verdict": rule.verdict, "text": text, "after": None}
 
 
 def _card(

@@ -21,7 +21,7 @@ from clearmargin.language import parse_rules, read_rule_text
 from clearmargin.language.printer import format_rule
 from clearmargin.language.prose import plain
 from clearmargin.recipes import rank_rows
-from clearmargin.recipes.advised import fit_with_rules, outcome_facts
+from clearmargin.recipes.advised import fit_with_rules
 from clearmargin.recipes.found_rules import find_rules, make_report
 from clearmargin.recipes.trained_models import trained_on
 from clearmargin.rules import RuleSet
@@ -287,7 +287,7 @@ def _refined_rules(work: _Work) -> list[dict[str, Any]]:
     lam, mu = work.machine.costs or (1.0, 1.0)
     svm = AdviceSVC(work.rules, lam=lam, mu=mu, refine="translate")
     _, fitted = fit_with_rules(work.opened.task, svm)
-    facts = [outcome_facts(rule) for rule in fitted.outcome_]
+    facts = fitted.outcome_.to_dict()
     return [{"rule": k, **fact} for k, fact in enumerate(facts) if fact["verdict"] == "refined"]
 
 
