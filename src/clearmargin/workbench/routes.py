@@ -27,8 +27,15 @@ from clearmargin.workbench import pages
 from clearmargin.workbench.bench import Bench, RuleMistakesError
 from clearmargin.workbench.case_facts import explained_case, recourse_for, what_if
 from clearmargin.workbench.columns import column_block
-from clearmargin.workbench.events import read_last_id
-from clearmargin.workbench.guard import Access, plain_page, read_form, read_json, read_upload
+from clearmargin.workbench.events import Events, read_last_id
+from clearmargin.workbench.guard import (
+    Access,
+    attachment,
+    plain_page,
+    read_form,
+    read_json,
+    read_upload,
+)
 from clearmargin.workbench.history import StaleHeadError
 from clearmargin.workbench.projects import Projects
 from clearmargin.workbench.static_files import StaticFiles
@@ -101,6 +108,8 @@ class _App:
     def __init__(self, projects: Projects, access: Access):
         self.projects, self.access = projects, access
         self.static = StaticFiles()
+        # The start page has no project; its stream only tells that the tab is there.
+        self.events = Events()
         self._checks: dict[str, _Lane] = {}
         self._previews: dict[str, _Lane] = {}
 
@@ -110,6 +119,7 @@ class _App:
         try:
             yield
         finally:
+            self.events.close()
             await run_in_threadpool(self.projects.close)
 
     def routes(self) -> list[Route]:
@@ -117,6 +127,7 @@ class _App:
         listed: list[tuple[str, str, Handler]] = [
             ("GET", "/", self.start),
             ("GET", "/favicon.ico", self.icon),
+            ("GET", "/events", self.start_stream),
             ("POST", "/projects", self.upload),
             ("POST", "/examples", self.example),
             ("POST", "/duplicates", self.duplicate),
@@ -230,6 +241,10 @@ class _App:
             pages.start_page(listed, self.access, self.static, self.projects.folder),
             media_type="text/html",
         )
+
+    async def start_stream(self, _: Request) -> Response:
+        """Keep a stream open, by which the server knows that somebody looks at the start page."""
+        return StreamingResponse(self.events.stream(), media_type="text/event-stream")
 
     async def upload(self, request: Request) -> Response:
         """Make a project of a table."""
@@ -496,7 +511,7 @@ class _App:
             _exported, bench, form, asked, int(number) if number and number.isdigit() else None
         )
         content, media, name = made
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        headers = {"Content-Disposition": attachment(name)}
         return Response(content, media_type=media, headers=headers)
 
 

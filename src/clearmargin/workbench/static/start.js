@@ -19,3 +19,7 @@ addEventListener("drop", (event) => {
 form.addEventListener("submit", () => {
   form.querySelector("button").textContent = "Reading the table …";
 });
+
+// By this stream the server knows that somebody looks at the page.
+const stream = new EventSource("/events");
+addEventListener("pagehide", () => stream.close());
