@@ -194,6 +194,8 @@ class ScannedTable(TableParts):
         if not self._names:
             raise DataError(f"{files[0]} has no column beside {target!r}; is the separator right?")
         self.progress: Progress = False
+        # Passes so far, counted together with tables of fewer columns.
+        self._passes = [0]
         self._lengths: tuple[int, ...] | None = None
         self._held: tuple[TablePart, ...] | None = None
 
@@ -240,10 +242,12 @@ class ScannedTable(TableParts):
         common: tuple[Any, ...] = (),
     ) -> list[R]:
         """Read the rows, and call a function on every partition of them, a `TablePart`; see `Partitions`."""
+        self._passes[0] += 1
+        label = f"reading {self.name}, pass {self._passes[0]}"
         while True:
             answers: list[R] = []
             try:
-                with task(f"reading {self.name}", self._n_parts(), show=self.progress):
+                with task(label, self._n_parts(), show=self.progress):
                     for part in self.parts():
                         arguments = () if own is None else own[len(answers)]
                         answers.append(f(part, *arguments, *common))
