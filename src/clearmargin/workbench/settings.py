@@ -9,6 +9,7 @@ from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.space import nearest_name
+from clearmargin.workbench.stored_values import as_finite
 
 __all__ = [
     "DIRECTIONS",
@@ -120,23 +121,22 @@ class TaskSettings:
         target = data.get("target")
         if not isinstance(target, str) or not target:
             raise InvalidValueError("choose the column of the classes (target)")
-        positive = data.get("positive")
         try:
             ranges = {
                 str(name): (float(low), float(high))
                 for name, (low, high) in data.get("ranges", {}).items()
             }
             actions = {str(k): Action(**dict(v)) for k, v in data.get("actions", {}).items()}
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InvalidValueError(f"ranges and actions cannot be read: {error}") from None
         return cls(
             target,
-            None if positive in (None, "") else str(positive),
+            _class_text(data.get("positive")),
             drop=_texts(data, "drop"),
             categories=_texts(data, "categories"),
             whole=_texts(data, "whole"),
             ranges=ranges,
-            units={str(k): str(v) for k, v in data.get("units", {}).items() if v},
+            units=_units(data.get("units", {})),
             missing=str(data.get("missing", "error")),
             actions=actions,
         )
@@ -209,7 +209,7 @@ class MachineSettings:
             cost = data.get(name)
             if cost is not None and (isinstance(cost, bool) or not isinstance(cost, int | float)):
                 raise InvalidValueError(f"{name} must be a number, not {cost!r}")
-            costs[name] = None if cost is None else float(cost)
+            costs[name] = None if cost is None else as_finite(cost, name)
         balanced = data.get("balanced", False)
         if not isinstance(balanced, bool):
             raise InvalidValueError(f"balanced must be true or false, not {balanced!r}")
@@ -235,6 +235,24 @@ def _check_keys(data: object, known: Sequence[str], what: str) -> None:
             raise InvalidValueError(
                 f"{name!r} is no setting of {what}{nearest_name(str(name), known)}"
             )
+
+
+def _class_text(value: object) -> str | None:
+    """Write a class as the reader of tables does, where whole numbers have no point."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InvalidValueError(f"the class of interest must be a text or a number, not {value!r}")
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _units(units: object) -> dict[str, str]:
+    if not isinstance(units, Mapping) or not all(isinstance(unit, str) for unit in units.values()):
+        raise InvalidValueError(
+            f"units must be an object with a text for each feature, not {units!r}"
+        )
+    return {str(name): unit for name, unit in units.items() if unit}
 
 
 def _texts(data: Mapping[str, Any], name: str) -> tuple[str, ...]:

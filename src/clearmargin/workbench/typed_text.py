@@ -64,11 +64,9 @@ def python_offset(text: str, offset: int) -> int:
     >>> python_offset("\N{GRINNING FACE}x>", 3)
     2
     """
-    if offset < 0:
-        return 0
     units = 0
     for k, char in enumerate(text):
-        if units >= offset:
-            return k
         units += 2 if char > "\uffff" else 1
+        if units > offset:
+            return k
     return len(text)
