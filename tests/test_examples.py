@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.py"))
-PUBLIC = {f"clearmargin{part}" for part in ("", ".datasets", ".export", ".plot", ".report")}
+PUBLIC = {f"clearmargin{part}" for part in ("", ".dask", ".datasets", ".export", ".plot", ".report")}
 # What the prose of an example claims about what it prints, and whether it draws.
 SAYS = {
     "few_and_short_rules": "at most two conditions",
@@ -53,6 +53,7 @@ SAYS = {
     "rules_in_a_database": "same as here: True",
     "rules_without_this_package": "^True$",
     "categories": "home is parents or rent",
+    "larger_than_memory": r"the bit: \[True, True\].*the same: True",
     "missing_values": r"glucose 117.*^True$",
     "pipeline_and_search": "features with a weight",
 }
