@@ -29,7 +29,7 @@ from clearmargin.tables.splitting import Folds
 from clearmargin.tables.table import Table, find_missing
 from clearmargin.workbench.settings import TaskSettings
 
-__all__ = ["MAX_CELLS", "EncodedRows", "OpenTask", "ProjectTable", "read_source"]
+__all__ = ["MAX_CELLS", "EncodedFold", "OpenTask", "ProjectTable", "read_source"]
 
 MAX_CELLS = 5_000_000
 # Rows of different projects are sealed by different keys.
@@ -206,18 +206,25 @@ def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedRows:
-    """Rows as numbers, with 0/1 columns for categories.
+class EncodedFold:
+    """A fold as numbers, with 0/1 columns for categories; what is missing is filled from its training rows alone.
 
     Parameters
     ----------
-    table : Table
-        The rows.
+    train, test : Table
+        The rows to train on, and those to judge on.
+    labels : ndarray
+        The classes of the rows to train on.
+    positions : ndarray of int
+        Where the rows to judge on are in the task.
     groups : dict
         The 0/1 columns of each categorical feature.
     """
 
-    table: Table
+    train: Table
+    test: Table
+    labels: NDArray[Any]
+    positions: IntArray
     groups: dict[str, dict[str, str]]
 
 
@@ -319,15 +326,25 @@ class OpenTask:
         return self.task.folds()
 
     @cached_property
-    def encoded(self) -> EncodedRows:
-        """The open rows as numbers, encoded once for many trainings."""
-        step = encoder(self.task, as_table=True)
-        table = step.fit(self.task.X, self.task.y).transform(self.task.X)
+    def encoded_folds(self) -> tuple[EncodedFold, ...]:
+        """The folds as numbers, encoded once for many trainings."""
+        return tuple(self._encoded_fold(train, test) for train, test in self.folds.pairs)
+
+    def _encoded_fold(self, train: IntArray, test: IntArray) -> EncodedFold:
+        part = self.task.part(train)
+        step = encoder(part, as_table=True).fit(part.X, part.y)
         groups = {
             feature: {category: f"{feature}_{category}" for category in categories}
             for feature, categories in step.categories.items()
         }
-        return EncodedRows(table, groups)
+        rows = self.rows_beside(part, test)
+        return EncodedFold(step.transform(part.X), step.transform(rows), part.y, test, groups)
+
+    def rows_beside(self, part: Task, rows: IntArray) -> Table:
+        """Give rows without gaps, filled with what is typical of another part of the task."""
+        if self.task.given is None or part.fill is None:
+            return self.task.X.take(rows)
+        return self.task.given.take(rows).filled(part.fill)
 
     def case(self, position: int) -> dict[str, Any]:
         """Give the values of a row by feature."""

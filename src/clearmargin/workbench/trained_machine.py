@@ -358,17 +358,17 @@ def cross_validate(
             made = _MAKERS[settings.machine](opened, part, rules, settings, known)
             if made.costs is not None:
                 chosen.append(made.costs)
-            codes[test] = opened.encode(made.model.predict(_rows_for(made.model, task, part, test)))
+            codes[test] = opened.encode(made.model.predict(_rows_for(made, opened, part, test)))
             progress.advance()
     return CrossValidated(codes, int((codes == opened.codes).sum()), tuple(chosen))
 
 
-def _rows_for(model: Any, task: Task, part: Task, rows: IntArray) -> Table:
-    """Give rows as the machine of another part takes them, filled with what is typical of that part."""
-    if task.given is None or part.fill is None:
-        return task.X.take(rows)
-    given = task.given.take(rows)
-    return given.filled(part.fill) if isinstance(model, Planes) else given
+def _rows_for(made: _Made, opened: OpenTask, part: Task, rows: IntArray) -> Table:
+    """Give rows as the machine of another part takes them: rules with points take missing values as they are."""
+    given = opened.task.given
+    if given is None or isinstance(made.model, Planes):
+        return opened.rows_beside(part, rows)
+    return given.take(rows)
 
 
 def quick_codes(
@@ -394,15 +394,13 @@ def quick_codes(
     """
     from clearmargin.advice import AdviceSVC
 
-    encoded = opened.encoded
     codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)
-    y = opened.task.y
     given = _given_costs(settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClearmarginWarning)
-        for k, (train, test) in enumerate(opened.folds.pairs):
+        for k, fold in enumerate(opened.encoded_folds):
             lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
-            svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=encoded.groups)
-            svm.fit(encoded.table.take(train), y[train])
-            codes[test] = opened.encode(svm.predict(encoded.table.take(test)))
+            svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=fold.groups)
+            svm.fit(fold.train, fold.labels)
+            codes[fold.positions] = opened.encode(svm.predict(fold.test))
     return codes
