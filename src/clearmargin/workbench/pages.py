@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from clearmargin.workbench.columns import column_digest, feature_facts
 from clearmargin.workbench.data_facts import class_counts, column_facts
 from clearmargin.workbench.guard import Access
 from clearmargin.workbench.history import Revision, line_changes
+from clearmargin.workbench.project_file import Draft, StoredJob
 from clearmargin.workbench.settings import (
     DIRECTIONS,
     LISTENING,
@@ -59,6 +60,16 @@ _TABS = (
 )
 # Properties of each end of a ranking that are shown.
 _MOST_PROPERTIES = 15
+# What work is called, for people; as in page.js.
+_JOB_WORDS = {
+    "train": "training",
+    "extract": "extracting rules",
+    "refine": "asking the data",
+    "contrast": "ranking",
+    "report": "writing the report",
+    "preview": "trying the change",
+    "exports": "running all forms",
+}
 # Lines of a form that are shown before it is taken away.
 _SHOWN_LINES = 40
 
@@ -94,8 +105,8 @@ class Asked:
         """Fill a template with what every page of a project shows, and with its own values."""
         bench = self.bench
         head, source = bench.head, bench.file.source()
-        jobs = [job for job in bench.file.jobs(20) if job.state in ("waiting", "running")]
-        stopped = [j for j in bench.file.jobs(3) if j.state in ("stopped", "failed")][:1]
+        jobs = bench.file.jobs(20)
+        running = [job for job in jobs if job.state in ("waiting", "running")]
         return render(
             f"workbench/{template}",
             home=self.home,
@@ -111,12 +122,29 @@ class Asked:
             form_token=self.access.form_token,
             style=[self.static.address(name) for name in ("style.css", "workbench.css")],
             script=self.static.address,
-            jobs=[{"id": j.id, "kind": j.kind, "progress": j.progress} for j in jobs],
-            stopped=[{"kind": j.kind, "state": j.state, "error": j.error} for j in stopped],
+            jobs=[{"id": j.id, "words": _job_words(j), "progress": j.progress} for j in running],
+            stopped=[
+                {"kind": j.kind, "words": _job_words(j), "state": j.state, "error": j.error}
+                for j in _without_end(jobs)
+            ],
             last_event=bench.events.last_id,
             has_task=bench.has_task,
             **values,
         )
+
+
+def _job_words(job: StoredJob) -> str:
+    return _JOB_WORDS.get(job.kind, job.kind)
+
+
+def _without_end(jobs: Sequence[StoredJob]) -> list[StoredJob]:
+    """Find what has stopped or failed and was not started again; `jobs` are the newest first."""
+    newest: dict[str, StoredJob] = {}
+    for job in jobs:
+        # What a change would do is asked again by the page itself.
+        if job.kind != "preview":
+            newest.setdefault(job.kind, job)
+    return [job for job in newest.values() if job.state in ("stopped", "failed")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,8 +376,7 @@ def rules_page(asked: Asked) -> str | Elsewhere:
     if not bench.has_task:
         return Elsewhere(f"{asked.home}/data")
     version = bench.version()
-    tab = asked.query.get("tab", "")
-    draft = bench.file.draft(tab) if tab.isalnum() and len(tab) <= 64 else None
+    draft = _draft_of_tab(asked)
     text = asked.query.get("add")
     current = version.revision.text if draft is None else draft.text
     if text:
@@ -369,7 +396,12 @@ def rules_page(asked: Asked) -> str | Elsewhere:
         example=_example_rule(version),
         rows=len(version.opened.codes),
         class_names=[plain(label) for label in version.opened.classes],
-        drafts=[d for d in bench.file.drafts() if d.text.strip() != version.revision.text.strip()],
+        drafts=[
+            {"tab": d.tab, "text": d.text, "when": when(d.at)}
+            for d in bench.file.drafts()
+            if d.text.strip() != version.revision.text.strip()
+            and (draft is None or d.tab != draft.tab)
+        ],
     )
 
 
@@ -394,7 +426,7 @@ def _example_rule(version: Version) -> str:
     for j, name in enumerate(space.names):
         if space.categories[j] is None and name.isidentifier():
             middle = format_number(float(f"{(space.lower[j] + space.upper[j]) / 2:.3g}"))
-            return f"my-rule: {name} >= {middle} => {plain(classes[1])}"
+            return f"my_rule: {name} >= {middle} => {plain(classes[1])}"
     return ""
 
 
@@ -424,7 +456,8 @@ def result_facts(bench: Bench, kind: str) -> dict[str, Any]:
 
         codes = CrossValidated.from_dict(found).codes
         rules = version.judge.read(found["text"]).rules
-        found = bench.compare_codes(version, codes, rules)
+        text = found["text"]
+        found = {**bench.compare_codes(version, codes, rules), "text": text}
     return {"revision": number, "found": found}
 
 
@@ -438,7 +471,8 @@ def cases_page(asked: Asked) -> str | Elsewhere:
         return Elsewhere(f"{asked.home}/data")
     version = bench.version()
     query = CaseQuery.read(asked.query)
-    text = _text_of_tab(asked, version)
+    draft = _draft_of_tab(asked)
+    text = version.revision.text if draft is None else draft.text
     found = find_cases(bench, version, text, query)
     features = [f["name"] for f in feature_facts(version)]
     used = _first_features(version, features)
@@ -452,7 +486,7 @@ def cases_page(asked: Asked) -> str | Elsewhere:
         sorts=SORTS,
         features=used,
         n_features=len(features),
-        own_tab=asked.query.get("tab", ""),
+        own_tab="" if draft is None else draft.tab,
         link=_query_link(asked, query),
         is_trained=version.is_trained,
     )
@@ -465,10 +499,9 @@ def _first_features(version: Version, names: list[str]) -> list[str]:
     return [*used, *(name for name in names if name not in used)][:8]
 
 
-def _text_of_tab(asked: Asked, version: Version) -> str:
+def _draft_of_tab(asked: Asked) -> Draft | None:
     tab = asked.query.get("tab", "")
-    draft = asked.bench.file.draft(tab) if tab.isalnum() and len(tab) <= 64 else None
-    return version.revision.text if draft is None else draft.text
+    return asked.bench.file.draft(tab) if tab.isalnum() and len(tab) <= 64 else None
 
 
 def _query_link(asked: Asked, query: CaseQuery) -> Any:
@@ -496,7 +529,8 @@ def case_page(asked: Asked) -> str | Elsewhere:
         return Elsewhere(f"{asked.home}/data")
     version = bench.version()
     row = int(asked.path["row"])
-    facts = case_facts(version, row, _text_of_tab(asked, version))
+    draft = _draft_of_tab(asked)
+    facts = case_facts(version, row, version.revision.text if draft is None else draft.text)
     opened = version.opened
     bars = [
         _value_bar(version, j, facts["values"][name], facts["turns"].get(name))
@@ -516,7 +550,7 @@ def case_page(asked: Asked) -> str | Elsewhere:
         following=int(rows[position + 1]) if position + 1 < len(rows) else None,
         can_act=bool(opened.settings.actions),
         is_trained=version.is_trained,
-        own_tab=asked.query.get("tab", ""),
+        own_tab="" if draft is None else draft.tab,
     )
 
 

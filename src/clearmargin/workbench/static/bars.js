@@ -24,12 +24,31 @@ export class Scale {
     return (WIDTH * (k + (value - edges[k]) / (edges[k + 1] - edges[k]))) / n;
   }
 
-  value(x) {
+  value(x, shift = 0) {
     const edges = this.edges;
     const n = edges.length - 1;
     const place = Math.min(Math.max((x / WIDTH) * n, 0), n);
     const k = Math.min(Math.floor(place), n - 1);
-    return this.round(edges[k] + (place - k) * (edges[k + 1] - edges[k]), k);
+    return this.round(edges[k] + (place - k) * (edges[k + 1] - edges[k]) - shift);
+  }
+
+  // Where an end of an interval is drawn: of whole numbers, the bars of those inside are whole.
+  end(condition, side) {
+    const value = condition[side];
+    if (value === null) return side === "low" ? 0 : WIDTH;
+    return this.x(value + this.outwards(condition, side));
+  }
+
+  outwards(condition, side) {
+    if (!this.feature.integer) return 0;
+    const out = side === "low" ? -0.5 : 0.5;
+    return condition[`${side}_open`] ? -out : out;
+  }
+
+  // The value of an end that is pulled to a place; beyond the last bar there is no bound.
+  pulled(condition, side, x) {
+    if (side === "low" ? x <= 0 : x >= WIDTH) return null;
+    return this.value(x, this.outwards(condition, side));
   }
 
   step(value) {
@@ -55,7 +74,8 @@ export function percent(part, whole) {
   return `${Number(share.toFixed(1))} %`;
 }
 
-// One rule as a card; `actions` has move(rule, feature, side, value, final), showCases(rule, against), goTo(rule).
+// One rule as a card; `actions` has move(rule, feature, side, value, final), drop(), clashes(rule, inside),
+// caseLink(row), casesLink(rule, against) and goTo(rule).
 export class RuleCard {
   constructor(rule, columns, actions) {
     this.rule = rule;
@@ -97,6 +117,7 @@ export class RuleCard {
       const others = counts.covered - counts.agreed;
       parts.push(others ? `machine disagrees on ${others}` : "machine agrees");
     }
+    for (const { name, n } of counts.clashes || []) parts.push(`${n} also in ${name}`);
     this.counts.textContent = parts.join(" · ");
   }
 
@@ -256,8 +277,8 @@ export class RuleCard {
     const words = make("span", { class: "condition-words" });
     const handles = ["low", "high"].map((side) => this.handle(svg, k, feature, side, scale));
     const draw = () => {
-      const left = condition.low === null ? 0 : scale.x(condition.low);
-      const right = condition.high === null ? WIDTH : scale.x(condition.high);
+      const left = scale.end(condition, "low");
+      const right = scale.end(condition, "high");
       frame.setAttribute("x", left);
       frame.setAttribute("width", Math.max(right - left, 0.5));
       for (const handle of handles) handle.draw();
@@ -292,7 +313,7 @@ export class RuleCard {
     );
     const draw = () => {
       const value = condition[side];
-      const x = value === null ? (side === "low" ? 0 : WIDTH) : scale.x(value);
+      const x = scale.end(condition, side);
       grip.setAttribute("x", x - 2.5);
       touch.setAttribute("x", x - 8);
       element.classList.toggle("absent", value === null);
@@ -301,29 +322,19 @@ export class RuleCard {
       element.setAttribute("aria-valuetext", value === null ? "no bound" : String(value));
     };
     const move = (value, final) => {
-      if (!this.allows(condition, side, value)) return;
-      condition[side] = value;
+      condition[side] = this.within(condition, side, value);
       this.changed(k);
-      this.actions.move(this.rule, feature.name, side, value, final);
+      this.actions.move(this.rule, feature.name, side, condition[side], final);
     };
-    element.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      element.focus();
-      element.setPointerCapture(event.pointerId);
-      const at = (pointer) => {
-        const box = svg.getBoundingClientRect();
-        const x = ((pointer.clientX - box.left) / box.width) * (WIDTH + 16) - 8;
-        const beyond = side === "low" ? x <= 0 : x >= WIDTH;
-        return beyond ? null : scale.value(x);
-      };
-      const drag = (pointer) => move(at(pointer), false);
-      const end = (pointer) => {
-        element.removeEventListener("pointermove", drag);
-        element.removeEventListener("pointerup", end);
-        move(at(pointer), true);
-      };
-      element.addEventListener("pointermove", drag);
-      element.addEventListener("pointerup", end);
+    this.dragging(element, svg, {
+      start: () => ({ value: condition[side], x: scale.end(condition, side) }),
+      pull: (x) => move(scale.pulled(condition, side, x), false),
+      release: () => move(condition[side], true),
+      cancel: (value) => {
+        condition[side] = value;
+        this.changed(k);
+        this.actions.drop();
+      },
     });
     element.addEventListener("keydown", (event) => {
       const directions = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
@@ -340,16 +351,56 @@ export class RuleCard {
     return { element, draw };
   }
 
-  allows(condition, side, value) {
-    if (value === null) return true;
+  // A pointer that takes hold of an end pulls it by as much as it moves; a mere click moves nothing.
+  dragging(element, svg, end) {
+    element.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      element.focus({ preventScroll: true });
+      element.setPointerCapture(event.pointerId);
+      const start = end.start();
+      const width = svg.getBoundingClientRect().width;
+      const listening = new AbortController();
+      const { signal } = listening;
+      let moved = false;
+      const cancel = () => {
+        listening.abort();
+        if (moved) end.cancel(start.value);
+      };
+      element.addEventListener(
+        "pointermove",
+        (pointer) => {
+          const far = ((pointer.clientX - event.clientX) / width) * (WIDTH + 16);
+          if (!moved && Math.abs(far) < 2) return;
+          moved = true;
+          end.pull(start.x + far);
+        },
+        { signal },
+      );
+      element.addEventListener(
+        "pointerup",
+        () => {
+          listening.abort();
+          if (moved) end.release();
+        },
+        { signal },
+      );
+      element.addEventListener("pointercancel", cancel, { signal });
+      element.addEventListener("keydown", (key) => key.key === "Escape" && cancel(), { signal });
+    });
+  }
+
+  // No end passes the other one.
+  within(condition, side, value) {
     const other = condition[side === "low" ? "high" : "low"];
-    if (other === null) return true;
-    return side === "low" ? value <= other : value >= other;
+    if (value === null || other === null) return value;
+    return side === "low" ? Math.min(value, other) : Math.max(value, other);
   }
 
   changed(k) {
     this.redraw[k]();
-    this.drawCounts(count(this.columns, this.box, this.rule.code));
+    const clashes = this.actions.clashes(this.rule, covered(this.columns, this.box));
+    this.drawCounts({ ...count(this.columns, this.box, this.rule.code), clashes });
   }
 }
 

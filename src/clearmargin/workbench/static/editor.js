@@ -26,17 +26,41 @@ export class Editor {
     return this.textarea.value;
   }
 
-  // Replace characters as if they were typed, so that undo works.
+  // Replace characters as if they were typed, so that undo works; without `focus` it goes back to where it was.
   replace(start, end, text, focus = true) {
     const area = this.textarea;
-    if (focus) {
-      area.focus();
-      area.setSelectionRange(start, end);
-      // Nothing else lets the browser's own undo go on; where it is missing, the value is set.
-      if (document.execCommand("insertText", false, text)) return;
+    const before = document.activeElement;
+    const { scrollX, scrollY } = window;
+    area.focus({ preventScroll: !focus });
+    area.setSelectionRange(start, end);
+    // Nothing else lets the browser's own undo go on; where it is missing, the value is set.
+    const done = text
+      ? document.execCommand("insertText", false, text)
+      : document.execCommand("delete");
+    if (!done) {
+      area.setRangeText(text, start, end, "end");
+      area.dispatchEvent(new Event("input"));
     }
-    area.setRangeText(text, start, end, "end");
-    area.dispatchEvent(new Event("input"));
+    if (focus || before === area) return;
+    if (before && before !== document.body) before.focus({ preventScroll: true });
+    else area.blur();
+    scrollTo(scrollX, scrollY);
+  }
+
+  // Show how the text would be while a bound is being pulled; the text itself stays, and with it the way back.
+  pull(text) {
+    this.layer.parentElement.classList.add("pulling");
+    this.layer.replaceChildren(`${text}\u200b`);
+  }
+
+  letGo() {
+    this.layer.parentElement.classList.remove("pulling");
+    this.draw();
+  }
+
+  undo() {
+    this.textarea.focus();
+    document.execCommand("undo");
   }
 
   set(text, focus = false) {
@@ -61,7 +85,7 @@ export class Editor {
     this.draw();
   }
 
-  draw(caret = null) {
+  draw() {
     const text = this.text;
     const pieces = [];
     let place = 0;
@@ -91,7 +115,9 @@ export class Editor {
   }
 
   async complete() {
-    const found = await this.callbacks.complete(this.text, this.textarea.selectionStart);
+    const text = this.text;
+    const found = await this.callbacks.complete(text, this.textarea.selectionStart);
+    if (text !== this.text) return;
     this.found = found.slice(0, 12);
     this.chosen = this.found.length ? 0 : -1;
     if (this.found.length) this.show();
@@ -150,7 +176,7 @@ export class Editor {
   take(k) {
     const candidate = this.found[k];
     this.hide();
-    const after = this.text[candidate.to] === " " || candidate.to === this.text.length ? "" : " ";
+    const after = /^\S/.test(this.text.slice(candidate.to)) ? " " : "";
     this.replace(candidate.from, candidate.to, candidate.text + after);
   }
 

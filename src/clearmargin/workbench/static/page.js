@@ -3,18 +3,54 @@
 export const main = document.getElementById("main");
 export const home = main.dataset.home;
 
+export const randomName = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+
 // A tab keeps its name over reloads, and so its unfinished text.
 export const tab = (() => {
   const asked = new URLSearchParams(location.search).get("tab");
-  let name = asked && /^[A-Za-z0-9]{1,64}$/.test(asked) ? asked : sessionStorage.getItem("tab");
-  if (!name) {
-    name = Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) =>
-      byte.toString(16).padStart(2, "0"),
-    ).join("");
-  }
+  const isName = asked && /^[A-Za-z0-9]{1,64}$/.test(asked);
+  const name = isName ? asked : sessionStorage.getItem("tab") || randomName();
   sessionStorage.setItem("tab", name);
   return name;
 })();
+
+// What is written in this tab and not kept as a version: `text` only until the server has it.
+export const draft = {
+  get() {
+    const stored = JSON.parse(sessionStorage.getItem("draft") || "null");
+    return stored?.home === home ? stored : null;
+  },
+  set(value) {
+    try {
+      sessionStorage.setItem("draft", JSON.stringify({ home, ...value }));
+    } catch {
+      // A text that is too large for the browser is with the server a moment later.
+    }
+  },
+  drop() {
+    sessionStorage.removeItem("draft");
+  },
+};
+
+// What has to be done before another page is opened from this one.
+const duties = [];
+export const beforeLeaving = (duty) => duties.push(duty);
+
+async function leave(address) {
+  for (const duty of duties) await duty();
+  location.href = address;
+}
+
+function onClick(event) {
+  const link = event.target.closest("a[href]:not([download])");
+  const isPlain = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (!link || !duties.length || !isPlain || link.getAttribute("href").startsWith("#")) return;
+  event.preventDefault();
+  leave(link.href);
+}
 
 export class Refused extends Error {
   constructor(status, body) {
@@ -24,11 +60,15 @@ export class Refused extends Error {
   }
 }
 
+const AWAY =
+  "The workbench does not answer; look at the terminal where it was started. What you have typed stays in this tab.";
+
 export async function send(method, path, body) {
-  const answer = await fetch(home + path, {
-    method,
-    headers: body === undefined ? {} : { "Content-Type": "application/json" },
-    body: body === undefined ? undefined : JSON.stringify(body),
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const given = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+  const answer = await fetch(home + path, given).catch(() => {
+    throw new Refused(0, { message: AWAY });
   });
   const data = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, data);
@@ -36,13 +76,7 @@ export async function send(method, path, body) {
 }
 
 export const post = (path, body) => send("POST", path, body);
-
-export async function get(path) {
-  const answer = await fetch(home + path, { headers: { Accept: "application/json" } });
-  const data = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, data);
-  return data;
-}
+export const get = (path) => send("GET", path);
 
 // An element with text, attributes and children; text is never markup.
 export function make(name, attributes = {}, ...children) {
@@ -80,6 +114,7 @@ export async function startJob(kind, options = {}) {
   }
 }
 
+// What work is called; as in pages.py.
 const JOBS = {
   train: "training",
   extract: "extracting rules",
@@ -90,14 +125,21 @@ const JOBS = {
   exports: "running all forms",
 };
 
+const cancelButton = (id) =>
+  make("button", { type: "button", class: "plain", onclick: () => cancel(id) }, "cancel");
+
 function showJob(job) {
+  // What a change would do is told beside the rules.
+  if (job.kind === "preview" && job.state !== "failed") return;
   const place = document.getElementById("jobs");
+  place.querySelector(`.stopped[data-kind="${job.kind}"]`)?.remove();
   let line = place.querySelector(`[data-job="${job.id}"]`);
   const over = !["waiting", "running"].includes(job.state);
   if (over) {
     if (line) line.remove();
     if (job.state === "failed") {
-      place.append(make("p", { class: "job stopped" }, `${JOBS[job.kind] || job.kind}: ${job.error}`));
+      const words = `${JOBS[job.kind] || job.kind}: ${job.error}`;
+      place.append(make("p", { class: "job stopped", "data-kind": job.kind }, words));
     }
     return;
   }
@@ -107,7 +149,7 @@ function showJob(job) {
       { class: "job", "data-job": job.id },
       make("span", { class: "job-text" }),
       make("progress", { max: 1, "aria-label": JOBS[job.kind] || job.kind }),
-      make("button", { type: "button", class: "plain", onclick: () => cancel(job.id) }, "cancel"),
+      cancelButton(job.id),
     );
     place.append(line);
   }
@@ -153,9 +195,11 @@ on("version", (body) => {
 const PAGES = ["data", "rules", "cases", "history", "export"];
 
 function onKey(event) {
-  if (event.altKey && !event.ctrlKey && /^[1-5]$/.test(event.key)) {
+  // With Alt some keyboards give another sign than the digit on the key.
+  const digit = /^(?:Digit|Numpad)?([1-5])$/.exec(event.key) || /^Digit([1-5])$/.exec(event.code);
+  if (event.altKey && !event.ctrlKey && digit) {
     event.preventDefault();
-    location.href = `${home}/${PAGES[Number(event.key) - 1]}`;
+    leave(`${home}/${PAGES[Number(digit[1]) - 1]}`);
   }
   const typing = event.target.matches("input, textarea, select");
   if (event.key === "?" && !typing && !event.ctrlKey && !event.altKey) {
@@ -166,12 +210,16 @@ function onKey(event) {
 
 if (home) {
   addEventListener("keydown", onKey);
+  addEventListener("click", onClick);
   const keys = document.getElementById("show-keys");
   keys.hidden = false;
   keys.addEventListener("click", () => document.getElementById("keys").showModal());
   for (const button of document.querySelectorAll("[data-start]")) {
     button.hidden = false;
     button.addEventListener("click", () => startJob(button.dataset.start));
+  }
+  for (const line of document.querySelectorAll("#jobs [data-job]")) {
+    line.append(cancelButton(line.dataset.job));
   }
   listen();
 }

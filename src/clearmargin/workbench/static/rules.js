@@ -1,19 +1,48 @@
 // The page Rules: text and bars of the same rules, what the data say of them, and what would change.
 
 import { RuleCard, percent } from "./bars.js";
-import { Columns } from "./counting.js";
+import { Columns, covered } from "./counting.js";
 import { Editor } from "./editor.js";
-import { Refused, get, home, make, on, post, problem, startJob, tab, tell } from "./page.js";
+import {
+  Refused,
+  beforeLeaving,
+  draft,
+  get,
+  home,
+  make,
+  on,
+  post,
+  problem,
+  randomName,
+  send,
+  startJob,
+  tab,
+  tell,
+} from "./page.js";
 
 const $ = (id) => document.getElementById(id);
 const bench = $("bench");
+const query = new URLSearchParams(location.search);
+if (draft.get() && !query.has("tab")) {
+  // What was being written in this tab comes back, from whatever page.
+  query.set("tab", tab);
+  location.replace(`${home}/rules?${query}`);
+}
 let columns = null;
 let base = Number(bench.dataset.base);
 let head = Number(bench.dataset.head);
-let serial = 0;
-let latest = { errors: [], rules: [], findings: [] };
+// Answers come back with the number of the question, and results of jobs are told to all tabs.
+const visit = randomName();
+let asked = 0;
+let serial = "";
+let latest = { text: null, errors: [], rules: [], findings: [] };
 let timers = {};
-let dragging = null;
+// A bound is being pulled; bounds that were let go and are not in the text yet; something was typed since the last check.
+let pulling = false;
+let writing = false;
+let typed = false;
+const moved = [];
+let previewJob = null;
 
 const later = (name, wait, work) => {
   clearTimeout(timers[name]);
@@ -24,6 +53,9 @@ const settings = () => ({ machine: $("machine").value, balanced: $("balanced").c
 
 const editor = new Editor($("text"), $("layer"), $("candidates"), {
   changed: () => {
+    typed ||= !writing;
+    isJudged(false);
+    draft.set({ base, text: editor.text });
     later("check", 30, check);
     later("draft", 400, keepDraft);
   },
@@ -38,22 +70,40 @@ const editor = new Editor($("text"), $("layer"), $("candidates"), {
 });
 
 async function keepDraft() {
+  clearTimeout(timers.draft);
+  delete timers.draft;
+  const text = editor.text;
   try {
-    await post("/draft", { tab, base, text: editor.text });
+    await post("/draft", { tab, base, text });
+    if (editor.text === text) draft.set({ base });
+    // Loading the page again must not add a rule once more.
+    history.replaceState(null, "", `${home}/rules?tab=${tab}`);
   } catch (error) {
     problem(error);
   }
 }
 
+// Pages that are opened from here speak of the text as it stands.
+beforeLeaving(() => timers.draft && keepDraft());
+
 // Checking
 
+// Whether all on the page is about the text as it stands now, for whoever waits for it.
+function isJudged(is) {
+  bench.dataset.judged = is ? "yes" : "no";
+}
+
 async function check() {
-  const mine = ++serial;
+  isJudged(false);
+  serial = `${visit}${++asked}`;
+  dropPreview();
+  const text = editor.text;
   try {
-    const answer = await post("/check", { text: editor.text, serial: mine, tab });
-    if (answer.superseded || answer.serial !== serial || dragging) return;
-    latest = answer;
-    show(answer);
+    const answer = await post("/check", { text, serial, tab: visit });
+    if (answer.superseded || answer.serial !== serial || pulling || writing) return;
+    typed = false;
+    latest = { ...answer, text };
+    show(latest);
     later("preview", 120, preview);
   } catch (error) {
     problem(error);
@@ -127,7 +177,7 @@ function showRules(rules) {
     feature: focused.dataset.feature,
     side: focused.dataset.side,
   };
-  const actions = { move, caseLink, casesLink, goTo };
+  const actions = { move, drop: letGo, clashes: clashFinder(rules), caseLink, casesLink, goTo };
   const cards = rules.slice(0, 60).map((rule) => new RuleCard(rule, columns, actions).element);
   if (!rules.length) {
     cards.push(
@@ -152,47 +202,108 @@ function goTo(rule) {
   editor.textarea.setSelectionRange(rule.from, rule.to);
 }
 
+// Rules of other classes that cover some of the same cases, while a bound is on its way.
+function clashFinder(rules) {
+  const rows = new Map();
+  const rowsOf = (rule) => {
+    if (!rows.has(rule)) rows.set(rule, covered(columns, rule.box));
+    return rows.get(rule);
+  };
+  return (rule, inside) => {
+    const others = rules.filter((other) => other.box && other.code !== rule.code).slice(0, 60);
+    const found = others.map((other) => {
+      const both = rowsOf(other).reduce((n, is, k) => n + (is & inside[k]), 0);
+      return { name: other.name || `rule ${other.place + 1}`, n: both };
+    });
+    return found.filter(({ n }) => n);
+  };
+}
+
 // Pulling a bound: the number in the text follows the hand, the server has the last word on release.
-async function move(rule, feature, side, value, final) {
-  if (!dragging) dragging = { text: editor.text };
-  const bound = rule.conditions
-    .flatMap((condition) => condition.bounds)
-    .find((b) => b.feature === feature && b.side === side && b.from !== null);
+function move(rule, feature, side, value, final) {
+  isJudged(false);
+  if (typed) {
+    // The bars are those of an older text; what was typed comes first.
+    letGo();
+    return;
+  }
   if (!final) {
+    pulling = true;
+    const bound = rule.conditions
+      .flatMap((condition) => condition.bounds)
+      .find((b) => b.feature === feature && b.side === side && b.from !== null);
     if (bound && value !== null) {
-      const text = dragging.text.slice(0, bound.from) + value + dragging.text.slice(bound.to);
-      editor.textarea.value = text;
-      editor.marks = [];
-      editor.draw();
+      editor.pull(latest.text.slice(0, bound.from) + value + latest.text.slice(bound.to));
     }
     return;
   }
-  const before = dragging.text;
-  dragging = null;
-  try {
-    const answer = await post("/edit", { text: before, rule: rule.place, feature, side, value });
-    editor.textarea.value = before;
-    editor.set(answer.text);
-    later("check", 0, check);
-    later("draft", 400, keepDraft);
-  } catch (error) {
-    editor.textarea.value = before;
-    editor.draw();
-    later("check", 0, check);
-    problem(error);
+  pulling = false;
+  const edit = { rule: rule.place, feature, side, value };
+  // A bound that is moved again before the server has answered goes to its last place at once.
+  const isSame = (other) =>
+    other.rule === edit.rule && other.feature === feature && other.side === side;
+  const before = moved.findIndex(isSame);
+  if (before >= 0) moved.splice(before, 1);
+  moved.push(edit);
+  if (!writing) writeMoved();
+}
+
+function letGo() {
+  isJudged(false);
+  pulling = false;
+  editor.letGo();
+  later("check", 0, check);
+}
+
+async function writeMoved() {
+  writing = true;
+  while (moved.length) {
+    const text = editor.text;
+    try {
+      const answer = await post("/edit", { text, ...moved[0] });
+      // Whatever was typed meanwhile stays: the bound is set in the new text.
+      if (editor.text !== text) continue;
+      editor.set(answer.text);
+    } catch (error) {
+      problem(error);
+    }
+    moved.shift();
   }
+  writing = false;
+  if (!pulling) letGo();
 }
 
 // What would change
 
 async function preview() {
   try {
-    const answer = await post("/preview", { text: editor.text, settings: settings(), serial, tab });
+    const mine = { text: editor.text, settings: settings(), serial, tab: visit };
+    const answer = await post("/preview", mine);
+    if (answer.job) previewJob = { id: answer.job, ...mine };
     if (answer.superseded || answer.serial !== serial) return;
     showPreview(answer);
   } catch (error) {
     $("change").textContent = error.message;
     $("flips").replaceChildren();
+    isJudged(true);
+  }
+}
+
+// Work on a text that has changed meanwhile is for nothing.
+function dropPreview() {
+  if (!previewJob) return;
+  send("DELETE", `/jobs/${previewJob.id}`).catch(() => {});
+  previewJob = null;
+}
+
+async function fetchPreview() {
+  const mine = previewJob;
+  previewJob = null;
+  try {
+    const { found } = await get("/results/preview");
+    if (found && mine.serial === serial && found.text === mine.text) showPreview(found);
+  } catch (error) {
+    problem(error);
   }
 }
 
@@ -224,6 +335,7 @@ function showPreview(answer) {
       ),
     ),
   );
+  isJudged(true);
 }
 
 // Keeping
@@ -241,6 +353,8 @@ function openKeep() {
 }
 
 async function keep(why, author, onTop = null) {
+  clearTimeout(timers.draft);
+  delete timers.draft;
   try {
     const answer = await post("/revisions", {
       text: editor.text,
@@ -251,6 +365,7 @@ async function keep(why, author, onTop = null) {
       tab,
     });
     base = head = answer.revision;
+    draft.drop();
     $("keep").textContent = `Keep as v${head + 1} …`;
     tell(`Kept as version ${head}; its machine is being trained.`);
   } catch (error) {
@@ -311,11 +426,20 @@ addEventListener("keydown", (event) => {
       ...latest.findings.flatMap((f) => f.spans.map(([from, to]) => ({ from, to }))),
     ];
     editor.next(places, event.shiftKey);
+  } else if (ctrl && event.key.toLowerCase() === "z" && !event.shiftKey) {
+    // What a bound has written is taken back from where the bound is.
+    if (!event.target.closest(".rule-card")) return;
+    event.preventDefault();
+    editor.undo();
   }
 });
 
 for (const id of ["machine", "balanced"]) {
-  $(id).addEventListener("change", () => later("preview", 0, preview));
+  $(id).addEventListener("change", () => {
+    isJudged(false);
+    dropPreview();
+    later("preview", 0, preview);
+  });
 }
 
 // Tabs on the right
@@ -463,9 +587,7 @@ function refinedCard(change) {
 on("result", (body) => {
   if (body.kind === "extract") loadMachineRules();
   if (body.kind === "refine") loadRefined();
-  if (body.kind === "preview" && body.serial === serial) {
-    get("/results/preview").then(({ found }) => found && showPreview(found), problem);
-  }
+  if (body.kind === "preview" && previewJob?.serial === body.serial) fetchPreview();
   if (body.kind === "train") loadColumns().then(check);
 });
 on("version", (body) => {
@@ -481,4 +603,10 @@ async function loadColumns() {
   columns = new Columns(await answer.arrayBuffer());
 }
 
+// What was typed last may not have reached the server before the page was left.
+const unsent = draft.get();
+if (unsent && unsent.text !== undefined) {
+  base = unsent.base;
+  editor.set(unsent.text);
+}
 loadColumns().then(check, problem);
