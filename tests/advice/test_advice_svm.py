@@ -594,3 +594,22 @@ def test_a_rule_that_is_worth_a_weight_is_not_given_up_for_a_constant(monkeypatc
     sifting = Sifting(ArrayBlocks(problem.X, problem.y, problem.cost), centre=False)
     assert advice_svm._constant_plane(problem, sifting) is None
     assert solve_advice(problem).w[0] > 0.5
+
+
+@pytest.mark.parametrize("width", [1e-6, 0.02])
+def test_a_window_that_is_too_narrow_is_widened(width, monkeypatch):
+    rng = np.random.default_rng(3)
+    m, n = 12_000, 5
+    X = rng.uniform(-1.0, 1.0, size=(m, n))
+    y = np.where(X @ [2.0, -1.0, 0.5, 0.0, 0.0] + 0.4 * rng.normal(size=m) > 0, 1.0, -1.0)
+    rows = [(np.array([[-1.0, 0.5, 0.0, 0.0, 0.0]]), np.array([-0.6]))]
+    premises = Premises.stack(rows, [1.0], [0.5])
+    problem = AdviceProblem(X, y, np.full(m, 50.0 / m), premises, BoxPremises.none(n))
+    monkeypatch.setattr(advice_svm, "_MANY", 10**9)
+    whole = solve_advice(problem)
+    monkeypatch.setattr(advice_svm, "_MANY", 8_000)
+    monkeypatch.setattr(Sifting, "width", lambda *_: width)
+    sifted = solve_advice(problem)
+    assert sifted.exact == whole.exact
+    assert sifted.objective == whole.objective
+    np.testing.assert_array_equal(sifted.u, whole.u)

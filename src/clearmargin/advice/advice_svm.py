@@ -548,22 +548,148 @@ def solve_advice(problem: AdviceProblem) -> AdvicePlane:
 
 
 def _solve_held(
-    problem: AdviceProblem, far: ExactFar | None = None, *, is_exact: bool
+    problem: AdviceProblem,
+    far: ExactFar | None = None,
+    *,
+    is_exact: bool,
+    search: _Search | None = None,
 ) -> AdvicePlane:
     """Solve the dual of the points that are held, with the sums over others."""
     sums = None if far is None else far.rounded()
     with Session(advice_dual(problem, sums), method="dual", tol=1e-9) as session:
+        if search is not None:
+            search.begin(problem, session)
         try:
             solution = session.solve(explain=False)
         except UnboundedError:
             # Zero is always feasible, so that the dual of a contradiction is unbounded.
             raise _ContradictionError("the advice that must hold contradicts itself") from None
         exact = exact_advice(problem, session, solution, far) if is_exact else None
-        return exact or read_dual(problem, solution)
+        found = exact or read_dual(problem, solution)
+        if search is not None:
+            search.note(problem, session, solution, found)
+        return found
 
 
 class _ContradictionError(InfeasibleError):
     """Advice that contradicts itself, whatever points are held."""
+
+
+class _TooNarrowError(InfeasibleError):
+    """A window in which the plane ran away from the points."""
+
+
+class _Vertex(NamedTuple):
+    """Where the dual was solved: basic points by their numbers, other basic unknowns and rows, and what is above."""
+
+    points: IntArray
+    columns: dict[str, IntArray]
+    rows: dict[str, IntArray]
+    at_upper: dict[str, BoolArray]
+    w: FloatArray
+    b: float
+
+
+class _Search:
+    """The way through samples and windows, each program from the vertex of the one before."""
+
+    def __init__(self, problem: AdviceProblem, sifting: Sifting):
+        self._problem, self._sifting = problem, sifting
+        self._numbers = np.zeros(0, dtype=np.intp)
+        self._vertex: _Vertex | None = None
+
+    def solve(self) -> AdvicePlane:
+        """Solve for all points."""
+        found = self._through_samples()
+        if isinstance(found, AdvicePlane):
+            return found
+        self._sifting.forget_samples()
+        return self._on_level(self._sifting.level(self._sifting.table), found, is_last=True)
+
+    def _through_samples(self) -> Sides | AdvicePlane:
+        """Find the window for all points; or their plane, where none of its weights is worth anything."""
+        sifting = self._sifting
+        sides, is_asked = Sides(None, np.inf), False
+        for sample in sifting.samples:
+            level = sifting.level(sample)
+            plane = self._on_level(level, sides, is_last=False)
+            if not is_asked and sifting.is_nothing(plane.w):
+                is_asked = True
+                constant = _constant_plane(self._problem, sifting)
+                if constant is not None:
+                    return constant
+            width = sifting.width(plane.w, sample.n_rows)
+            sides = Sides(level.plane(plane.w, plane.b), width)
+        return sides
+
+    def _on_level(self, level: Level, sides: Sides, *, is_last: bool) -> AdvicePlane:
+        """Solve a level, with a window that is wide enough for a solution."""
+        vertex = self._vertex
+        while True:
+            level.open(sides)
+            # A window of half the points or more saves nothing.
+            if sides.plane is not None and 2 * len(level.held.y) >= level.table.n_rows:
+                level.open(Sides(None, np.inf))
+            try:
+                return self._settle(level, is_last=is_last)
+            except _ContradictionError:
+                raise
+            except InfeasibleError:
+                sides, self._vertex = Sides(sides.plane, 3.0 * sides.width), vertex
+
+    def _settle(self, level: Level, *, is_last: bool) -> AdvicePlane:
+        """Let in what is misjudged; the last level ends with the exact optimum, of which nothing is."""
+        is_near = level.holds_all
+        while True:
+            X, y, cost, self._numbers = level.held
+            held = replace(self._problem, X=X, y=y, cost=cost, rows=None)
+            plane = _solve_held(held, level.far, is_exact=is_last and is_near, search=self)
+            n_wrong = len(level.judge(level.plane(plane.w, plane.b)))
+            if is_near and not n_wrong:
+                return plane
+            if not is_last and n_wrong <= FEW:
+                return plane
+            if n_wrong > len(y):
+                raise _TooNarrowError("more points are misjudged than are held")
+            is_near = n_wrong <= FEW
+
+    def begin(self, problem: AdviceProblem, session: Session) -> None:
+        """Put a session where the last one ended; other points are at the bound that their margin tells."""
+        vertex = self._vertex
+        if vertex is None:
+            return
+        order = np.argsort(self._numbers)
+        places = np.searchsorted(self._numbers, vertex.points, sorter=order)
+        places = order[np.minimum(places, len(order) - 1)]
+        if not len(order) or not np.array_equal(self._numbers[places], vertex.points):
+            return
+        margin = problem.y * (linear_scores(problem.X, vertex.w) + vertex.b)
+        above = (margin < 1.0) == (problem.y > 0)
+        columns = {**vertex.columns, "alpha": places}
+        session.start_from(columns, vertex.rows, {**vertex.at_upper, "alpha": above})
+
+    def note(
+        self, problem: AdviceProblem, session: Session, solution: Solution, plane: AdvicePlane
+    ) -> None:
+        """Remember where a session ended."""
+        columns, rows = session.basic()
+        program = session.program
+        at_upper = {
+            name: _is_nearer_above(solution.values[name], each.lower, each.upper)
+            for name, each in program.variables.items()
+            if name != "alpha"
+        }
+        sides = {"weights": plane.w > 0.0, "above": True, "premises": True}
+        n_rows = {
+            name: place.stop - place.start for name, place in row_slices(program.linear).items()
+        }
+        at_upper |= {
+            name: np.broadcast_to(np.asarray(sides.get(name, False)), (n,))
+            for name, n in n_rows.items()
+        }
+        self._vertex = _Vertex(
+            self._numbers[columns.pop("alpha")], columns, rows, at_upper, plane.w, plane.b
+        )
 
 
 def _sift_advice(problem: AdviceProblem) -> AdvicePlane:
@@ -571,28 +697,7 @@ def _sift_advice(problem: AdviceProblem) -> AdvicePlane:
     rows = problem.rows
     if rows is None:
         rows = ArrayBlocks(problem.X, problem.y, problem.cost, block_rows=_BLOCK_ROWS)
-    sifting = Sifting(rows, centre=False)
-    found = _through_samples(problem, sifting)
-    if isinstance(found, AdvicePlane):
-        return found
-    sifting.forget_samples()
-    return _on_level(problem, sifting.level(sifting.table), found, is_last=True)
-
-
-def _through_samples(problem: AdviceProblem, sifting: Sifting) -> Sides | AdvicePlane:
-    """Find the window for all points; or their plane, where none of its weights is worth anything."""
-    sides, is_asked = Sides(None, np.inf), False
-    for sample in sifting.samples:
-        level = sifting.level(sample)
-        plane = _on_level(problem, level, sides, is_last=False)
-        if not is_asked and sifting.is_nothing(plane.w):
-            is_asked = True
-            constant = _constant_plane(problem, sifting)
-            if constant is not None:
-                return constant
-        width = sifting.width(plane.w, sample.n_rows)
-        sides = Sides(level.plane(plane.w, plane.b), width)
-    return sides
+    return _Search(problem, Sifting(rows, centre=False)).solve()
 
 
 def _constant_plane(problem: AdviceProblem, sifting: Sifting) -> AdvicePlane | None:
@@ -629,36 +734,6 @@ def _constant_plane(problem: AdviceProblem, sifting: Sifting) -> AdvicePlane | N
 
 def _no_points(n: int) -> LPSVMData:
     return LPSVMData(np.zeros((0, n)), np.zeros(0), np.zeros(0))
-
-
-def _on_level(problem: AdviceProblem, level: Level, sides: Sides, *, is_last: bool) -> AdvicePlane:
-    """Solve a level, with a window that is wide enough for a solution."""
-    while True:
-        level.open(sides)
-        # A window of half the points or more saves nothing.
-        if sides.plane is not None and 2 * len(level.held.y) >= level.table.n_rows:
-            level.open(Sides(None, np.inf))
-        try:
-            return _settle(problem, level, is_last=is_last)
-        except _ContradictionError:
-            raise
-        except InfeasibleError:
-            sides = Sides(sides.plane, 3.0 * sides.width)
-
-
-def _settle(problem: AdviceProblem, level: Level, *, is_last: bool) -> AdvicePlane:
-    """Let in what is misjudged; the last level ends with the exact optimum, of which nothing is."""
-    is_near = level.holds_all
-    while True:
-        X, y, cost, _ = level.held
-        held = replace(problem, X=X, y=y, cost=cost, rows=None)
-        plane = _solve_held(held, level.far, is_exact=is_last and is_near)
-        n_wrong = len(level.judge(level.plane(plane.w, plane.b)))
-        if is_near and not n_wrong:
-            return plane
-        if not is_last and n_wrong <= FEW:
-            return plane
-        is_near = n_wrong <= FEW
 
 
 def data_plane(problem: AdviceProblem) -> tuple[FloatArray, float]:
