@@ -499,10 +499,11 @@ class Bench:
         version = self.version()
         if version.machine is None or not version.is_trained:
             raise DataError("wait until the machine of the newest version is trained")
-        X, labels = self.table.sealed_table(version.opened)
+        machine = version.machine
+        X, labels = self.table.sealed_table(version.opened, filled=machine.planes is not None)
         if not len(labels):
             raise DataError("no row of the sealed sample can be judged; the sealed share may be 0")
-        predicted = np.asarray(version.machine.model.predict(X))
+        predicted = np.asarray(machine.model.predict(X))
         right = int((predicted == labels).sum())
         openings = sum(event.what == "opened the sealed sample" for event in self.file.events())
         body = {

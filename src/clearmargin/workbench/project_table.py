@@ -18,23 +18,77 @@ from numpy.typing import NDArray
 
 from clearmargin.advice import AdviceChecker
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.language.words import counted, listed
 from clearmargin.recipes import Task, make_task
 from clearmargin.recipes.trained_models import encoder
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.tables.files import FileTable, ReadOptions, read_file
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.files import (
+    FEATHER,
+    PARQUET,
+    FileTable,
+    ReadOptions,
+    index_columns,
+    read_file,
+)
 from clearmargin.tables.partitions import row_keys
 from clearmargin.tables.splitting import Folds
 from clearmargin.tables.table import Table, find_missing
 from clearmargin.workbench.settings import TaskSettings
 
-__all__ = ["MAX_CELLS", "EncodedFold", "OpenTask", "ProjectTable", "read_source"]
+__all__ = [
+    "MAX_CELLS",
+    "EncodedFold",
+    "OpenTask",
+    "ProjectTable",
+    "columns_not_read",
+    "read_source",
+]
 
 MAX_CELLS = 5_000_000
 # Rows of different projects are sealed by different keys.
 _SEED_STEP = 2**40
 _FOLDS = 5
+
+
+def columns_not_read(content: bytes) -> list[str]:
+    r"""Name the columns of a Parquet or Feather file that are neither numbers nor texts, such as dates.
+
+    Parameters
+    ----------
+    content : bytes
+        The file as it came; of CSV every column can be read.
+
+    Returns
+    -------
+    list of str
+        Columns that `read_source` has to be told to leave out.
+
+    Examples
+    --------
+    >>> columns_not_read(b"age,ill\n40,no\n")
+    []
+    """
+    if not content.startswith((PARQUET, *FEATHER)):
+        return []
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    try:
+        if content.startswith(PARQUET):
+            schema = parquet.read_schema(pa.BufferReader(content))
+        else:
+            schema = feather.read_table(pa.BufferReader(content)).schema
+    except (OSError, ValueError, pa.ArrowException):
+        return []  # `read_source` says what is wrong with it
+    index = index_columns(schema)  # not read anyway
+    return [
+        entry.name
+        for entry in schema
+        if (pa.types.is_temporal(entry.type) or pa.types.is_nested(entry.type))
+        and entry.name not in index
+    ]
 
 
 def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None) -> FileTable:
@@ -145,33 +199,73 @@ class ProjectTable:
             Always of two classes: of more, the class of interest against all others.
         """
         settings.check_names(self.table.columns)
-        task = self._make(self.open, settings)
-        if len(task.counts) > 2:
-            named = ", ".join(str(label) for label in task.counts)
-            raise DataError(
-                f"{settings.target!r} has {len(task.counts)} classes ({named}); choose the class of interest, which "
-                "is then told from all others"
-            )
+        task = self._make(settings, "keep")
+        lacking = _rows_with_gaps(task.X)
+        if settings.missing == "error":
+            self._refuse_gaps(settings, task.X, lacking)
+        elif lacking.any():
+            if settings.missing == "drop" and lacking.all():
+                raise DataError(
+                    "every row lacks a value; leave out columns that are hardly filled, or have gaps filled"
+                )
+            task = self._make(settings, settings.missing)
+        _check_counts(task, settings)
         return OpenTask(self, settings, task)
 
-    def _make(self, table: FileTable, settings: TaskSettings) -> Task:
+    def _make(self, settings: TaskSettings, missing: str) -> Task:
         aside = {*settings.drop, *self.counters} - {settings.target}
         columns = {
             name: _as_categories(values) if name in settings.categories else values
-            for name, values in table.columns.items()
+            for name, values in self.open.columns.items()
             if name not in aside
         }
+        if list(columns) == [settings.target]:
+            raise DataError(
+                f"no column is left to learn {settings.target!r} from; row numbers and columns that are not used "
+                "do not count"
+            )
         return make_task(
-            replace(table, columns=columns),
+            replace(self.table, columns=columns),
             settings.target,
             positive=settings.positive,
-            missing=settings.missing,
+            missing=missing,
             categories=[name for name in settings.categories if name in columns],
             cv=_FOLDS,
         )
 
-    def sealed_table(self, opened: OpenTask) -> tuple[Table, NDArray[Any]]:
-        """Give the sealed rows as the machine of a task takes them, with their classes."""
+    def _refuse_gaps(self, settings: TaskSettings, X: Table, lacking: BoolArray) -> None:
+        """Raise if a value is missing; rows are named as in the file, where sealed ones are between them."""
+        unknown = np.flatnonzero(find_missing(self.open.columns[settings.target]))
+        if len(unknown):
+            raise DataError(
+                f"{settings.target!r} is missing in {counted(len(unknown), 'open row')}, the first of them row "
+                f"{self.open_rows[unknown[0]] + 1}; say that rows with a missing value are left out"
+            )
+        if lacking.any():
+            gaps = {column.name: int(column.is_missing.sum()) for column in X.all_columns()}
+            worst = sorted((name for name in gaps if gaps[name]), key=lambda name: -gaps[name])
+            where = listed([f"{name!r} in {gaps[name]}" for name in worst], 3)
+            first = self.open_rows[int(X.labels[int(np.argmax(lacking))])] + 1
+            raise DataError(
+                f"{int(lacking.sum()):,} of {counted(len(X), 'open row')} lack a value ({where}), the first of them "
+                f"row {first}; say whether such rows are left out, or filled with what is typical"
+            )
+
+    def sealed_table(self, opened: OpenTask, *, filled: bool) -> tuple[Table, NDArray[Any]]:
+        """Give the sealed rows as a machine takes them, with their classes.
+
+        Parameters
+        ----------
+        opened : OpenTask
+            The task.
+        filled : bool
+            Whether the machine wants gaps filled, with what is typical of the open rows.
+
+        Returns
+        -------
+        table, labels : Table, ndarray
+            Without the rows whose class is not one of the task, and those that lack a value that nothing is put for.
+        """
         table, settings = self.sealed, opened.settings
         known = table.columns[settings.target]
         has_class = ~find_missing(known)
@@ -184,14 +278,37 @@ class ProjectTable:
             for name in opened.task.X.names
         }
         X = Table.of_columns(columns)
-        lacking = np.zeros(len(X), dtype=np.bool_)
-        for column in X.all_columns():
-            lacking |= column.is_missing
+        lacking = _rows_with_gaps(X)
         if opened.task.fill is not None:
-            X, lacking = X.filled(opened.task.fill), np.zeros(len(X), dtype=np.bool_)
+            lacking[:] = False
+            X = X.filled(opened.task.fill) if filled else X
         labels = np.array([opened.class_of(value) for value in known[has_class]], dtype=object)
         usable = ~lacking & np.array([label is not None for label in labels], dtype=np.bool_)
         return X.take(usable), labels[usable]
+
+
+def _rows_with_gaps(X: Table) -> BoolArray:
+    lacking: BoolArray = np.zeros(len(X), dtype=np.bool_)
+    for column in X.all_columns():
+        lacking |= column.is_missing
+    return lacking
+
+
+def _check_counts(task: Task, settings: TaskSettings) -> None:
+    """Raise unless there are two classes, each of rows enough to be judged without one of them."""
+    counts = task.counts
+    if len(counts) > 2:
+        named = ", ".join(str(label) for label in counts)
+        raise DataError(
+            f"{settings.target!r} has {len(counts)} classes ({named}); choose the class of interest, which "
+            "is then told from all others"
+        )
+    rarest, rows = min(counts.items(), key=lambda pair: pair[1])
+    if rows < 2:
+        raise DataError(
+            f"the class {rarest} of {settings.target!r} has a single open row that can be used, and two are needed "
+            "at least; a project with a smaller sealed sample has more"
+        )
 
 
 def _as_categories(values: NDArray[Any]) -> NDArray[Any]:

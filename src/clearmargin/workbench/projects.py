@@ -13,7 +13,7 @@ from clearmargin.recipes.demonstration import dataset_csv, load_dataset
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.history import History
 from clearmargin.workbench.project_file import ProjectFile
-from clearmargin.workbench.project_table import ProjectTable, read_source
+from clearmargin.workbench.project_table import ProjectTable, columns_not_read, read_source
 
 __all__ = ["SUFFIX", "Projects", "create_project"]
 
@@ -53,6 +53,9 @@ def create_project(
     Path
         The file of the project.
     """
+    aside = columns_not_read(content)
+    if aside:
+        reading = {**(reading or {}), "drop": [*(reading or {}).get("drop", ()), *aside]}
     table = read_source(content, name, reading)
     seed = secrets.randbelow(2**20)
     ProjectTable(table, sealed_share, seed)  # raises for a share that cannot be
