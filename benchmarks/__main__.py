@@ -48,6 +48,7 @@ SECTIONS: tuple[tuple[str, Measure], ...] = (
     ("partitions", lazy("benchmarks.speed.partitions")),
     ("extraction", lazy("benchmarks.speed.extraction", "fit_section")),
     ("coverage", lazy("benchmarks.speed.extraction", "coverage_section")),
+    ("coverage-tables", lazy("benchmarks.speed.extraction", "small_tables_section")),
     ("covers", lazy("benchmarks.speed.covers")),
     ("advice", lazy("benchmarks.speed.advice", "kbsvm_section")),
     ("advice-slp", lazy("benchmarks.speed.advice", "slp_section")),
@@ -64,6 +65,7 @@ SECTIONS: tuple[tuple[str, Measure], ...] = (
     ("rows", lazy("benchmarks.speed.estimators_by_rows")),
     ("dask", lazy("benchmarks.speed.dask_table")),
     ("memory", lazy("benchmarks.speed.memory")),
+    ("workbench", lazy("benchmarks.speed.workbench")),
     ("start", lazy("benchmarks.speed.start")),
     ("foundation", lazy("benchmarks.speed.foundation")),
 )
