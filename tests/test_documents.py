@@ -65,4 +65,4 @@ def test_the_table_of_methods_names_what_exists():
         for word in re.findall(r"`clearmargin ([^`]+)`", command):
             assert word in COMMANDS
     told = {word for _, command in rows for word in re.findall(r"`clearmargin ([^`]+)`", command)}
-    assert set(COMMANDS) - told == {"demo", "predict", "datasets", "completion", "workbench"}
+    assert set(COMMANDS) - told == {"demo", "predict", "datasets", "completion"}
