@@ -9,7 +9,7 @@ KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 .PHONY: help demo test test-full test-kernels test-lowest test-wheel dist check lint types format layers bench bench-full reproduce noise docs clean
 
 help:
-	@echo "make demo         train a sparse SVM on real data, print its rules, explain a case, write report.html"
+	@echo "make demo         make one page of rules for real data, explain a case, write report.html"
 	@echo "make test         run the tests (4 to 5 minutes on 2 cores)"
 	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
