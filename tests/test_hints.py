@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -96,6 +97,11 @@ def tuned(**options: Any) -> AdviceSVCCV:
     return AdviceSVCCV("age > 50 => ill", cv=2, lams=[1.0], mus=[1.0], nus=[1.0], **options)
 
 
+def blend_in_partitions() -> None:
+    with mock.patch("clearmargin.advice.all_rows.MOST_HELD", 20):
+        AdviceBlendSVC("age > 50 => ill").fit(held_table(TABLE, "y"))
+
+
 few = slice(0, 10)
 TABLE = X.assign(y=Y)
 FEW_Y = np.array(["ill", *["well"] * 9])
@@ -111,6 +117,11 @@ HINTS: dict[str, Hint] = {
     "one class has fewer than 2; choose it yourself": hint(
         lambda: LPSVCCV(cv=2).fit(held_table(TABLE[few].assign(y=FEW_Y), "y")),
         lambda: LPSVC(0.1).fit(held_table(TABLE[few].assign(y=FEW_Y), "y")),
+    ),
+    "AdviceBlendSVC is for few points": hint(
+        blend_in_partitions,
+        lambda: AdviceSVC("age > 50 => ill").fit(held_table(TABLE, "y")),
+        lambda: tuned().fit(held_table(TABLE, "y")),
     ),
     "cannot be trained on a table in partitions": hint(
         lambda: RuleExtractor(LinearSVC()).fit(held_table(TABLE, "y")),
