@@ -17,14 +17,14 @@ import numpy as np
 
 from clearmargin.compare import compare_models
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
-from clearmargin.language import complete, edit_bound
+from clearmargin.language import RuleText, complete, edit_bound
 from clearmargin.language.prose import plain
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, IntArray
 from clearmargin.workbench.events import Events
 from clearmargin.workbench.history import History, Revision
 from clearmargin.workbench.jobs import Jobs
-from clearmargin.workbench.project_file import ProjectFile, StoredJob
+from clearmargin.workbench.project_file import ProjectFile, StoredJob, StoredTask
 from clearmargin.workbench.project_table import OpenTask, ProjectTable, read_source
 from clearmargin.workbench.rule_judgement import Predictions, RuleJudge
 from clearmargin.workbench.settings import MachineSettings, TaskSettings
@@ -36,9 +36,11 @@ from clearmargin.workbench.trained_machine import (
 )
 from clearmargin.workbench.typed_text import in_browser_offsets, python_offset
 
-__all__ = ["MAX_RULES", "MAX_TEXT", "Bench", "RuleMistakesError", "Version", "open_table"]
+__all__ = ["EXAM", "MAX_RULES", "MAX_TEXT", "Bench", "RuleMistakesError", "Version", "open_table"]
 
 MAX_TEXT, MAX_RULES = 1_000_000, 2_000
+# What the history calls an opening of the sealed sample.
+EXAM = "opened the sealed sample"
 # Above so many rows "what would change" is a job.
 _QUICK_ROWS = 20_000
 # Flips that are named in an answer; the page of cases has all.
@@ -159,9 +161,15 @@ class Bench:
                 self._table = open_table(self.file)
             return self._table
 
+    @property
+    def task(self) -> StoredTask | None:
+        """What the newest version is about, where a target was chosen."""
+        head = self.head
+        return None if head is None else self.file.task(head.task)
+
     def opened(self, task: int | None = None) -> OpenTask:
-        """Give the task of the project, or an earlier one."""
-        stored = self.file.task(task)
+        """Give the task of the newest version, or another one."""
+        stored = self.task if task is None else self.file.task(task)
         if stored is None:
             raise DataError("say first what is to be learned: choose the target on the page Data")
         with self._lock:
@@ -175,7 +183,7 @@ class Bench:
     @property
     def has_task(self) -> bool:
         """Whether a target was chosen."""
-        return self.file.task() is not None
+        return self.head is not None
 
     def set_task(
         self, settings: Mapping[str, Any], author: str | None = None, why: str = ""
@@ -294,11 +302,9 @@ class Bench:
         """
         head = self.version()
         _check_size(text)
-        errors = head.judge.judge(text)["errors"]
+        errors = [mistake.to_dict() for mistake in _read(head, text).mistakes]
         if errors:
             raise RuleMistakesError(in_browser_offsets(errors, text))
-        if len(head.judge.read(text).rules) > MAX_RULES:
-            raise InvalidValueError(f"at most {MAX_RULES:,} rules can be kept in a version")
         chosen = head.settings if settings is None else MachineSettings.from_dict(settings)
         kept = self.history.keep(
             text,
@@ -321,16 +327,22 @@ class Bench:
         self.events.publish(
             "version", {"revision": kept.id, "author": kept.author, "why": kept.why}
         )
-        self.start("train", {"choose": choose})
+        # Meanwhile somebody may have kept another version: each one has its own training.
+        self.start("train", {"choose": choose}, kept)
 
     # Jobs
 
-    def start(self, kind: str, input: Mapping[str, Any] | None = None) -> StoredJob:  # noqa: A002
-        """Start long work on the newest version, in a process of its own."""
-        head = self.head
-        if head is None:
+    def start(
+        self,
+        kind: str,
+        input: Mapping[str, Any] | None = None,  # noqa: A002
+        revision: Revision | None = None,
+    ) -> StoredJob:
+        """Start long work on a version, by default the newest, in a process of its own."""
+        asked = self.head if revision is None else revision
+        if asked is None:
             raise DataError("say first what is to be learned: choose the target on the page Data")
-        given = {**(input or {}), "project": str(self.file.path), "revision": head.id}
+        given = {**(input or {}), "project": str(self.file.path), "revision": asked.id}
         return self.jobs.start(kind, given, self._done)
 
     def _done(self, job: StoredJob, answer: dict[str, Any]) -> None:
@@ -353,6 +365,7 @@ class Bench:
         """Judge a text: mistakes, each rule on the data and the machine, findings; offsets as browsers count them."""
         _check_size(text)
         version = self.version()
+        _read(version, text)
         answer = in_browser_offsets(version.judge.judge(text), text)
         assert isinstance(answer, dict)
         answer["revision"] = version.revision.id
@@ -413,7 +426,7 @@ class Bench:
         chosen = version.settings if settings is None else MachineSettings.from_dict(settings)
         if version.validated is None or not version.is_trained:
             return {"waiting": "the machine of the newest version is being trained"}
-        rules = version.judge.read(text).rules
+        rules = _read(version, text).rules
         is_same_machine = chosen == version.settings
         if is_same_machine and (not chosen.listens or rules == version.rules):
             codes = version.validated.codes
@@ -505,15 +518,11 @@ class Bench:
             raise DataError("no row of the sealed sample can be judged; the sealed share may be 0")
         predicted = np.asarray(machine.model.predict(X))
         right = int((predicted == labels).sum())
-        openings = sum(event.what == "opened the sealed sample" for event in self.file.events())
-        body = {
-            "revision": version.revision.id,
-            "right": right,
-            "rows": len(labels),
-            "opening": openings + 1,
-        }
-        # Nobody sees the figure before it is written that it was seen.
-        self.file.add_event(author or self.author, "opened the sealed sample", body)
+        body = {"revision": version.revision.id, "right": right, "rows": len(labels)}
+        with self._lock:
+            body["opening"] = 1 + sum(event.what == EXAM for event in self.file.events())
+            # Nobody sees the figure before it is written that it was seen.
+            self.file.add_event(author or self.author, EXAM, body)
         self.events.publish("exam", body)
         return body
 
@@ -522,6 +531,16 @@ def _rule_names(rules: RuleSet, covered: BoolArray | None, row: int) -> list[str
     if covered is None:
         return []
     return [rules[k].name or f"rule {k + 1}" for k in np.flatnonzero(covered[row]).tolist()]
+
+
+def _read(version: Version, text: str) -> RuleText:
+    """Read rules, of which there are not too many to be compared with each other."""
+    written = version.judge.read(text)
+    if len(written.rules) > MAX_RULES:
+        raise InvalidValueError(
+            f"there are {len(written.rules):,} rules; at most {MAX_RULES:,} can be judged"
+        )
+    return written
 
 
 def _check_size(text: object) -> None:

@@ -13,7 +13,7 @@ from clearmargin.language.printer import format_number
 from clearmargin.language.prose import plain
 from clearmargin.recipes.demonstration import DATASETS
 from clearmargin.templates import render
-from clearmargin.workbench.bench import Bench, Version
+from clearmargin.workbench.bench import EXAM, Bench, Version
 from clearmargin.workbench.case_facts import FILTERS, SORTS, CaseQuery, case_facts, find_cases
 from clearmargin.workbench.columns import column_digest, feature_facts
 from clearmargin.workbench.data_facts import class_counts, column_facts
@@ -234,7 +234,7 @@ def data_page(asked: Asked) -> str:
     bench = asked.bench
     table = bench.table
     columns = column_facts(table)
-    stored = bench.file.task()
+    stored = bench.task
     settings = None if stored is None else TaskSettings.from_dict(stored.body)
     likely = [c["name"] for c in columns if c["can_be_target"]]
     target = asked.query.get("target") or (
@@ -456,8 +456,9 @@ def result_facts(bench: Bench, kind: str) -> dict[str, Any]:
 
         codes = CrossValidated.from_dict(found).codes
         rules = version.judge.read(found["text"]).rules
-        text = found["text"]
-        found = {**bench.compare_codes(version, codes, rules), "text": text}
+        # Who has asked, and for what: another tab may have asked meanwhile.
+        asked = {name: found.get(name) for name in ("text", "settings", "serial")}
+        found = {**bench.compare_codes(version, codes, rules), **asked}
     return {"revision": number, "found": found}
 
 
@@ -618,9 +619,7 @@ def history_page(asked: Asked) -> str:
     revisions = bench.history.all()
     entries = [_entry(bench, revision) for revision in revisions]
     exams = [
-        {"who": e.who, "when": when(e.at), **e.body}
-        for e in bench.file.events()
-        if e.what == "opened the sealed sample"
+        {"who": e.who, "when": when(e.at), **e.body} for e in bench.file.events() if e.what == EXAM
     ]
     for entry in entries:
         entry["exams"] = [exam for exam in exams if exam["revision"] == entry["id"]]

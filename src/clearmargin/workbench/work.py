@@ -168,6 +168,7 @@ def _preview(work: _Work) -> dict[str, Any]:
             **validated.to_dict(),
             "text": work.given.get("text", work.revision.text),
             "settings": work.settings.to_dict(),
+            "serial": work.given.get("serial"),
         }
     }
 
