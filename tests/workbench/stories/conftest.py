@@ -14,8 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from clearmargin.workbench import projects
-from clearmargin.workbench.project_file import ProjectFile
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -29,6 +27,9 @@ from playwright.sync_api import (
 from tests.workbench.server_client import PATIENCE, Workbench, running_workbench
 from tests.workbench.stories.tables import credit_csv
 from tools.find_browser import find_browser
+
+from clearmargin.workbench import projects
+from clearmargin.workbench.project_file import ProjectFile
 
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -87,6 +88,9 @@ class Watch:
     def console(self, message: ConsoleMessage) -> None:
         self.said.append(f"{message.type}: {message.text}")
 
+    def policy(self, report: str) -> None:
+        self.reports.append(report)
+
     def error(self, error: Error) -> None:
         self.said.append(str(error))
 
@@ -116,7 +120,7 @@ class Tabs:
         made.on("console", self.watch.console)
         made.on("weberror", lambda found: self.watch.error(found.error))
         if given.get("java_script_enabled", True):
-            made.expose_function("reportPolicy", lambda text: self.watch.reports.append(text))
+            made.expose_function("reportPolicy", self.watch.policy)
             made.add_init_script(REPORT)
         access = self.workbench.access
         cookie = {"name": access.cookie, "value": access.session, "url": made_url(self.workbench)}

@@ -67,3 +67,12 @@ def keep(page: Page, why: str) -> None:
 
 def text_of(page: Page) -> str:
     return page.locator("#text").input_value()
+
+
+def go_to(page: Page, name: str) -> None:
+    """Open another page of the project by its tab."""
+    tabs = page.get_by_role("navigation", name="Pages of this project")
+    tabs.get_by_role("link", name=name, exact=True).click()
+    expect(tabs.get_by_role("link", name=name, exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )

@@ -95,7 +95,7 @@ export class RuleCard {
           make(
             "button",
             { type: "button", class: "plain", onclick: () => actions.goTo(rule) },
-            rule.name || `rule ${rule.place + 1}`,
+            rule.title,
           ),
           " ⇒ ",
           make("span", { class: `class-${rule.code}` }, rule.label),
@@ -174,7 +174,7 @@ export class RuleCard {
     if (!options.length) return make("span");
     const select = make(
       "select",
-      { "aria-label": `add a condition to ${this.rule.name || `rule ${this.rule.place + 1}`}` },
+      { "aria-label": `add a condition to ${this.rule.title}` },
       make("option", { value: "" }, "add a condition …"),
       ...options.map(({ feature, k }) => make("option", { value: k }, feature.name)),
     );
@@ -293,7 +293,7 @@ export class RuleCard {
   // An end of an interval: a slider for the mouse and for the keys.
   handle(svg, k, feature, side, scale) {
     const condition = this.box[k];
-    const name = this.rule.name || `rule ${this.rule.place + 1}`;
+    const name = this.rule.title;
     const grip = make("rect", { class: "grip", width: 5, height: HEIGHT, y: TOP, rx: 2 });
     const touch = make("rect", { class: "touch", width: 16, height: HEIGHT + 2 * TOP, y: 0 });
     const element = make(

@@ -100,9 +100,13 @@ async function check() {
   const text = editor.text;
   try {
     const answer = await post("/check", { text, serial, tab: visit });
-    if (answer.superseded || answer.serial !== serial || pulling || writing) return;
+    if (answer.superseded || answer.serial !== serial) return;
+    // Bars of an older text would take back what the hand has done since.
+    if (pulling || writing || text !== editor.text) return;
     typed = false;
     latest = { ...answer, text };
+    // As findings count them: rules with mistakes have no number.
+    latest.rules.forEach((rule, k) => (rule.title = rule.name || `rule ${k + 1}`));
     show(latest);
     later("preview", 120, preview);
   } catch (error) {
@@ -111,7 +115,12 @@ async function check() {
 }
 
 function show(answer) {
-  const marks = answer.errors.map((e) => ({ from: e.from, to: Math.max(e.to, e.from + 1), kind: "squiggle" }));
+  // Where something is missing, what stands before it is marked.
+  const marks = answer.errors.map(({ from, to }) => ({
+    from: to > from ? from : Math.max(from - 1, 0),
+    to,
+    kind: "squiggle",
+  }));
   for (const rule of answer.rules) {
     marks.push({ from: rule.class_span[0], to: rule.class_span[1], kind: `label-${rule.code}` });
   }
@@ -213,7 +222,7 @@ function clashFinder(rules) {
     const others = rules.filter((other) => other.box && other.code !== rule.code).slice(0, 60);
     const found = others.map((other) => {
       const both = rowsOf(other).reduce((n, is, k) => n + (is & inside[k]), 0);
-      return { name: other.name || `rule ${other.place + 1}`, n: both };
+      return { name: other.title, n: both };
     });
     return found.filter(({ n }) => n);
   };
@@ -258,16 +267,16 @@ function letGo() {
 async function writeMoved() {
   writing = true;
   while (moved.length) {
+    const edit = moved.shift();
     const text = editor.text;
     try {
-      const answer = await post("/edit", { text, ...moved[0] });
+      const answer = await post("/edit", { text, ...edit });
       // Whatever was typed meanwhile stays: the bound is set in the new text.
-      if (editor.text !== text) continue;
-      editor.set(answer.text);
+      if (editor.text === text) editor.set(answer.text);
+      else moved.unshift(edit);
     } catch (error) {
       problem(error);
     }
-    moved.shift();
   }
   writing = false;
   if (!pulling) letGo();
@@ -366,6 +375,8 @@ async function keep(why, author, onTop = null) {
     });
     base = head = answer.revision;
     draft.drop();
+    isJudged(false);
+    later("check", 0, check);
     $("keep").textContent = `Keep as v${head + 1} …`;
     tell(`Kept as version ${head}; its machine is being trained.`);
   } catch (error) {
@@ -377,7 +388,7 @@ async function keep(why, author, onTop = null) {
 function showStale(body, why, author) {
   const lines = (pairs) =>
     pairs
-      .filter(([sign]) => sign !== " ")
+      .filter(([sign, line]) => sign !== " " && line.trim())
       .map(([sign, line]) => make("span", { class: sign === "+" ? "came" : "went" }, `${sign} ${line}\n`));
   $("stale-text").textContent = `Version ${body.head.id} was kept by ${body.head.author}: ${body.head.why}`;
   $("stale-mine").replaceChildren(...lines(body.mine_lines));
@@ -533,15 +544,21 @@ async function loadRefined() {
 
 function suggestion(title, why, accept) {
   const card = make("article", { class: "card suggestion" });
+  // Whoever comes by keys goes on with the next one.
+  const settle = () => {
+    const next = card.nextElementSibling || card.previousElementSibling;
+    card.remove();
+    (next?.querySelector("button") || $("refine")).focus();
+  };
   card.append(
     make("h3", {}, title),
     make("p", {}, why),
     make(
       "p",
       {},
-      make("button", { type: "button", class: "main", onclick: async () => (await accept()) && card.remove() }, "accept"),
+      make("button", { type: "button", class: "main", onclick: async () => (await accept()) && settle() }, "accept"),
       " ",
-      make("button", { type: "button", onclick: () => card.remove() }, "reject"),
+      make("button", { type: "button", onclick: settle }, "reject"),
     ),
   );
   return card;
@@ -549,7 +566,7 @@ function suggestion(title, why, accept) {
 
 function ruleName(k) {
   const rule = latest.rules[k];
-  return rule ? rule.name || `rule ${rule.place + 1}` : `rule ${k + 1}`;
+  return rule ? rule.title : `rule ${k + 1}`;
 }
 
 function boundCard(change) {
@@ -593,6 +610,7 @@ on("result", (body) => {
 on("version", (body) => {
   if (body.revision > head) {
     head = body.revision;
+    later("check", 0, check);
     $("keep").textContent = `Keep as v${head + 1} …`;
     if (body.revision !== base) tell(`${body.author} kept version ${body.revision}: ${body.why}`);
   }
