@@ -55,6 +55,8 @@ _JOB_OPTIONS = (
     "short",
     "assume_ranges",
 )
+# Seconds that a check may take.
+_LONGEST = 20
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -96,7 +98,12 @@ class _Lane:
         async with self.lock:
             if self.newest[tab] != number:
                 return None
-            answer = await run_in_threadpool(work)
+            try:
+                answer = await asyncio.wait_for(asyncio.to_thread(work), _LONGEST)
+            except TimeoutError:
+                raise HTTPException(
+                    503, f"This took longer than {_LONGEST} s; try fewer rules at once."
+                ) from None
         if len(self.newest) > 1000:
             self.newest.clear()
         return answer

@@ -34,6 +34,8 @@ __all__ = ["Predictions", "RuleJudge", "Standing", "box_facts"]
 # Cases named beside a rule; the page of cases has all of them.
 _MOST_NAMED = 8
 _MOST_POSITIONS = 200
+# Pairs of rules grow with the square of their number, and nobody reads thousands of findings.
+_MOST_CHECKED, _MOST_FINDINGS = 200, 200
 Yes = Literal["proved", "within ranges", "seen", "contradicted", "uncovered"]
 
 
@@ -118,18 +120,26 @@ class RuleJudge:
             "errors": [mistake.to_dict() for mistake in written.mistakes],
             "rules": [],
             "findings": [],
+            "more_findings": 0,
             "vote": None,
         }
         if not len(written.rules):
             return answer
-        report = self.opened.checker.check(written.rules)
+        is_checked = len(written.rules) <= _MOST_CHECKED
+        report = self.opened.checker.check(written.rules) if is_checked else None
         covered = written.rules.covers(self.opened.points)
         places = _places(written)
         answer["rules"] = [
             self._rule(written.rules, k, covered[:, k], statement, places[statement.start])
             for k, statement in enumerate(statements)
         ]
-        answer["findings"] = [self._finding(f, statements) for f in report.findings]
+        if report is None:
+            answer["findings"] = [_unchecked(len(written.rules))]
+            return answer
+        answer["findings"] = [
+            self._finding(f, statements) for f in report.findings[:_MOST_FINDINGS]
+        ]
+        answer["more_findings"] = max(len(report.findings) - _MOST_FINDINGS, 0)
         answer["vote"] = _vote(report)
         return answer
 
@@ -285,6 +295,21 @@ class RuleJudge:
             "rows": self.opened.rows[positions[:_MOST_POSITIONS]].tolist(),
             "count": len(positions),
         }
+
+
+def _unchecked(n_rules: int) -> dict[str, Any]:
+    """Say that so many rules are counted, but not compared with each other."""
+    return {
+        "severity": "note",
+        "kind": "unchecked",
+        "message": f"{n_rules:,} rules are counted one by one; whether they contradict each other is looked for among "
+        f"at most {_MOST_CHECKED}",
+        "region": None,
+        "spans": [],
+        "rules": [],
+        "rows": [],
+        "count": 0,
+    }
 
 
 def _is_on_side(lowest: Any, is_attained: bool, sign: int) -> bool:
