@@ -17,7 +17,8 @@ from clearmargin.workbench import work
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.project_table import OpenTask, ProjectTable
 from clearmargin.workbench.projects import create_project
-from clearmargin.workbench.settings import TaskSettings
+from clearmargin.workbench.settings import MachineSettings, TaskSettings
+from clearmargin.workbench.trained_machine import CrossValidated, train_machine
 
 RULES = """old: age >= 60 => ill
 red: colour = red and dose >= 0.5 => ill
@@ -106,8 +107,25 @@ def reopened(path: Path) -> Iterator[Bench]:
     """A project that was made before."""
     bench = open_bench(path, "the expert")
     bench.jobs.close()
-    bench.jobs = JobsAtOnce(bench.file, bench.events)  # type: ignore[assignment]
+    bench.jobs = JobsAtOnce(bench.file, bench.events)
     try:
         yield bench
     finally:
         bench.close()
+
+
+def keep_trained(bench: Bench, machine: str, text: str = RULES) -> None:
+    """Keep a version whose machine is trained, but judged on its own rows: the true figures take long for some."""
+    start, bench.jobs.start = bench.jobs.start, lambda *_: None
+    settings = MachineSettings(machine)
+    kept = bench.keep(
+        text, why="quickly", base=bench.version().revision.id, settings=settings.to_dict()
+    )
+    bench.jobs.start = start
+    opened = bench.opened()
+    made = train_machine(opened, bench.version().rules, settings)
+    codes = made.codes(opened)
+    figures = CrossValidated(codes, int((codes == opened.codes).sum()))
+    model = {"document": made.document, "outcome": list(made.outcome), "features": []}
+    bench.file.put_result(kept.id, "validated", figures.to_dict(), 0.0)
+    bench.file.put_result(kept.id, "model", model, 0.0)

@@ -297,9 +297,10 @@ def _contrast(work: _Work) -> dict[str, Any]:
     share = float(work.given.get("share") or 0.1)
     ranked = rank_rows(work.opened.task, top=share, bottom=share)
     facts = ranked.to_dict()
-    rows = work.opened.rows
+    # The task counts open rows; sealed ones are between them.
+    rows = work.opened.table.open_rows
     for end in ("top_rows", "bottom_rows"):
-        facts[end] = [int(rows[k - 1]) for k in facts[end]]
+        facts[end] = [int(rows[k - 1]) + 1 for k in facts[end]]
     return {"contrast": {**facts, "share": share}}
 
 
