@@ -162,6 +162,23 @@ def test_a_text_without_a_rule_has_an_answer(text):
     assert answer["vote"] is None
 
 
+def test_a_rule_that_asks_for_a_gap_is_a_mistake_at_its_place_and_the_others_are_judged():
+    text = "age >= 60 => ill\nage >= 3 and dose is missing => ill\nold: age >= 70 => ill\n"
+    text += "colour is not missing => well"
+    judge = RuleJudge(some())
+    answer = judge.judge(text)
+    assert [text[e["from"] : e["to"]] for e in answer["errors"]] == [
+        "dose is missing",
+        "colour is not missing",
+    ]
+    assert [(e["line"], e["column"]) for e in answer["errors"]] == [(2, 14), (4, 1)]
+    assert "gaps were filled, or such rows left out" in answer["errors"][0]["message"]
+    assert [rule["place"] for rule in answer["rules"]] == [0, 2]
+    assert [rule["name"] for rule in answer["rules"]] == [None, "old"]
+    assert [s.rule for s in judge.read(text).statements] == [0, None, 1, None]
+    assert len(judge.read(text).rules) == 2
+
+
 # Proofs: exact corners.
 
 

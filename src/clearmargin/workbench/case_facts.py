@@ -13,10 +13,13 @@ import numpy as np
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.language.printer import format_rule
 from clearmargin.language.prose import plain
+from clearmargin.models.planes import Planes
 from clearmargin.rules import RuleSet
+from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, IntArray
 from clearmargin.tables.table import Table
 from clearmargin.workbench.bench import Bench, Version
+from clearmargin.workbench.stored_values import as_finite
 
 __all__ = [
     "FILTERS",
@@ -204,6 +207,7 @@ def _line(version: Version, position: int, rules: RuleSet, covered: BoolArray) -
             for k in np.flatnonzero(covered[position]).tolist()
         ],
         "values": opened.case(position),
+        "gaps": opened.gaps(position),
     }
     if predictions is not None:
         code = int(predictions.codes[position])
@@ -292,12 +296,24 @@ def turning_points(version: Version, case: Table) -> dict[str, float]:
         if not math.isfinite(place):
             continue
         k = space.index(name)
-        if space.integer[k]:
-            is_up = place > value
-            place = math.floor(place) + 1 if is_up else math.ceil(place) - 1
-        if space.lower[k] <= place <= space.upper[k]:
-            found[name] = float(place)
+        turn = _first_whole(planes, case, name, place) if space.integer[k] else place
+        if turn is not None and space.lower[k] <= turn <= space.upper[k]:
+            found[name] = float(turn)
     return found
+
+
+def _first_whole(planes: Planes, case: Table, name: str, place: float) -> float | None:
+    """Find the first whole number by a place that gets another class; on the boundary only the machine knows."""
+    value = float(case.column(name).numbers()[0])
+    near = [float(math.floor(place) + k) for k in (-1, 0, 1, 2)]
+    tried = sorted(
+        (v for v in near if (v > value) == (place > value)), key=lambda v: abs(v - value)
+    )
+    columns = {c.name: np.repeat(c.values, 1 + len(tried)) for c in case.all_columns()}
+    columns[name] = np.array([value, *tried])
+    now, *labels = planes.predict(Table.of_columns(columns)).tolist()
+    turned = [v for v, label in zip(tried, labels, strict=True) if label != now]
+    return turned[0] if turned else None
 
 
 def read_case_values(version: Version, row: int, given: Mapping[str, Any]) -> Table:
@@ -315,19 +331,23 @@ def read_case_values(version: Version, row: int, given: Mapping[str, Any]) -> Ta
     Returns
     -------
     Table
-        One row.
+        One row, as the machine takes it: what is missing is missing for rules with points, and filled for others.
     """
-    opened = version.opened
+    opened, machine = version.opened, version.machine
     position = opened.position(row)
-    case = opened.case(position)
-    for name, value in given.items():
-        if name not in case:
-            raise InvalidValueError(f"there is no feature {name!r}")
-        case[name] = _read_value(version, name, value)
+    table = opened.task.X if machine is None else machine.table(opened.task)
+    for name in given:
+        if name not in table.names:
+            raise InvalidValueError(
+                f"there is no feature {name!r}{nearest_name(name, table.names)}"
+            )
     columns = {}
-    for column in opened.task.X.all_columns():
+    for column in table.take(np.array([position])).all_columns():
+        value = column.values[0]
+        if column.name in given:
+            value = _read_value(version, column.name, given[column.name])
         dtype = np.float64 if column.has_number_type else object
-        columns[column.name] = np.array([case[column.name]], dtype=dtype)
+        columns[column.name] = np.array([value], dtype=dtype)
     return Table.of_columns(columns)
 
 
@@ -338,13 +358,7 @@ def _read_value(version: Version, name: str, value: Any) -> Any:
         if str(value) not in categories:
             raise InvalidValueError(f"{value!r} is no category of {name!r}")
         return str(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidValueError(f"{name} must be a number, not {value!r}") from None
-    if not math.isfinite(number):
-        raise InvalidValueError(f"{name} must be a finite number")
-    return number
+    return as_finite(value, name)
 
 
 def what_if(version: Version, row: int, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -432,10 +446,14 @@ def recourse_for(version: Version, row: int) -> dict[str, Any]:
             "no feature can be acted on; say on the page Data which ones can be changed, and at what cost"
         )
     table = machine.table(opened.task)
+    case = table.take(np.array([opened.position(row)]))
+    actions = {k: v for k, v in actions.items() if not case.column(k).is_missing[0]}
+    if not actions:
+        raise DataError("every feature that can be acted on is missing in this case")
     words = {"any": "any", "up": "increase", "down": "decrease"}
     found = recourse(
         machine.model,
-        table.take(np.array([opened.position(row)])),
+        case,
         actionable={name: words[action.direction] for name, action in actions.items()},
         X=table,
         costs={name: action.cost for name, action in actions.items()},

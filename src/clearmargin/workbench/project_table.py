@@ -463,6 +463,14 @@ class OpenTask:
             return self.task.X.take(rows)
         return self.task.given.take(rows).filled(part.fill)
 
+    def gaps(self, position: int) -> list[str]:
+        """Name the features whose value is missing in a row of the table, and filled in the task."""
+        given = self.task.given
+        if given is None:
+            return []
+        row = given.take(np.array([position]))
+        return [column.name for column in row.all_columns() if column.is_missing[0]]
+
     def case(self, position: int) -> dict[str, Any]:
         """Give the values of a row by feature."""
         values = {}

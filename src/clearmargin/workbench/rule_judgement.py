@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from clearmargin.advice import AdviceReport
 from clearmargin.advice.advice_check import Finding
-from clearmargin.language import RuleText, read_rule_text
+from clearmargin.language import Mistake, RuleText, read_rule_text
+from clearmargin.language.lexer import Source
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
 from clearmargin.language.rule_text import Statement
@@ -29,7 +30,7 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import column_encoding
 from clearmargin.workbench.project_table import OpenTask
 
-__all__ = ["Predictions", "RuleJudge", "Standing", "box_facts"]
+__all__ = ["Predictions", "RuleJudge", "Standing", "box_facts", "read_rules"]
 
 # Cases named beside a rule; the page of cases has all of them.
 _MOST_NAMED = 8
@@ -81,6 +82,59 @@ class Standing:
         return {"kind": self.kind, "text": self.text, "witness": self.witness}
 
 
+def read_rules(text: str, opened: OpenTask) -> RuleText:
+    """Read rule text to its end, whatever mistakes there are.
+
+    Parameters
+    ----------
+    text : str
+        Rules, perhaps unfinished.
+    opened : OpenTask
+        The rows that they are about. None of them has a gap any more, so that a condition which asks for one is a
+        mistake, too.
+
+    Returns
+    -------
+    RuleText
+        Rules that can be judged on the rows, all mistakes, and the places of both.
+    """
+    written = read_rule_text(text, opened.space, opened.classes)
+    asking = {
+        k: (*rule.region.missing, *rule.region.known)
+        for k, rule in enumerate(written.rules)
+        if rule.region.missing or rule.region.known
+    }
+    if not asking:
+        return written
+    kept = [k for k in range(len(written.rules)) if k not in asking]
+    number = {k: place for place, k in enumerate(kept)}
+    found = [
+        _asks_for_gap(text, s, opened.space.names[asking[s.rule][0]])
+        for s in written.statements
+        if s.rule in asking
+    ]
+    return RuleText(
+        text,
+        tuple(
+            replace(s, rule=None if s.rule is None else number.get(s.rule))
+            for s in written.statements
+        ),
+        tuple(sorted((*written.mistakes, *found), key=lambda mistake: mistake.start)),
+        RuleSet([written.rules[k] for k in kept], written.rules.space, written.rules.classes),
+    )
+
+
+def _asks_for_gap(text: str, statement: Statement, feature: str) -> Mistake:
+    """Say where a rule asks whether a value is missing."""
+    places = [
+        (c.start, c.end) for c in statement.conditions if feature in c.features and not c.bounds
+    ]
+    start, end = places[0] if places else statement.premise or (statement.start, statement.end)
+    message = f"nobody's {feature!r} is missing here: gaps were filled, or such rows left out; leave the condition out"
+    error = Source(text).error(message, start, end)
+    return Mistake(start, end, error.line, error.column, message)
+
+
 class RuleJudge:
     """Judges rule text on the open rows of a project and their predictions.
 
@@ -98,7 +152,7 @@ class RuleJudge:
 
     def read(self, text: str) -> RuleText:
         """Read rule text to its end, whatever mistakes there are."""
-        return read_rule_text(text, self.opened.space, self.opened.classes)
+        return read_rules(text, self.opened)
 
     def judge(self, text: str) -> dict[str, Any]:
         """Judge a text.

@@ -17,7 +17,7 @@ from typing import Any
 
 from clearmargin import progress
 from clearmargin.exceptions import ClearmarginWarning, DataError
-from clearmargin.language import parse_rules, read_rule_text
+from clearmargin.language import parse_rules
 from clearmargin.language.printer import format_rule
 from clearmargin.language.prose import plain
 from clearmargin.recipes import rank_rows
@@ -30,6 +30,7 @@ from clearmargin.workbench.bound_suggestions import suggest_bounds
 from clearmargin.workbench.history import History, Revision
 from clearmargin.workbench.project_file import ProjectFile
 from clearmargin.workbench.project_table import OpenTask
+from clearmargin.workbench.rule_judgement import read_rules
 from clearmargin.workbench.settings import MachineSettings, TaskSettings
 from clearmargin.workbench.taken_away import FORMS, SUBJECTS, check_form
 from clearmargin.workbench.trained_machine import (
@@ -94,7 +95,7 @@ class _Work:
     @cached_property
     def rules(self) -> RuleSet:
         text = self.given.get("text", self.revision.text)
-        return read_rule_text(text, self.opened.space, self.opened.classes).rules
+        return read_rules(text, self.opened).rules
 
     @cached_property
     def machine(self) -> TrainedMachine:
