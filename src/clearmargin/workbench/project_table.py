@@ -455,7 +455,10 @@ class OpenTask:
             for feature, categories in step.categories.items()
         }
         rows = self.rows_beside(part, test)
-        return EncodedFold(step.transform(part.X), step.transform(rows), part.y, test, groups)
+        # Texts of one type are looked at as a whole, where objects are looked at one by one.
+        is_text = all(isinstance(label, str) for label in self.classes)
+        labels = part.y.astype(str) if is_text else part.y
+        return EncodedFold(step.transform(part.X), step.transform(rows), labels, test, groups)
 
     def rows_beside(self, part: Task, rows: IntArray) -> Table:
         """Give rows without gaps, filled with what is typical of another part of the task."""

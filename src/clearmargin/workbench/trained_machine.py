@@ -8,9 +8,11 @@ them, the figures of a changed text take a training a fold, tens of milliseconds
 from __future__ import annotations
 
 import base64
+import os
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -37,7 +39,7 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table
-from clearmargin.workbench.project_table import OpenTask
+from clearmargin.workbench.project_table import EncodedFold, OpenTask
 from clearmargin.workbench.settings import MachineSettings
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
 _COSTS = (1.0, 1.0)
 _MAX_CUTS, _MAX_RULES = 20, 15
 _MOST_FOLDS = 5
+_THREADS = max(1, min(_MOST_FOLDS, os.cpu_count() or 1))
 Costs = tuple[float, float]
 
 
@@ -396,11 +399,17 @@ def quick_codes(
 
     codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)
     given = _given_costs(settings)
-    with warnings.catch_warnings():
+
+    def predict(k: int, fold: EncodedFold) -> IntArray:
+        lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
+        svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=fold.groups)
+        svm.fit(fold.train, fold.labels)
+        return opened.encode(svm.predict(fold.test))
+
+    folds = opened.encoded_folds
+    with warnings.catch_warnings(), ThreadPoolExecutor(_THREADS) as threads:
         warnings.simplefilter("ignore", ClearmarginWarning)
-        for k, fold in enumerate(opened.encoded_folds):
-            lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
-            svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=fold.groups)
-            svm.fit(fold.train, fold.labels)
-            codes[fold.positions] = opened.encode(svm.predict(fold.test))
+        # The solver lets other threads work meanwhile.
+        for fold, found in zip(folds, threads.map(predict, range(len(folds)), folds), strict=True):
+            codes[fold.positions] = found
     return codes
