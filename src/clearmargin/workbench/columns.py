@@ -112,9 +112,11 @@ def _edges(values: NDArray[np.float64], is_whole: bool) -> list[float]:
         return [low - 0.5, high + 0.5]
     if is_whole and high - low < 2 * _BARS:
         return [low - 0.5 + k for k in range(int(high - low) + 2)]
-    # A few far values must not push all others into one bar: the ends hold what is beyond the outer percents.
-    inner_low, inner_high = (float(q) for q in np.quantile(known, [0.01, 0.99]))
-    if inner_high - inner_low > 0 and (high - low) > 3 * (inner_high - inner_low):
-        inner = np.linspace(inner_low, inner_high, _BARS - 1)
+    # A few far values must not push all others into one bar: the ends hold what is beyond the outer percents. Halves,
+    # since the width of the widest ranges is no float.
+    inner_low, inner_high = (float(q) for q in np.quantile(known / 2, [0.01, 0.99]))
+    if inner_high - inner_low > 0 and (high / 2 - low / 2) > 3 * (inner_high - inner_low):
+        inner = 2 * np.linspace(inner_low, inner_high, _BARS - 1)
         return sorted({low, *inner.tolist(), high})
-    return [float(edge) for edge in np.linspace(low, high, _BARS + 1)]
+    inner = 2 * np.linspace(low / 2, high / 2, _BARS + 1)
+    return sorted({low, *inner[1:-1].tolist(), high})

@@ -89,7 +89,8 @@ def histogram(values: NDArray[Any]) -> list[int]:
     if low == high:
         return [len(finite)]
     bars = int(high - low) + 1 if float(high - low).is_integer() and high - low < _BARS else _BARS
-    counts, _ = np.histogram(finite, bins=bars, range=(low, high))
+    # Halves, since the width of the widest ranges is no float.
+    counts, _ = np.histogram(finite / 2, bins=bars, range=(low / 2, high / 2))
     return [int(count) for count in counts]
 
 

@@ -8,6 +8,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -225,15 +226,19 @@ def _by_sqlite(sql: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> li
     records = _records(rules, opened)
     names = list(rules.space.names)
     quoted = ", ".join("`" + name.replace("`", "``") + "`" for name in names)
-    with _memory() as database:
-        database.execute(f"CREATE TABLE cases ({quoted})")
-        marks = ", ".join("?" for _ in names)
-        database.executemany(
-            f"INSERT INTO cases VALUES ({marks})",  # noqa: S608 (marks are question marks)
-            [[record[name] for name in names] for record in records],
-        )
-        # The expression is ours; names in it are quoted by the exporter.
-        found = database.execute(f"SELECT {sql} FROM cases ORDER BY rowid").fetchall()  # noqa: S608
+    marks = ", ".join("?" for _ in names)
+    try:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute(f"CREATE TABLE cases ({quoted})")
+            database.executemany(
+                f"INSERT INTO cases VALUES ({marks})",  # noqa: S608 (marks are question marks)
+                [[record[name] for name in names] for record in records],
+            )
+            # The expression is ours; names in it are quoted by the exporter.
+            query = f"SELECT {sql} FROM cases ORDER BY rowid"  # noqa: S608
+            found = database.execute(query).fetchall()
+    except (sqlite3.Error, OverflowError) as error:
+        raise DataError(f"SQLite does not take it: {error}") from error
     return [None if value is None else _plain_value(value) for (value,) in found]
 
 
@@ -247,22 +252,14 @@ def _by_duckdb(sql: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> li
             for column in _rows(rules, opened).all_columns()
         }
     )
-    with duckdb.connect(":memory:") as database:
-        database.register("cases", cases)
-        # The expression is ours; names in it are quoted by the exporter.
-        found = database.execute(f"SELECT {sql} FROM cases").fetchall()  # noqa: S608
+    try:
+        with duckdb.connect(":memory:") as database:
+            database.register("cases", cases)
+            # The expression is ours; names in it are quoted by the exporter.
+            found = database.execute(f"SELECT {sql} FROM cases").fetchall()  # noqa: S608
+    except duckdb.Error as error:
+        raise DataError(f"DuckDB does not take it: {error}") from error
     return [None if value is None else _plain_value(value) for (value,) in found]
-
-
-class _memory:  # noqa: N801 (used as a function)
-    """A database in memory that is closed in the end."""
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection = sqlite3.connect(":memory:")
-        return self._connection
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
 
 
 def _plain_value(value: Any) -> str:
@@ -332,7 +329,10 @@ def cases_csv(version: Version) -> bytes:
     )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = opened.task.X.all_columns()
+    # A gap stays one, whatever was put there for the machine.
+    given = opened.task.X if opened.task.given is None else opened.task.given
+    columns = given.all_columns()
+    missing = [column.is_missing for column in columns]
     title = ["row", opened.settings.target, "machine", "score", "machine when not trained on it"]
     writer.writerow([safe_cell(cell) for cell in [*title, "rule", *(c.name for c in columns)]])
     for k in range(len(opened.codes)):
@@ -340,7 +340,9 @@ def cases_csv(version: Version) -> bytes:
         cells += ["", ""] if predictions is None else _predicted(predictions, names, k)
         cells.append("" if version.validated is None else names[version.validated.codes[k]])
         cells.append("" if first[k] < 0 else rules[int(first[k])].name or f"rule {first[k] + 1}")
-        cells += [None if column.is_missing[k] else column.values[k] for column in columns]
+        cells += [
+            None if gaps[k] else c.values[k] for c, gaps in zip(columns, missing, strict=True)
+        ]
         writer.writerow([safe_cell(cell) for cell in cells])
     return text.getvalue().encode("utf-8")
 
