@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,6 +71,7 @@ _JOB_WORDS = {
     "preview": "trying the change",
     "exports": "running all forms",
 }
+_LINE_END = re.compile(r"\r\n|\r|\n")
 # Lines of a form that are shown before it is taken away.
 _SHOWN_LINES = 40
 
@@ -312,13 +314,15 @@ def _small_bars(counts: list[int]) -> list[dict[str, float]]:
     ]
 
 
-def read_task_form(fields: Mapping[str, str]) -> dict[str, Any]:
+def read_task_form(fields: Mapping[str, str], columns: Iterable[str] = ()) -> dict[str, Any]:
     """Read the form of the page Data as the settings of a task.
 
     Parameters
     ----------
     fields : mapping
-        Fields such as ``use:age``, one for each column and thing.
+        Fields such as ``use:0``, one for each column and thing.
+    columns : iterable of str
+        The columns of the table; forms send line ends in names in a way of their own.
 
     Returns
     -------
@@ -330,8 +334,11 @@ def read_task_form(fields: Mapping[str, str]) -> dict[str, Any]:
     >>> read_task_form({"target": "ill", "column:0": "age", "low:0": "0", "high:0": "120"})["ranges"]
     {'age': (0.0, 120.0)}
     """
-    names = {k.partition(":")[2]: v for k, v in fields.items() if k.startswith("column:")}
-    target = fields.get("target", "")
+    sent = {_LINE_END.sub("\r\n", name): name for name in columns}
+    names = {
+        k.partition(":")[2]: sent.get(v, v) for k, v in fields.items() if k.startswith("column:")
+    }
+    target = sent.get(fields.get("target", ""), fields.get("target", ""))
     settings: dict[str, Any] = {
         "target": target,
         "positive": fields.get("positive") or None,
@@ -680,7 +687,7 @@ def _line_changes(old: str, new: str) -> list[tuple[str, str]]:
 def revision_page(asked: Asked) -> str:
     """Show one version."""
     bench = asked.bench
-    revision = bench.history.get(int(asked.path["r"]))
+    revision = bench.revision(int(asked.path["r"]))
     model = bench.file.result(revision.id, "model")
     return asked.render(
         "revision.html",
@@ -699,7 +706,7 @@ def difference_page(asked: Asked) -> str:
     """Show the difference of two versions: lines, rules, settings, figures."""
     bench = asked.bench
     old, new = int(asked.path["r"]), int(asked.path["s"])
-    first, second = bench.history.get(old), bench.history.get(new)
+    first, second = bench.revision(old), bench.revision(new)
     space = bench.opened(second.task).space
     difference = bench.history.difference(old, new, space).to_dict()
     return asked.render(

@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from clearmargin.exceptions import ClearmarginError, InvalidValueError
 from clearmargin.workbench import pages
-from clearmargin.workbench.bench import Bench, RuleMistakesError
+from clearmargin.workbench.bench import Bench, RuleMistakesError, check_size
 from clearmargin.workbench.case_facts import explained_case, recourse_for, what_if
 from clearmargin.workbench.columns import column_block
 from clearmargin.workbench.events import Events, read_last_id
@@ -37,24 +37,16 @@ from clearmargin.workbench.guard import (
     read_upload,
 )
 from clearmargin.workbench.history import StaleHeadError
+from clearmargin.workbench.project_table import NotThereError
 from clearmargin.workbench.projects import Projects
+from clearmargin.workbench.settings import MachineSettings
 from clearmargin.workbench.static_files import StaticFiles
-from clearmargin.workbench.taken_away import FORMS, cases_csv, make_form, subject
+from clearmargin.workbench.stored_values import as_finite, as_whole
+from clearmargin.workbench.taken_away import FORMS, cases_csv, make_form, subject, trained
 from clearmargin.workbench.work import KINDS
 
 __all__ = ["make_app"]
 
-# What a tab may say about a job; everything else comes from the project.
-_JOB_OPTIONS = (
-    "text",
-    "settings",
-    "share",
-    "max_rules",
-    "choose",
-    "serial",
-    "short",
-    "assume_ranges",
-)
 # Seconds that a check may take.
 _LONGEST = 20
 Handler = Callable[[Request], Awaitable[Response]]
@@ -78,7 +70,6 @@ def make_app(folder: Path, access: Access) -> Starlette:
     app = _App(Projects(folder, access.author or "the expert"), access)
     errors: dict[Any, Any] = {
         ClearmarginError: app.refused,
-        LookupError: app.not_found,
         HTTPException: app.http_error,
     }
     return Starlette(routes=app.routes(), exception_handlers=errors, lifespan=app.lifespan)
@@ -96,7 +87,8 @@ class _Lane:
         number = self.newest.get(tab, 0) + 1
         self.newest[tab] = number
         async with self.lock:
-            if self.newest[tab] != number:
+            # Requests without the name of a tab are nobody's.
+            if tab and self.newest.get(tab) != number:
                 return None
             try:
                 answer = await asyncio.wait_for(asyncio.to_thread(work), _LONGEST)
@@ -176,7 +168,7 @@ class _App:
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say what is wrong with what was asked, as data or as a page."""
         body: dict[str, Any] = {"message": str(error)}
-        status = 422
+        status = 404 if isinstance(error, NotThereError) else 422
         if isinstance(error, StaleHeadError):
             status = 409
             body["head"] = error.head.id
@@ -185,10 +177,6 @@ class _App:
         if _wants_page(request):
             return await self._problem_page(request, status, str(error))
         return JSONResponse(body, status)
-
-    async def not_found(self, request: Request, _: Exception) -> Response:
-        """Answer for an address that leads nowhere."""
-        return await self.http_error(request, HTTPException(404))
 
     async def http_error(self, request: Request, error: HTTPException) -> Response:
         """Answer for what is refused by its status."""
@@ -308,7 +296,8 @@ class _App:
             kept = await run_in_threadpool(bench.set_task, settings, author or None, why)
             return JSONResponse({"revision": kept.id})
         fields = await read_form(request, self.access)
-        settings = pages.read_task_form(fields)
+        columns = await run_in_threadpool(lambda: bench.table.table.columns)
+        settings = pages.read_task_form(fields, columns)
         await run_in_threadpool(bench.set_task, settings, None, fields.get("why", ""))
         return RedirectResponse(f"/p/{request.path_params['id']}/rules", 303)
 
@@ -372,10 +361,8 @@ class _App:
         """Keep what is being typed, so that it survives a crash."""
         given = await read_json(request)
         bench = await self._bench(request)
-        base = given.get("base")
-        if base is not None and not isinstance(base, int):
-            raise InvalidValueError("base must be the number of a version")
-        await run_in_threadpool(bench.file.put_draft, _tab(given), base, _text(given, "text"))
+        base, text = _version_number(given.get("base")), check_size(_text(given, "text"))
+        await run_in_threadpool(bench.file.put_draft, _tab(given), base, text)
         return JSONResponse({"kept": True})
 
     async def keep(self, request: Request) -> Response:
@@ -385,8 +372,7 @@ class _App:
             dict(await read_form(request, self.access)) if is_form else await read_json(request)
         )
         bench = await self._bench(request)
-        base = given.get("base")
-        base = int(base) if isinstance(base, str) and base.isdigit() else base
+        base = _version_number(given.get("base"))
         text = _text(given, "text")
         text = text.replace("\r\n", "\n") if is_form else text
         try:
@@ -394,7 +380,7 @@ class _App:
                 lambda: bench.keep(
                     text,
                     why=_text(given, "why", "") or "no reason given",
-                    base=base if isinstance(base, int) else None,
+                    base=base,
                     author=_text(given, "author", "") or None,
                     settings=None if is_form else given.get("settings"),
                 )
@@ -402,9 +388,7 @@ class _App:
         except StaleHeadError as error:
             if is_form:
                 raise
-            three = await run_in_threadpool(
-                bench.history.three_way, base if isinstance(base, int) else None, text
-            )
+            three = await run_in_threadpool(bench.history.three_way, base, text)
             return JSONResponse({"message": str(error), **three}, 409)
         if given.get("tab"):
             await run_in_threadpool(bench.file.drop_draft, _tab(given))
@@ -422,7 +406,7 @@ class _App:
             lambda: bench.restore(
                 number,
                 why=fields.get("why") or f"version {number} restored",
-                base=int(base) if base.isdigit() else None,
+                base=_version_number(base),
                 author=fields.get("author") or None,
             )
         )
@@ -437,7 +421,7 @@ class _App:
         kind = _text(given, "kind")
         if kind not in KINDS:
             raise InvalidValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-        options = {name: given[name] for name in _JOB_OPTIONS if given.get(name) is not None}
+        options = _job_options(given)
         job = await run_in_threadpool(bench.start, kind, options)
         return JSONResponse({"job": job.id, "state": job.state}, 202)
 
@@ -515,7 +499,7 @@ class _App:
         number = request.query_params.get("revision")
         asked = request.query_params.get("subject", "mine")
         made = await run_in_threadpool(
-            _exported, bench, form, asked, int(number) if number and number.isdigit() else None
+            _exported, bench, form, asked, _version_number(number) if number else None
         )
         content, media, name = made
         headers = {"Content-Disposition": attachment(name)}
@@ -542,9 +526,7 @@ def _exported(bench: Bench, form: str, asked: str, number: int | None) -> tuple[
     if form == "cases":
         return cases_csv(version), "text/csv", f"{stem}-cases.csv"
     if form == "model":
-        if version.machine is None:
-            raise HTTPException(404)
-        text = json.dumps(version.machine.document, ensure_ascii=False, indent=1)
+        text = json.dumps(trained(version).document, ensure_ascii=False, indent=1)
         return text.encode("utf-8"), "application/json", f"{stem}-model.json"
     if form not in FORMS:
         raise HTTPException(404)
@@ -569,7 +551,41 @@ def _number(given: dict[str, Any], name: str) -> float:
     value = given.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidValueError(f"{name} must be a number")
-    return float(value)
+    return as_finite(value, name)
+
+
+def _version_number(value: object) -> int | None:
+    """Read the number of a version, from a form or from JSON; nothing where there is none yet."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidValueError(f"the number of a version is a whole number, not {value!r}")
+    return as_whole(value, "the number of a version")
+
+
+def _job_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Read what a tab may say about a job; everything else comes from the project."""
+    options: dict[str, Any] = {"serial": given.get("serial")}
+    if given.get("text") is not None:
+        options["text"] = check_size(given["text"])
+    if given.get("settings") is not None:
+        options["settings"] = MachineSettings.from_dict(given["settings"]).to_dict()
+    for name, low, high in (("share", 0.001, 0.5), ("max_rules", 1, 200)):
+        if given.get(name) is not None:
+            number = _number(given, name)
+            if not low <= number <= high:
+                raise InvalidValueError(
+                    f"{name} must lie between {low} and {high}, not be {number:g}"
+                )
+            options[name] = number
+    for name in ("choose", "short", "assume_ranges"):
+        value = given.get(name, False)
+        if not isinstance(value, bool):
+            raise InvalidValueError(f"{name} must be true or false, not {value!r}")
+        options[name] = value
+    return options
 
 
 def _tab(given: dict[str, Any]) -> str:

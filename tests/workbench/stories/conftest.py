@@ -29,6 +29,7 @@ from tests.workbench.stories.tables import credit_csv
 from tools.find_browser import find_browser
 
 from clearmargin.workbench import projects
+from clearmargin.workbench.guard import Access
 from clearmargin.workbench.project_file import ProjectFile
 
 expect.set_options(timeout=1000 * PATIENCE)
@@ -103,17 +104,18 @@ class Watch:
 
 
 class Tabs:
-    """Contexts of the browser, each with the cookie of the workbench and under watch."""
+    """Contexts of the browser, each under watch, and with the cookie of a workbench where its access is known."""
 
-    def __init__(self, browser: Browser, workbench: Workbench):
-        self.browser, self.workbench = browser, workbench
-        self.watch = Watch(workbench.port)
+    def __init__(self, browser: Browser, port: int, access: Access | None = None):
+        self.browser, self.port, self.access = browser, port, access
+        self.watch = Watch(port)
         self.contexts: list[BrowserContext] = []
 
     def context(self, **options: Any) -> BrowserContext:
         """Make a context, as a browser of its own would be."""
         given = {"viewport": {"width": 1380, "height": 900}, **options}
-        made = self.browser.new_context(base_url=f"http://127.0.0.1:{self.workbench.port}", **given)
+        address = f"http://127.0.0.1:{self.port}"
+        made = self.browser.new_context(base_url=address, **given)
         self.contexts.append(made)
         made.set_default_timeout(1000 * PATIENCE)
         made.on("request", self.watch.request)
@@ -122,9 +124,9 @@ class Tabs:
         if given.get("java_script_enabled", True):
             made.expose_function("reportPolicy", self.watch.policy)
             made.add_init_script(REPORT)
-        access = self.workbench.access
-        cookie = {"name": access.cookie, "value": access.session, "url": made_url(self.workbench)}
-        made.add_cookies([{**cookie, "sameSite": "Strict", "httpOnly": True}])
+        if self.access is not None:
+            cookie = {"name": self.access.cookie, "value": self.access.session, "url": address}
+            made.add_cookies([{**cookie, "sameSite": "Strict", "httpOnly": True}])
         return made
 
     def open(self, address: str = "/", **options: Any) -> Page:
@@ -140,14 +142,10 @@ class Tabs:
         self.watch.check()
 
 
-def made_url(workbench: Workbench) -> str:
-    return f"http://127.0.0.1:{workbench.port}/"
-
-
 @pytest.fixture
 def tabs(browser, served) -> Iterator[Tabs]:
     """Opens tabs on the workbench of the module; in the end nothing may have left the machine or been complained of."""
-    made = Tabs(browser, served)
+    made = Tabs(browser, served.port, served.access)
     yield made
     made.close()
 

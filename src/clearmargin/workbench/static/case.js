@@ -7,10 +7,11 @@ const row = form.dataset.row;
 const answer = document.getElementById("what-if-answer");
 let serial = 0;
 
+// Features are called as people like, `constructor` or `__proto__` too.
 function changed() {
-  const values = {};
+  const values = Object.create(null);
   for (const field of form.querySelectorAll("input[data-was], select[data-was]")) {
-    if (field.value !== field.dataset.was) values[field.name] = field.value;
+    if (field.value !== field.dataset.was) values[field.dataset.feature] = field.value;
   }
   return values;
 }
@@ -28,8 +29,9 @@ async function ask() {
     const sign = said.score >= 0 ? "+" : "";
     answer.textContent = `With these values: ${said.label} (score ${sign}${said.score.toFixed(2)}).`;
     for (const place of form.querySelectorAll("[data-turn]")) {
-      const turn = said.turns[place.dataset.turn];
-      place.textContent = turn === undefined ? "" : `other class at ${Number(turn.toPrecision(5))}`;
+      const name = place.dataset.turn;
+      const turn = Object.hasOwn(said.turns, name) ? said.turns[name] : null;
+      place.textContent = turn === null ? "" : `other class at ${Number(turn.toPrecision(5))}`;
     }
   } catch (error) {
     if (mine === serial) answer.textContent = error.message;

@@ -118,7 +118,7 @@ export class Editor {
     const text = this.text;
     const found = await this.callbacks.complete(text, this.textarea.selectionStart);
     if (text !== this.text) return;
-    this.found = found.slice(0, 12);
+    this.found = found.slice(0, 100);
     this.chosen = this.found.length ? 0 : -1;
     if (this.found.length) this.show();
     else this.hide();
@@ -148,6 +148,7 @@ export class Editor {
     const place = this.placeOf(this.found[0].from);
     this.list.style.left = `${Math.min(place.left, this.layer.clientWidth - 200)}px`;
     this.list.style.top = `${place.bottom + 4}px`;
+    this.list.children[this.chosen].scrollIntoView({ block: "nearest" });
   }
 
   placeOf(offset) {
