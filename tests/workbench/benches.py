@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+from tests.workbench.server_client import Workbench, running_workbench
 
 from clearmargin.exceptions import ClearmarginError
 from clearmargin.tables.files import FileTable
@@ -95,10 +97,7 @@ def open_project(
     task: dict[str, Any] | None = None,
 ) -> Iterator[Bench]:
     """A project of a table, open, with jobs that are done at once."""
-    table = content if isinstance(content, bytes) else as_csv(content)
-    path = create_project(folder, "table.csv", table, author="the expert", sealed_share=share)
-    with ProjectFile.open(path) as file:
-        file.set_meta("seed", "1")  # the same rows are sealed in each run
+    path = made_project(folder, content, "table.csv", sealed_share=share)
     with reopened(path) as bench:
         if task is not None:
             bench.set_task(task)
@@ -132,3 +131,23 @@ def keep_trained(bench: Bench, machine: str, text: str = RULES) -> None:
     model = {"document": made.document, "outcome": list(made.outcome), "features": []}
     bench.file.put_result(kept.id, "validated", figures.to_dict(), 0.0)
     bench.file.put_result(kept.id, "model", model, 0.0)
+
+
+@contextmanager
+def served_at_once(folder: Path) -> Iterator[Workbench]:
+    """The workbench over a folder, with jobs that are done before their request is answered."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clearmargin.workbench.bench.Jobs", JobsAtOnce)
+        with running_workbench(folder) as running:
+            yield running
+
+
+def made_project(
+    folder: Path, content: bytes | dict[str, np.ndarray], name: str, **more: Any
+) -> Path:
+    """The file of a project whose sealed rows are the same in each run."""
+    table = content if isinstance(content, bytes) else as_csv(content)
+    path = create_project(folder, name, table, author="the expert", **more)
+    with ProjectFile.open(path) as file:
+        file.set_meta("seed", "1")
+    return path

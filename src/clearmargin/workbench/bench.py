@@ -25,7 +25,12 @@ from clearmargin.workbench.events import Events
 from clearmargin.workbench.history import History, Revision
 from clearmargin.workbench.jobs import Jobs
 from clearmargin.workbench.project_file import ProjectFile, StoredJob, StoredTask
-from clearmargin.workbench.project_table import OpenTask, ProjectTable, read_source
+from clearmargin.workbench.project_table import (
+    NotThereError,
+    OpenTask,
+    ProjectTable,
+    read_source,
+)
 from clearmargin.workbench.rule_judgement import Predictions, RuleJudge
 from clearmargin.workbench.settings import MachineSettings, TaskSettings
 from clearmargin.workbench.trained_machine import (
@@ -36,7 +41,17 @@ from clearmargin.workbench.trained_machine import (
 )
 from clearmargin.workbench.typed_text import in_browser_offsets, python_offset
 
-__all__ = ["EXAM", "MAX_RULES", "MAX_TEXT", "Bench", "RuleMistakesError", "Version", "open_table"]
+__all__ = [
+    "EXAM",
+    "MAX_RULES",
+    "MAX_TEXT",
+    "Bench",
+    "RuleMistakesError",
+    "Version",
+    "check_size",
+    "open_bench",
+    "open_table",
+]
 
 MAX_TEXT, MAX_RULES = 1_000_000, 2_000
 # What the history calls an opening of the sealed sample.
@@ -231,9 +246,16 @@ class Bench:
         """The newest version."""
         return self.history.head
 
+    def revision(self, number: int) -> Revision:
+        """Give what was kept as a version, or say that there is none."""
+        try:
+            return self.history.get(number)
+        except InvalidValueError as error:
+            raise NotThereError(str(error)) from None
+
     def version(self, number: int | None = None) -> Version:
         """Give a version with its rows, its machine and its figures; by default the newest."""
-        revision = self.head if number is None else self.history.get(number)
+        revision = self.head if number is None else self.revision(number)
         if revision is None:
             raise DataError("say first what is to be learned: choose the target on the page Data")
         with self._lock:
@@ -301,7 +323,7 @@ class Bench:
             The new version; its training is under way.
         """
         head = self.version()
-        _check_size(text)
+        check_size(text)
         errors = [mistake.to_dict() for mistake in _read(head, text).mistakes]
         if errors:
             raise RuleMistakesError(in_browser_offsets(errors, text))
@@ -319,6 +341,7 @@ class Bench:
 
     def restore(self, number: int, *, why: str, base: int | None, author: str | None = None) -> Any:
         """Make a new version of an old one."""
+        self.revision(number)
         kept = self.history.restore(number, why=why, author=author or self.author, base=base)
         self._after_keeping(kept, choose=True)
         return kept
@@ -363,7 +386,7 @@ class Bench:
 
     def check(self, text: str) -> dict[str, Any]:
         """Judge a text: mistakes, each rule on the data and the machine, findings; offsets as browsers count them."""
-        _check_size(text)
+        check_size(text)
         version = self.version()
         _read(version, text)
         answer = in_browser_offsets(version.judge.judge(text), text)
@@ -374,7 +397,7 @@ class Bench:
 
     def edit(self, text: str, rule: int, feature: str, side: str, value: float | None) -> str:
         """Change one bound in a text and nothing else."""
-        _check_size(text)
+        check_size(text)
         opened = self.version().opened
         if side not in ("low", "high"):
             raise InvalidValueError(f"side must be 'low' or 'high', not {side!r}")
@@ -390,7 +413,7 @@ class Bench:
 
     def complete(self, text: str, offset: int) -> list[dict[str, Any]]:
         """List the words that may stand at a place."""
-        _check_size(text)
+        check_size(text)
         opened = self.version().opened
         found = complete(text, python_offset(text, offset), opened.space, opened.classes)
         answer = in_browser_offsets([candidate.to_dict() for candidate in found], text)
@@ -421,7 +444,7 @@ class Bench:
         dict
             `before` and `after`, each with `right` and `rows`; `flips`; `job` where the answer takes longer.
         """
-        _check_size(text)
+        check_size(text)
         version = self.version()
         chosen = version.settings if settings is None else MachineSettings.from_dict(settings)
         if version.validated is None or not version.is_trained:
@@ -543,11 +566,13 @@ def _read(version: Version, text: str) -> RuleText:
     return written
 
 
-def _check_size(text: object) -> None:
+def check_size(text: object) -> str:
+    """Give a text of rules, or say why it is none: it may be no text, or too long."""
     if not isinstance(text, str):
         raise InvalidValueError("rules are a text")
     if len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT:
         raise InvalidValueError(f"the text is longer than {MAX_TEXT // 1_000_000} MB")
+    return text
 
 
 def open_bench(path: Path, author: str) -> Bench:

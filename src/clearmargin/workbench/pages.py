@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
-from clearmargin.language.printer import format_number
+from clearmargin.language import read_rule_text
+from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
 from clearmargin.recipes.demonstration import DATASETS
+from clearmargin.rules import Box, Interval, Rule
 from clearmargin.templates import render
 from clearmargin.workbench.bench import EXAM, Bench, Version
+from clearmargin.workbench.bound_suggestions import short_between
 from clearmargin.workbench.case_facts import FILTERS, SORTS, CaseQuery, case_facts, find_cases
 from clearmargin.workbench.columns import column_digest, feature_facts
 from clearmargin.workbench.data_facts import class_counts, column_facts
@@ -251,7 +255,7 @@ def data_page(asked: Asked) -> str:
         positive = classes[0][0]
     n_missing = sum(c["missing"] > 0 for c in columns)
     missing = settings.missing if settings is not None else "impute" if n_missing else "error"
-    notes = () if stored is None else _task_notes(bench)
+    notes = (*_reading_notes(bench), *(() if stored is None else _task_notes(bench)))
     return asked.render(
         "data.html",
         "data",
@@ -270,6 +274,14 @@ def data_page(asked: Asked) -> str:
         problem=problem,
         notes=notes,
     )
+
+
+def _reading_notes(bench: Bench) -> tuple[str, ...]:
+    """Say what people should know of the file as it was read."""
+    source = bench.file.source()
+    aside = [] if source is None else source.reading.get("drop", [])
+    notes = [f"column {name!r} holds neither numbers nor texts, and is left out" for name in aside]
+    return (*notes, *bench.table.table.notes)
 
 
 def _task_notes(bench: Bench) -> tuple[str, ...]:
@@ -431,9 +443,11 @@ def _example_rule(version: Version) -> str:
     """Write a rule that can be read, as an example for an empty page."""
     space, classes = version.opened.space, version.opened.classes
     for j, name in enumerate(space.names):
-        if space.categories[j] is None and name.isidentifier():
-            middle = format_number(float(f"{(space.lower[j] + space.upper[j]) / 2:.3g}"))
-            return f"my_rule: {name} >= {middle} => {plain(classes[1])}"
+        low, high = float(space.lower[j]), float(space.upper[j])
+        if space.categories[j] is None and name.isidentifier() and low < high:
+            middle = short_between(low, high, includes_low=False)
+            box = Box.from_intervals({j: Interval(middle, math.inf)}, len(space))
+            return format_rule(Rule(box, classes[1], name="my_rule"), space)
     return ""
 
 
@@ -657,7 +671,7 @@ def _entry(bench: Bench, revision: Revision) -> dict[str, Any]:
         "accuracy_before": None if before is None else f"{100 * before['accuracy']:.1f}",
         "flips": None,
         "changes": [],
-        "n_rules": sum("=>" in line for line in revision.text.splitlines()),
+        "n_rules": sum(s.kind == "rule" for s in read_rule_text(revision.text).statements),
     }
     if revision.parent is not None:
         parent = bench.history.get(revision.parent)

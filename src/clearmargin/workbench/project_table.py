@@ -40,6 +40,7 @@ from clearmargin.workbench.settings import TaskSettings
 __all__ = [
     "MAX_CELLS",
     "EncodedFold",
+    "NotThereError",
     "OpenTask",
     "ProjectTable",
     "columns_not_read",
@@ -50,6 +51,10 @@ MAX_CELLS = 5_000_000
 # Rows of different projects are sealed by different keys.
 _SEED_STEP = 2**40
 _FOLDS = 5
+
+
+class NotThereError(DataError):
+    """What somebody names, a project, a version or a row, and is not there."""
 
 
 def columns_not_read(content: bytes) -> list[str]:
@@ -409,8 +414,8 @@ class OpenTask:
         place = int(np.searchsorted(self.rows, row))
         if place == len(self.rows) or self.rows[place] != row:
             if row - 1 in set(self.table.sealed_rows.tolist()):
-                raise DataError(f"row {row} is in the sealed sample, which nobody looks at")
-            raise DataError(f"there is no row {row} in the task; it may lack a value")
+                raise NotThereError(f"row {row} is in the sealed sample, which nobody looks at")
+            raise NotThereError(f"there is no row {row} in the task; it may lack a value")
         return place
 
     @cached_property

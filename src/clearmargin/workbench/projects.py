@@ -8,12 +8,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from clearmargin.exceptions import ClearmarginError, DataError
+from clearmargin.exceptions import ClearmarginError, DataError, FileInTheWayError
 from clearmargin.recipes.demonstration import dataset_csv, load_dataset
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.history import History
 from clearmargin.workbench.project_file import ProjectFile
-from clearmargin.workbench.project_table import ProjectTable, columns_not_read, read_source
+from clearmargin.workbench.project_table import (
+    NotThereError,
+    ProjectTable,
+    columns_not_read,
+    read_source,
+)
 
 __all__ = ["SUFFIX", "Projects", "create_project"]
 
@@ -59,15 +64,22 @@ def create_project(
     table = read_source(content, name, reading)
     seed = secrets.randbelow(2**20)
     ProjectTable(table, sealed_share, seed)  # raises for a share that cannot be
-    path = _free_path(folder, name)
-    file = ProjectFile.create(path, name=name, made_by=author)
-    with file:
+    with _new_file(folder, name, author) as file:
         file.set_meta("seed", str(seed))
         file.set_meta("sealed_share", repr(float(sealed_share)))
         file.add_source(
             name, content, reading=reading or {}, rows=len(table), columns=len(table.columns)
         )
-    return path
+        return file.path
+
+
+def _new_file(folder: Path, name: str, author: str) -> ProjectFile:
+    while True:
+        try:
+            return ProjectFile.create(_free_path(folder, name), name=name, made_by=author)
+        except FileInTheWayError:
+            # Somebody has made one of the same name meanwhile.
+            continue
 
 
 def _free_path(folder: Path, name: str) -> Path:
@@ -113,8 +125,19 @@ class Projects:
         if open_now:
             return self._described(open_now[0].file)
         with ProjectFile.open(path, writing=False) as file:
+            known = self._path_of(file.id)
+            if known is not None and known != path and known.exists():
+                raise DataError(
+                    f"this is a copy of {known.name}, made behind the workbench's back; put one of them into another "
+                    "folder. 'duplicate' makes a copy that is a project of its own"
+                )
             self._paths[file.id] = path
             return self._described(file)
+
+    def _path_of(self, project: str) -> Path | None:
+        with self._lock:
+            bench = self._benches.get(project)
+        return self._paths.get(project) if bench is None else bench.file.path
 
     def _described(self, file: ProjectFile) -> dict[str, Any]:
         source, head = file.source(), History(file).head
@@ -140,7 +163,7 @@ class Projects:
                 self.listed()
                 path = self._paths.get(project)
             if path is None:
-                raise LookupError(project)
+                raise NotThereError("there is no such project in this folder")
             self._benches[project] = open_bench(path, self.author)
             return self._benches[project]
 

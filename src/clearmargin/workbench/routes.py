@@ -17,6 +17,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -50,6 +51,23 @@ __all__ = ["make_app"]
 # Seconds that a check may take.
 _LONGEST = 20
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+class _Number(Convertor[int]):
+    """A number in an address, of as many digits as a project file can hold."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        """Read it."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Write it."""
+        return str(value)
+
+
+register_url_convertor("number", _Number())
 
 
 def make_app(folder: Path, access: Access) -> Starlette:
@@ -135,12 +153,16 @@ class _App:
             ("GET", "/p/{id}/data", self._page(pages.data_page)),
             ("GET", "/p/{id}/rules", self._page(pages.rules_page)),
             ("GET", "/p/{id}/cases", self._page(pages.cases_page)),
-            ("GET", "/p/{id}/cases/{row:int}", self._page(pages.case_page)),
+            ("GET", "/p/{id}/cases/{row:number}", self._page(pages.case_page)),
             ("GET", "/p/{id}/contrast", self._page(pages.contrast_page)),
             ("GET", "/p/{id}/history", self._page(pages.history_page)),
             ("GET", "/p/{id}/export", self._page(pages.export_page)),
-            ("GET", "/p/{id}/revisions/{r:int}", self._page(pages.revision_page)),
-            ("GET", "/p/{id}/revisions/{r:int}/against/{s:int}", self._page(pages.difference_page)),
+            ("GET", "/p/{id}/revisions/{r:number}", self._page(pages.revision_page)),
+            (
+                "GET",
+                "/p/{id}/revisions/{r:number}/against/{s:number}",
+                self._page(pages.difference_page),
+            ),
             ("POST", "/p/{id}/task", self.task),
             ("GET", "/p/{id}/columns/{digest}", self.columns),
             ("POST", "/p/{id}/check", self.check),
@@ -149,15 +171,15 @@ class _App:
             ("POST", "/p/{id}/edit", self.edit),
             ("POST", "/p/{id}/draft", self.draft),
             ("POST", "/p/{id}/jobs", self.start_job),
-            ("DELETE", "/p/{id}/jobs/{j:int}", self.cancel_job),
+            ("DELETE", "/p/{id}/jobs/{j:number}", self.cancel_job),
             ("GET", "/p/{id}/results/{kind}", self.result),
             ("GET", "/p/{id}/events", self.event_stream),
             ("POST", "/p/{id}/revisions", self.keep),
-            ("POST", "/p/{id}/revisions/{r:int}/restore", self.restore),
-            ("POST", "/p/{id}/cases/{row:int}/what-if", self.what_if),
-            ("POST", "/p/{id}/cases/{row:int}/explain", self._case(explained_case)),
-            ("POST", "/p/{id}/cases/{row:int}/recourse", self._case(recourse_for)),
-            ("POST", "/p/{id}/cases/{row:int}/notes", self.note),
+            ("POST", "/p/{id}/revisions/{r:number}/restore", self.restore),
+            ("POST", "/p/{id}/cases/{row:number}/what-if", self.what_if),
+            ("POST", "/p/{id}/cases/{row:number}/explain", self._case(explained_case)),
+            ("POST", "/p/{id}/cases/{row:number}/recourse", self._case(recourse_for)),
+            ("POST", "/p/{id}/cases/{row:number}/notes", self.note),
             ("POST", "/p/{id}/exam", self.exam),
             ("GET", "/p/{id}/export/{form}", self.export),
         ]

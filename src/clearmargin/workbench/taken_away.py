@@ -26,6 +26,7 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.workbench.bench import Version
 from clearmargin.workbench.project_table import OpenTask
+from clearmargin.workbench.trained_machine import TrainedMachine
 
 __all__ = [
     "FORMS",
@@ -36,6 +37,7 @@ __all__ = [
     "make_form",
     "safe_cell",
     "subject",
+    "trained",
 ]
 
 SUBJECTS = {
@@ -118,12 +120,19 @@ def subject(version: Version, name: str, extracted: dict[str, Any] | None) -> An
         if not len(rules):
             raise DataError("this version has no rules of yours; write some, and keep them")
         return rules
-    weighted = None if version.machine is None else version.machine.weighted
+    weighted = trained(version).weighted
     if weighted is not None:
         return weighted
     if extracted is None or extracted["kind"] == "points":
         raise DataError("extract the rules of the machine first, on the page Rules")
     return parse_rules(extracted["text"])
+
+
+def trained(version: Version) -> TrainedMachine:
+    """Give the machine of a version, not that of the one before, which answers on the pages until it is trained."""
+    if version.machine is None or not version.is_trained:
+        raise DataError(f"wait until the machine of version {version.revision.id} is trained")
+    return version.machine
 
 
 def make_form(rules: RuleSet | WeightedRules, name: str) -> bytes:
@@ -321,7 +330,10 @@ def cases_csv(version: Version) -> bytes:
     bytes
         CSV in UTF-8; cells that a spreadsheet would take for formulas are quoted.
     """
-    opened, predictions = version.opened, version.judge.predictions
+    opened = version.opened
+    # Until a version is trained, the machine of the one before answers on the pages.
+    predictions = version.judge.predictions if version.is_trained else None
+    validated = version.validated if version.is_trained else None
     names = [plain(label) for label in opened.classes]
     rules = version.rules
     first = (
@@ -338,7 +350,7 @@ def cases_csv(version: Version) -> bytes:
     for k in range(len(opened.codes)):
         cells: list[Any] = [int(opened.rows[k]), names[opened.codes[k]]]
         cells += ["", ""] if predictions is None else _predicted(predictions, names, k)
-        cells.append("" if version.validated is None else names[version.validated.codes[k]])
+        cells.append("" if validated is None else names[validated.codes[k]])
         cells.append("" if first[k] < 0 else rules[int(first[k])].name or f"rule {first[k] + 1}")
         cells += [
             None if gaps[k] else c.values[k] for c, gaps in zip(columns, missing, strict=True)
