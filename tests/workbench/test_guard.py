@@ -720,8 +720,8 @@ def test_who_is_not_let_in_is_told_what_to_do(here):
     assert page.header("content-type") == "text/html; charset=utf-8"
     assert "Open the address that clearmargin workbench has printed" in page.text
     said = here.stranger.get("/", Accept="application/json").json()
-    assert list(said) == ["error"]
-    assert "Open the address that clearmargin workbench has printed" in said["error"]
+    assert list(said) == ["message"]
+    assert "Open the address that clearmargin workbench has printed" in said["message"]
 
 
 @pytest.mark.parametrize(
@@ -1065,7 +1065,7 @@ def test_an_error_of_ours_is_told_in_words_and_logged_without_values(here, caplo
     page = here.client.get("/boom")
     assert page.status == 500
     assert "this is a bug in clearmargin" in page.text
-    assert here.client.get("/boom", Accept="application/json").json()["error"] in page.text
+    assert here.client.get("/boom", Accept="application/json").json()["message"] in page.text
     for name, value in SECURITY.items():
         assert page.header(name) == value
     (first, second) = [r for r in caplog.records if r.name == "clearmargin.workbench"]

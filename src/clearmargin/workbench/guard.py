@@ -733,7 +733,7 @@ class _Answer:
         if self.started:
             return
         if self._as_json:
-            content = json.dumps({"error": refusal.words}).encode()
+            content = json.dumps({"message": refusal.words}).encode()
             await self.page(refusal.status, content, refusal.headers, "application/json")
             return
         page = plain_page("Workbench", refusal.words, more=refusal.more)
