@@ -47,6 +47,7 @@ __all__ = [
     "export_page",
     "history_page",
     "machine_now",
+    "problem_page",
     "read_share",
     "read_task_form",
     "result_facts",
@@ -212,6 +213,37 @@ def start_page(
         form_token=access.form_token,
         style=[static.address(name) for name in ("style.css", "workbench.css")],
         script=static.address,
+    )
+
+
+def problem_page(text: str, back: str | None, static: StaticFiles) -> str:
+    """Say what did not work, and where to go on.
+
+    Parameters
+    ----------
+    text : str
+        What is wrong.
+    back : str or None
+        Where the project is, if there is one.
+    static : StaticFiles
+        Style sheets.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> "<p>There is no &lt;page&gt;.</p>" in problem_page("There is no <page>.", None, StaticFiles())
+    True
+    """
+    return render(
+        "workbench/problem.html",
+        title="This did not work",
+        text=text,
+        back=back,
+        style=[static.address(name) for name in ("style.css", "workbench.css")],
     )
 
 

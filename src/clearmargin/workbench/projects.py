@@ -167,6 +167,11 @@ class Projects:
             self._benches[project] = open_bench(path, self.author)
             return self._benches[project]
 
+    def __contains__(self, project: object) -> bool:
+        """Whether a project of this id was met."""
+        with self._lock:
+            return project in self._benches or project in self._paths
+
     def create(self, name: str, content: bytes, sealed_share: float) -> str:
         """Make a project of an upload; give its id."""
         path = create_project(

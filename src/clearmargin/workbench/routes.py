@@ -32,7 +32,6 @@ from clearmargin.workbench.events import Events, read_last_id
 from clearmargin.workbench.guard import (
     Access,
     attachment,
-    plain_page,
     read_form,
     read_json,
     read_upload,
@@ -212,9 +211,10 @@ class _App:
         return JSONResponse({"message": text}, error.status_code, error.headers)
 
     async def _problem_page(self, request: Request, status: int, text: str) -> Response:
-        back = request.headers.get("referer")
-        more = "Go back, and try again." if back else "Begin again at the start page."
-        return Response(plain_page("This did not work", text, more), status, media_type="text/html")
+        project = request.path_params.get("id")
+        is_known = project is not None and project in self.projects
+        page = pages.problem_page(text, f"/p/{project}" if is_known else None, self.static)
+        return Response(page, status, media_type="text/html")
 
     # Helpers
 

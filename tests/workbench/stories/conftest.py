@@ -24,7 +24,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
-from tests.workbench.server_client import PATIENCE, Workbench, running_workbench
+from tests.workbench.server_client import PATIENCE, Client, Workbench, running_workbench
 from tests.workbench.stories.tables import credit_csv
 from tools.find_browser import find_browser
 
@@ -41,6 +41,18 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
+CREDIT_TASK = {
+    "target": "outcome",
+    "positive": "default",
+    "missing": "impute",
+    "drop": ["loan"],
+    "actions": {"debt_ratio": {"direction": "down", "cost": 10}, "income": {"direction": "up"}},
+    "units": {"income": "EUR"},
+}
+WORKED_RULES = (
+    "late: late >= 3 => default\nsolid: income >= 5000 and debt_ratio <= 0.4 => paid\n"
+    "homeless: home in {family, rent} and debt_ratio >= 0.5 => default\n"
+)
 REPORT = "addEventListener('securitypolicyviolation', (e) => reportPolicy(e.violatedDirective + ' ' + e.blockedURI))"
 
 
@@ -150,6 +162,26 @@ def tabs(browser, served) -> Iterator[Tabs]:
     made.close()
 
 
+@pytest.fixture
+def figures(request) -> Iterator[dict[str, float]]:
+    """Seconds that a story has measured; written down where CLEARMARGIN_PICTURES names a folder."""
+    measured: dict[str, float] = {}
+    yield measured
+    folder = os.environ.get("CLEARMARGIN_PICTURES")
+    if folder and measured:
+        lines = [f"{request.node.name}: {what} {value:.4f} s\n" for what, value in measured.items()]
+        with Path(folder, "figures.txt").open("a", encoding="utf-8") as file:
+            file.writelines(lines)
+
+
+def wait_for_result(client: Client, home: str, kind: str) -> None:
+    """Wait until work on the newest version has left its result."""
+    deadline = time.monotonic() + PATIENCE
+    while client.get(f"{home}/results/{kind}").json()["found"] is None:
+        assert time.monotonic() < deadline, f"{kind} takes too long"
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="package")
 def credit_file(tmp_path_factory) -> Path:
     """A project about loans, whose first machine is trained."""
@@ -158,29 +190,59 @@ def credit_file(tmp_path_factory) -> Path:
         client = running.client
         made = client.upload("/projects", "credit.csv", credit_csv().encode())
         home = (made.header("location") or "").removesuffix("/data")
-        task = {"target": "outcome", "positive": "default", "missing": "impute", "drop": ["loan"]}
-        assert client.post_json(f"{home}/task", {"settings": task}).status == 200
-        deadline = time.monotonic() + PATIENCE
-        while client.get(f"{home}/results/outcome").json()["found"] is None:
-            assert time.monotonic() < deadline, "the first machine is not trained"
-            time.sleep(0.02)
+        assert client.post_json(f"{home}/task", {"settings": CREDIT_TASK}).status == 200
+        wait_for_result(client, home, "outcome")
     (path,) = folder.glob("*.clearmargin")
     return path
+
+
+@pytest.fixture(scope="package")
+def worked_file(credit_file, tmp_path_factory) -> Path:
+    """The same after some work: two versions with rules, everything found that can be asked for, an exam, a note."""
+    path = tmp_path_factory.mktemp("worked") / credit_file.name
+    shutil.copy(credit_file, path)
+    with ProjectFile.open(path, writing=False) as file:
+        home = f"/p/{file.id}"
+    with running_workbench(path.parent) as running:
+        client = running.client
+        client.get("/")
+        for base, text in enumerate((WORKED_RULES.partition("\n")[0], WORKED_RULES), start=1):
+            kept = {"text": text, "why": "what the branch knows", "base": base}
+            assert client.post_json(f"{home}/revisions", kept).status == 201
+            wait_for_result(client, home, "outcome")
+        for kind, result in (
+            ("extract", "rules"),
+            ("refine", "refined"),
+            ("contrast", "contrast"),
+            ("exports", "exports"),
+        ):
+            assert client.post_json(f"{home}/jobs", {"kind": kind}).status == 202
+            wait_for_result(client, home, result)
+        assert client.post_form(f"{home}/exam", {"author": "an auditor"}).status == 303
+        row = re.findall(rf'href="{home}/cases/(\d+)"', client.get(f"{home}/cases").text)[0]
+        assert client.post_form(f"{home}/cases/{row}/notes", {"text": "called twice"}).status == 303
+    return path
+
+
+def copied(served: Workbench, file: Path) -> str:
+    """Put a copy of a project into the folder that is served; give its address."""
+    ready = served.folder / f"{file.parent.name}-{file.name}"
+    if not ready.exists():
+        shutil.copy(file, ready)
+    served.client.get("/")
+    with ProjectFile.open(ready, writing=False) as opened:
+        made = served.client.post_form("/duplicates", {"project": opened.id})
+    assert made.status == 303, made.text
+    return str(made.header("location"))
 
 
 @pytest.fixture
 def credit(served, credit_file) -> Callable[[], str]:
     """Makes projects about loans, each with a trained machine and no rules; gives the address of one."""
+    return lambda: copied(served, credit_file)
 
-    def make() -> str:
-        ready = served.folder / credit_file.name
-        if not ready.exists():
-            shutil.copy(credit_file, ready)
-        client = served.client
-        client.get("/")
-        with ProjectFile.open(credit_file, writing=False) as file:
-            made = client.post_form("/duplicates", {"project": file.id})
-        assert made.status == 303, made.text
-        return str(made.header("location"))
 
-    return make
+@pytest.fixture
+def worked(served, worked_file) -> str:
+    """The address of a project that was worked on."""
+    return copied(served, worked_file)

@@ -200,12 +200,18 @@ def test_classes_of_any_kind_are_trained_and_written(tabs, labels, as_text):
     expect(page.locator("table.cases tbody tr")).to_have_count(50)
 
 
-def test_a_target_of_one_class_and_gaps_is_refused_in_words(tabs):
-    # The page is a refusal with its status, of which the browser takes note.
+def test_what_is_refused_on_the_page_data_is_said_beside_what_was_chosen(tabs):
+    # A refusal has its status, of which the browser takes note.
     tabs.watch.expected.append(r"^error: Failed to load resource: .* 422")
     page = tabs.open()
     upload(page, hostile_csv(["-1", ""]), "empty.csv")
     page.get_by_label("Target").select_option("=class")
     expect(page).to_have_url(re.compile("target="))
+    page.wait_for_load_state()
+    page.get_by_label("unit of constructor", exact=True).fill("km")
     page.get_by_role("button", name="Train the first machine").click()
-    expect(page.locator("main")).to_contain_text("has a single class, -1")
+    expect(page.locator("#news")).to_contain_text("has a single class, -1")
+    page.get_by_label("lowest possible constructor").fill("3")
+    page.get_by_role("button", name="Train the first machine").click()
+    expect(page.locator("#news")).to_contain_text("the highest constructor must be a number")
+    expect(page.get_by_label("unit of constructor", exact=True)).to_have_value("km")

@@ -95,8 +95,7 @@ export function make(name, attributes = {}, ...children) {
 
 export function tell(text, kind = "") {
   const news = document.getElementById("news");
-  news.replaceChildren(make("p", { class: kind }, text));
-  news.classList.toggle("shown", Boolean(text));
+  news.replaceChildren(...(text ? [make("p", { class: kind }, text)] : []));
 }
 
 export function problem(error) {
