@@ -26,7 +26,6 @@ TASK = {
     "positive": "ill",
     "ranges": {"age": [0, 120]},
     "units": {"age": "years"},
-    "whole": ["dose"],
     "actions": {"dose": {"direction": "up", "cost": 2.5}},
 }
 

@@ -348,15 +348,35 @@ def test_declared_ranges_widen_those_that_were_seen():
         table,
         "state",
         ranges={"age": (0.0, 30.0), "dose": (-1.0, 2.0)},
-        whole=("dose",),
+        whole=("age",),
         units={"age": "years", "state": "nothing"},
     )
     space = opened.space
     age, dose = space.index("age"), space.index("dose")
     assert (space.lower[age], space.upper[age]) == (0.0, table["age"].max())
     assert (space.lower[dose], space.upper[dose]) == (-1.0, 2.0)
-    assert bool(space.integer[dose])
+    assert space.integer[[age, dose]].tolist() == [True, False]
     assert space.units[age] == "years"
+
+
+def test_what_is_said_to_be_whole_must_be_so():
+    table = patients(80)
+    row = next(k for k, dose in enumerate(table["dose"]) if dose != round(dose)) + 1
+    with pytest.raises(
+        DataError, match=rf"'dose' is said to take whole numbers, and row {row} holds 0\.\d+"
+    ):
+        opened_task(table, "state", whole=("dose",))
+    with pytest.raises(DataError, match="'colour' is said to take whole numbers, and row 1 holds"):
+        opened_task(table, "state", whole=("colour",))
+
+
+def test_a_feature_whose_gaps_are_filled_between_two_numbers_is_not_whole():
+    table = patients(80)
+    table["age"] = np.where(np.arange(80) % 2, 30.0, 41.0)
+    table["age"][:2] = np.nan
+    opened = opened_task(table, "state", whole=("age",), missing="impute")
+    assert opened.task.fill["age"] == 35.5
+    assert not opened.space.integer[opened.space.index("age")]
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,7 @@ class ProjectTable:
             Always of two classes: of more, the class of interest against all others.
         """
         settings.check_names(self.table.columns)
+        self._check_whole(settings)
         task = self._make(settings, "keep")
         lacking = _rows_with_gaps(task.X)
         if settings.missing == "error":
@@ -237,6 +238,19 @@ class ProjectTable:
             categories=[name for name in settings.categories if name in columns],
             cv=_FOLDS,
         )
+
+    def _check_whole(self, settings: TaskSettings) -> None:
+        """Raise if a feature is said to take whole numbers and has others: proofs would not be about its cases."""
+        for name in settings.whole:
+            values = self.open.columns[name]
+            is_number = values.dtype != object
+            known = ~find_missing(values)
+            broken = np.flatnonzero(known & (values != np.rint(values))) if is_number else [0]
+            if len(broken):
+                raise DataError(
+                    f"{name!r} is said to take whole numbers, and row {self.open_rows[broken[0]] + 1} holds "
+                    f"{values[broken[0]]}"
+                )
 
     def _refuse_gaps(self, settings: TaskSettings, X: Table, lacking: BoolArray) -> None:
         """Raise if a value is missing; rows are named as in the file, where sealed ones are between them."""
@@ -428,9 +442,14 @@ class OpenTask:
             if seen.categories[j] is None:
                 low, high = chosen.ranges.get(name, (np.inf, -np.inf))
                 lower[j], upper[j] = min(low, lower[j]), max(high, upper[j])
-                integer[j] |= name in chosen.whole
+                integer[j] |= name in chosen.whole and self._is_whole(name)
         units = {name: unit for name, unit in chosen.units.items() if name in seen.names}
         return FeatureSpace(seen.names, lower, upper, integer, seen.categories, units, seen.fill)
+
+    def _is_whole(self, name: str) -> bool:
+        """Tell whether all values of a feature are whole numbers; the middle of two may fill its gaps."""
+        values = self.task.X.column(name).numbers()
+        return bool((values == np.rint(values)).all())
 
     @cached_property
     def points(self) -> FloatArray:
