@@ -15,6 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
+from tests.workbench.coroutines import run_alone
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.workbench.events import Events, read_last_id
@@ -69,7 +70,7 @@ def test_an_event_has_a_number_a_name_and_data():
     events = Events()
     number = events.publish("kept", {"why": "too low", "revision": 8})
     events.close()
-    assert asyncio.run(read_to_end(events)) == (
+    assert run_alone(read_to_end(events)) == (
         b'retry: 1000\n\nid: %d\nevent: kept\ndata: {"revision": 8, "why": "too low"}\n\n' % number
     )
 
@@ -84,7 +85,7 @@ def test_the_row_of_the_file_is_sent_with_the_data():
     events = Events()
     body = {"n": 1}
     events.publish("kept", body, stored_id=12)
-    assert asyncio.run(read(events, 0, 1))[0][2] == {"n": 1, "stored_id": 12}
+    assert run_alone(read(events, 0, 1))[0][2] == {"n": 1, "stored_id": 12}
     assert body == {"n": 1}
 
 
@@ -101,7 +102,7 @@ def test_no_text_can_break_out_of_its_event(text):
     events = Events()
     events.publish("step", {text: [text, {"deep": text}]})
     events.publish("step", {"n": 2})
-    found = asyncio.run(read(events, 0, 2))
+    found = run_alone(read(events, 0, 2))
     assert [data for _, _, data in found] == [{text: [text, {"deep": text}]}, {"n": 2}]
 
 
@@ -120,20 +121,20 @@ def test_a_tab_that_comes_back_gets_what_it_has_missed_and_nothing_twice():
     events = Events()
     ids = [events.publish("step", {"n": n}) for n in range(10)]
     events.close()
-    assert numbers(asyncio.run(read_to_end(events, ids[6]))) == [7, 8, 9]
-    assert numbers(asyncio.run(read_to_end(events, ids[-1]))) == []
-    assert numbers(asyncio.run(read_to_end(events, 0))) == list(range(10))
+    assert numbers(run_alone(read_to_end(events, ids[6]))) == [7, 8, 9]
+    assert numbers(run_alone(read_to_end(events, ids[-1]))) == []
+    assert numbers(run_alone(read_to_end(events, 0))) == list(range(10))
 
 
 def test_a_tab_that_was_away_too_long_is_told_so():
     events = Events(keep=3)
     ids = [events.publish("step", {"n": n}) for n in range(10)]
     events.close()
-    found = parse(asyncio.run(read_to_end(events, ids[2])))
+    found = parse(run_alone(read_to_end(events, ids[2])))
     assert found[0] == (str(ids[6]), "missed", {})
     assert [data["n"] for _, _, data in found[1:]] == [7, 8, 9]
     # The last that is kept is the first that it has not seen: nothing is missing.
-    assert parse(asyncio.run(read_to_end(events, ids[6])))[0][1] == "step"
+    assert parse(run_alone(read_to_end(events, ids[6])))[0][1] == "step"
 
 
 def test_a_tab_that_has_seen_nothing_has_missed_nothing():
@@ -141,7 +142,7 @@ def test_a_tab_that_has_seen_nothing_has_missed_nothing():
     for n in range(10):
         events.publish("step", {"n": n})
     events.close()
-    assert [what for _, what, _ in parse(asyncio.run(read_to_end(events)))] == ["step"] * 3
+    assert [what for _, what, _ in parse(run_alone(read_to_end(events)))] == ["step"] * 3
 
 
 def test_numbers_go_on_after_the_server_was_started_again(monkeypatch):
@@ -152,7 +153,7 @@ def test_numbers_go_on_after_the_server_was_started_again(monkeypatch):
     after = Events()
     assert after.publish("step", {"n": 2}) > seen
     after.close()
-    found = parse(asyncio.run(read_to_end(after, seen)))
+    found = parse(run_alone(read_to_end(after, seen)))
     assert [what for _, what, _ in found] == ["missed", "step"]
 
 
@@ -160,7 +161,7 @@ def test_a_number_from_the_future_is_one_of_another_clock():
     events = Events()
     number = events.publish("step", {"n": 1})
     events.close()
-    found = parse(asyncio.run(read_to_end(events, number + 5)))
+    found = parse(run_alone(read_to_end(events, number + 5)))
     assert [what for _, what, _ in found] == ["missed", "step"]
 
 
@@ -172,10 +173,10 @@ def test_of_a_thing_with_a_state_the_newest_is_kept():
     first = events.publish("kept", {"n": 0})
     events.publish("job", {"id": 1, "n": 50}, replaces="job 1")
     events.close()
-    found = [(what, data["n"]) for _, what, data in parse(asyncio.run(read_to_end(events)))]
+    found = [(what, data["n"]) for _, what, data in parse(run_alone(read_to_end(events)))]
     assert found == [("job", 49), ("kept", 0), ("job", 50)]
     # Replaced events were not forgotten: the newer ones say the same and more.
-    back = parse(asyncio.run(read_to_end(events, first - 40)))
+    back = parse(run_alone(read_to_end(events, first - 40)))
     assert [what for _, what, _ in back] == ["job", "kept", "job"]
 
 
@@ -187,7 +188,7 @@ def test_a_thing_that_was_forgotten_can_be_told_of_again():
     events.publish("job", {"n": 3}, replaces="job 1")
     events.publish("job", {"n": 4}, replaces="job 1")
     events.close()
-    found = [data["n"] for _, _, data in parse(asyncio.run(read_to_end(events)))]
+    found = [data["n"] for _, _, data in parse(run_alone(read_to_end(events)))]
     assert found == [2, 4]
 
 
@@ -209,7 +210,7 @@ def test_two_streams_get_everything_in_order_while_threads_publish():
         events.close()
         return await asyncio.gather(*streams)
 
-    one, other = (parse(stream) for stream in asyncio.run(both()))
+    one, other = (parse(stream) for stream in run_alone(both()))
     assert one == other
     assert len({number for number, _, _ in one}) == 400
     for name in "ab":
@@ -240,7 +241,7 @@ def test_a_slow_reader_keeps_nobody_waiting_and_is_told_what_it_has_missed(n_rea
         events.close()
         return await fast, await slow
 
-    fast, slow = asyncio.run(fast_and_slow())
+    fast, slow = run_alone(fast_and_slow())
     assert numbers(fast) == list(range(305))
     # The first chunk says when to connect again. One of the others may be late by a round.
     seen = numbers(slow)
@@ -258,7 +259,7 @@ def test_silence_is_filled_with_comments():
         async with asyncio.timeout(PATIENCE), contextlib.aclosing(events.stream(0)) as stream:
             return [await anext(stream) for _ in range(3)]
 
-    assert asyncio.run(first_chunks()) == [b"retry: 1000\n\n", *[b": still here\n\n"] * 2]
+    assert run_alone(first_chunks()) == [b"retry: 1000\n\n", *[b": still here\n\n"] * 2]
 
 
 def test_what_was_published_before_the_end_is_sent_and_then_the_stream_ends():
@@ -271,10 +272,10 @@ def test_what_was_published_before_the_end_is_sent_and_then_the_stream_ends():
         threading.Thread(target=events.close).start()
         return await reading
 
-    assert numbers(asyncio.run(until_closed())) == [1]
+    assert numbers(run_alone(until_closed())) == [1]
     assert events.n_streams == 0
     # Later streams end at once.
-    assert numbers(asyncio.run(read_to_end(events))) == [1]
+    assert numbers(run_alone(read_to_end(events))) == [1]
 
 
 def test_a_signal_handler_may_end_everything_in_the_middle_of_a_publication():
@@ -282,7 +283,7 @@ def test_a_signal_handler_may_end_everything_in_the_middle_of_a_publication():
     # The handler runs in the thread that holds the lock.
     with events._lock:
         events.close()
-    assert asyncio.run(read_to_end(events)) == b"retry: 1000\n\n"
+    assert run_alone(read_to_end(events)) == b"retry: 1000\n\n"
 
 
 def test_a_tab_that_goes_leaves_nothing_behind():
@@ -295,7 +296,7 @@ def test_a_tab_that_goes_leaves_nothing_behind():
         await stream.aclose()
         return before, events.n_streams
 
-    assert asyncio.run(come_and_go()) == (1, 0)
+    assert run_alone(come_and_go()) == (1, 0)
 
 
 def test_a_loop_that_was_closed_is_forgotten():
@@ -307,7 +308,7 @@ def test_a_loop_that_was_closed_is_forgotten():
     assert events.n_streams == 1
     events.publish("step", {"n": 1})
     assert events.n_streams == 0
-    asyncio.run(stream.aclose())
+    run_alone(stream.aclose())
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from tests.workbench.coroutines import run_alone
 from tests.workbench.server_client import (
     PATIENCE,
     Answer,
@@ -1122,7 +1123,7 @@ def run_guard(guard: Guard, scope: dict) -> list[dict]:
     async def send(message: dict) -> None:
         said.append(message)
 
-    asyncio.run(guard(scope, receive, send))
+    run_alone(guard(scope, receive, send))
     return said
 
 

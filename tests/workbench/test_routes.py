@@ -22,6 +22,7 @@ from tests.workbench.benches import (
     patients,
     served_at_once,
 )
+from tests.workbench.coroutines import run_alone
 from tests.workbench.server_client import Client, multipart
 
 from clearmargin.workbench.project_file import ProjectFile
@@ -546,7 +547,7 @@ def test_of_the_questions_of_a_tab_only_the_newest_is_answered():
         go_on.set()
         return await asyncio.gather(first, *waiting)
 
-    answers = asyncio.run(ask())
+    answers = run_alone(ask())
     assert answers[0] == {"slow": True}
     assert answers[1] is answers[2] is None
     assert answers[4:] == [{"k": 3}, {"k": 4}, {"k": 5}]
