@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.workbench.server_client import PATIENCE
-from tests.workbench.stories.conftest import Tabs
 from tests.workbench.stories.driving import go_to, judged, text_of, trained
+from tests.workbench.stories.watched_tabs import Tabs
 
 from clearmargin.workbench.project_file import ProjectFile
 
