@@ -267,7 +267,7 @@ def _by_duckdb(sql: str, rules: RuleSet | WeightedRules, opened: OpenTask) -> li
             # The expression is ours; names in it are quoted by the exporter.
             found = database.execute(f"SELECT {sql} FROM cases").fetchall()  # noqa: S608
     except duckdb.Error as error:
-        raise DataError(f"DuckDB does not take it: {error}") from error
+        raise DataError(f"the database (duckdb) does not take it: {error}") from error
     return [None if value is None else _plain_value(value) for (value,) in found]
 
 
