@@ -68,8 +68,8 @@ def test_swapped_rules_do_no_harm_by_default(credits_table, clearmargin, folder)
 
 
 def test_rules_are_refined_as_published_on_request(credits_table, clearmargin, run):
-    ours = clearmargin("advise", *credits_table, "--refine", "slp", "--json")
-    theirs = clearmargin("advise", *credits_table, "--refine", "slp", "--published", "--json")
+    ours = clearmargin("advise", *credits_table, "--refine", "translate", "--json")
+    theirs = clearmargin("advise", *credits_table, "--refine", "translate", "--published", "--json")
     assert json.loads(ours.out)["outcome"] != json.loads(theirs.out)["outcome"]
     said = run("advise", *credits_table, "--published")
     assert said.code == 2
