@@ -183,3 +183,9 @@ def test_the_help_loads_nothing_heavy():
     words = (["--help"], ["export", "--help"])
     statement = f"from clearmargin.cli.main import main; [main(typed) for typed in {words}]"
     assert not imported_by(statement) & {"numpy", "scipy", "sklearn", "pandas"}
+
+
+def test_only_the_workbench_needs_a_server():
+    server = {"starlette", "uvicorn", "multipart", "python_multipart"}
+    statement = "import clearmargin.recipes.found_rules, clearmargin.cli.main as cli; cli.main(['workbench', '--help'])"
+    assert not imported_by(statement) & server
