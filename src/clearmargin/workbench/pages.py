@@ -741,6 +741,7 @@ def revision_page(asked: Asked) -> str:
         f"Version {revision.id}",
         entry=_entry(bench, revision),
         revision=revision,
+        at=datetime.fromisoformat(revision.at).strftime("%Y-%m-%d %H:%M:%S UTC"),
         outcome=[] if model is None else model["outcome"],
         features=[] if model is None else model["features"],
         others=[r.id for r in bench.history.all() if r.id != revision.id],
@@ -754,14 +755,15 @@ def difference_page(asked: Asked) -> str:
     old, new = int(asked.path["r"]), int(asked.path["s"])
     first, second = bench.revision(old), bench.revision(new)
     space = bench.opened(second.task).space
-    difference = bench.history.difference(old, new, space).to_dict()
+    found = bench.history.difference(old, new, space)
     return asked.render(
         "difference.html",
         "history",
         f"Version {old} against {new}",
         old=_entry(bench, first),
         new=_entry(bench, second),
-        difference=difference,
+        difference=found.to_dict(),
+        compared=None if found.rules is None else str(found.rules),
         flips=_flips_between(bench, old, new),
     )
 

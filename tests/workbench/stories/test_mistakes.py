@@ -129,6 +129,21 @@ def test_what_a_bound_has_written_is_taken_back_by_the_keys_of_the_editor(page):
     assert text_of(page) == second
 
 
+def test_a_bound_stays_under_the_hand_at_any_width(page):
+    write(page, "debt_ratio <= 0.3 => paid\n")
+    for width in (1380, 1000, 700):
+        page.set_viewport_size({"width": width, "height": 900})
+        slider = handle(page, 0, "debt_ratio", "high")
+        x, y = take_hold(page, slider)
+        page.mouse.move(x + 50, y, steps=2)
+        box = slider.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] / 2 == pytest.approx(x + 50, abs=4)
+        page.keyboard.press("Escape")
+        page.mouse.up()
+        judged(page)
+
+
 def test_a_click_on_a_bound_moves_nothing_and_no_end_passes_the_other(page):
     text = "band: 25 <= age <= 40 => paid\n"
     write(page, text)

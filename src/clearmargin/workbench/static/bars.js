@@ -74,6 +74,44 @@ export function percent(part, whole) {
   return `${Number(share.toFixed(1))} %`;
 }
 
+// Rows that all conditions but one cover.
+function insideOthers(columns, box, k) {
+  const { [k]: _, ...rest } = box;
+  return covered(columns, rest);
+}
+
+// The bars of a histogram, one class on the other; those that are not `chosen` are faint.
+function rects(counts, chosen = null) {
+  const n = counts[0].length;
+  const most = Math.max(1, ...Array.from(counts[0], (c, i) => c + counts[1][i]));
+  const width = WIDTH / n;
+  const bars = [];
+  for (let i = 0; i < n; i++) {
+    let y = TOP + HEIGHT;
+    for (const code of [0, 1]) {
+      const height = (HEIGHT * counts[code][i]) / most;
+      if (!height) continue;
+      y -= height;
+      bars.push(
+        make("rect", {
+          class: `bar-${code}${chosen && !chosen(i) ? " faint" : ""}`,
+          x: (i * width + 0.5).toFixed(2),
+          y: y.toFixed(2),
+          width: Math.max(width - 1, 0.5).toFixed(2),
+          height: height.toFixed(2),
+        }),
+      );
+    }
+  }
+  return bars;
+}
+
+function conditionLine(feature, svg, words) {
+  const unit = feature.unit ? ` (${feature.unit})` : "";
+  const name = make("span", { class: "condition-name" }, feature.name + unit);
+  return make("div", { class: "condition" }, name, svg, words);
+}
+
 // One rule as a card; `actions` has move(rule, feature, side, value, final), drop(), clashes(rule, inside),
 // caseLink(row), casesLink(rule, against) and goTo(rule).
 export class RuleCard {
@@ -204,74 +242,33 @@ export class RuleCard {
     }
   }
 
-  others(k) {
-    const { [k]: _, ...rest } = this.box;
-    return covered(this.columns, rest);
-  }
-
-  rects(k, counts, chosen) {
-    const n = counts[0].length;
-    const most = Math.max(1, ...Array.from(counts[0], (c, i) => c + counts[1][i]));
-    const width = WIDTH / n;
-    const bars = [];
-    for (let i = 0; i < n; i++) {
-      let y = TOP + HEIGHT;
-      for (const code of [0, 1]) {
-        const height = (HEIGHT * counts[code][i]) / most;
-        if (!height) continue;
-        y -= height;
-        bars.push(
-          make("rect", {
-            class: `bar-${code}${chosen && !chosen(i) ? " faint" : ""}`,
-            x: (i * width + 0.5).toFixed(2),
-            y: y.toFixed(2),
-            width: Math.max(width - 1, 0.5).toFixed(2),
-            height: height.toFixed(2),
-          }),
-        );
-      }
-    }
-    return bars;
-  }
-
-  line(feature, svg, words) {
-    const unit = feature.unit ? ` (${feature.unit})` : "";
-    return make(
-      "div",
-      { class: "condition" },
-      make("span", { class: "condition-name" }, feature.name + unit),
-      svg,
-      words,
-    );
-  }
-
   categories(k, feature, condition) {
-    const counts = histogram(this.columns, k, this.others(k));
+    const counts = histogram(this.columns, k, insideOthers(this.columns, this.box, k));
     const allowed = new Set(condition.codes);
     const names = condition.codes.map((code) => feature.categories[code]).join(", ");
     const svg = make(
       "svg",
       {
         class: "bars",
-        viewBox: `0 0 ${WIDTH} ${HEIGHT + 2 * TOP}`,
+        viewBox: `-8 0 ${WIDTH + 16} ${HEIGHT + 2 * TOP}`,
         role: "img",
         "aria-label": `${feature.name}: ${names}`,
       },
-      ...this.rects(k, counts, (i) => allowed.has(i)),
+      ...rects(counts, (i) => allowed.has(i)),
     );
-    return this.line(feature, svg, make("span", { class: "condition-words" }, names));
+    return conditionLine(feature, svg, make("span", { class: "condition-words" }, names));
   }
 
   interval(k, feature, condition) {
     const scale = new Scale(feature);
-    const counts = histogram(this.columns, k, this.others(k));
+    const counts = histogram(this.columns, k, insideOthers(this.columns, this.box, k));
     const svg = make("svg", {
       class: "bars",
       viewBox: `-8 0 ${WIDTH + 16} ${HEIGHT + 2 * TOP}`,
       role: "group",
       "aria-label": feature.name,
     });
-    svg.append(...this.rects(k, counts, null));
+    svg.append(...rects(counts));
     const frame = make("rect", { class: "frame", y: 1, height: HEIGHT + 2 * TOP - 2 });
     svg.append(frame);
     const words = make("span", { class: "condition-words" });
@@ -287,7 +284,7 @@ export class RuleCard {
     this.redraw = { ...(this.redraw || {}), [k]: draw };
     svg.append(...handles.map((handle) => handle.element));
     draw();
-    return this.line(feature, svg, words);
+    return conditionLine(feature, svg, words);
   }
 
   // An end of an interval: a slider for the mouse and for the keys.
@@ -359,7 +356,8 @@ export class RuleCard {
       element.focus({ preventScroll: true });
       element.setPointerCapture(event.pointerId);
       const start = end.start();
-      const width = svg.getBoundingClientRect().width;
+      // Pixels of a unit of the drawing.
+      const scale = svg.getScreenCTM().a;
       const listening = new AbortController();
       const { signal } = listening;
       let moved = false;
@@ -370,7 +368,7 @@ export class RuleCard {
       element.addEventListener(
         "pointermove",
         (pointer) => {
-          const far = ((pointer.clientX - event.clientX) / width) * (WIDTH + 16);
+          const far = (pointer.clientX - event.clientX) / scale;
           if (!moved && Math.abs(far) < 2) return;
           moved = true;
           end.pull(start.x + far);
@@ -402,6 +400,31 @@ export class RuleCard {
     const clashes = this.actions.clashes(this.rule, covered(this.columns, this.box));
     this.drawCounts({ ...count(this.columns, this.box, this.rule.code), clashes });
   }
+}
+
+// Where the data would put a bound, beside where it is.
+export function beforeAfter(columns, rule, change) {
+  const k = columns.index.get(change.feature);
+  if (!rule?.box || k === undefined || columns.features[k].categories) return null;
+  const scale = new Scale(columns.features[k]);
+  const svg = make(
+    "svg",
+    {
+      class: "bars",
+      viewBox: `-8 0 ${WIDTH + 16} ${HEIGHT + 2 * TOP}`,
+      role: "img",
+      "aria-label": `${change.feature}: ${change.before} before, ${change.after ?? "no bound"} after`,
+    },
+    ...rects(histogram(columns, k, insideOthers(columns, rule.box, k))),
+  );
+  for (const when of ["before", "after"]) {
+    const condition = { ...rule.box[k], [change.side]: change[when] };
+    const left = scale.end(condition, "low");
+    const width = Math.max(scale.end(condition, "high") - left, 0.5);
+    svg.append(make("rect", { class: `frame ${when}`, x: left, width, y: 1, height: HEIGHT + 2 * TOP - 2 }));
+  }
+  const words = make("span", { class: "condition-words" }, "dashed: as it is");
+  return conditionLine(columns.features[k], svg, words);
 }
 
 function intervalText(condition) {

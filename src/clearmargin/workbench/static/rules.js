@@ -1,6 +1,6 @@
 // The page Rules: text and bars of the same rules, what the data say of them, and what would change.
 
-import { RuleCard, percent } from "./bars.js";
+import { RuleCard, beforeAfter, percent } from "./bars.js";
 import { Columns, covered } from "./counting.js";
 import { Editor } from "./editor.js";
 import {
@@ -160,7 +160,8 @@ function showFindings(findings) {
   $("findings").replaceChildren(
     ...findings.map((finding) => {
       const line = make("p", { class: `finding ${finding.severity}` });
-      line.append(make("strong", {}, `${finding.severity}: `), finding.message);
+      const message = finding.message.replace(/(\d) %/g, "$1\u00a0%");
+      line.append(make("strong", {}, `${finding.severity}: `), message);
       if (finding.rows.length) {
         const shown = finding.rows.slice(0, 6);
         line.append(" ");
@@ -542,7 +543,7 @@ async function loadRefined() {
   place.replaceChildren(...cards);
 }
 
-function suggestion(title, why, accept) {
+function suggestion(title, why, accept, drawing = null) {
   const card = make("article", { class: "card suggestion" });
   // Whoever comes by keys goes on with the next one.
   const settle = () => {
@@ -552,6 +553,7 @@ function suggestion(title, why, accept) {
   };
   card.append(
     make("h3", {}, title),
+    ...(drawing ? [drawing] : []),
     make("p", {}, why),
     make(
       "p",
@@ -570,7 +572,8 @@ function ruleName(k) {
 }
 
 function boundCard(change) {
-  return suggestion(ruleName(change.rule), change.why, async () => {
+  const drawing = columns && beforeAfter(columns, latest.rules[change.rule], change);
+  const accept = async () => {
     try {
       const rule = latest.rules[change.rule];
       const answer = await post("/edit", {
@@ -586,7 +589,8 @@ function boundCard(change) {
       problem(error);
       return false;
     }
-  });
+  };
+  return suggestion(ruleName(change.rule), change.why, accept, drawing);
 }
 
 function refinedCard(change) {
