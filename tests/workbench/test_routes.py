@@ -471,7 +471,7 @@ def test_forms_that_are_not_ours_are_refused(served, path):
     [
         {},
         {"base": "\N{SUPERSCRIPT TWO}", "text": "agee => ill", "name": "nothing", "sealed": "nan"},
-        {"base": "9" * 400, "text": "", "target": "state", "column:0": "dose", "low:0": "x"},
+        {"base": "9" * 5000, "text": "", "target": "state", "column:0": "dose", "low:0": "x"},
         {"sealed": "1e999", "project": "../..", "name": "../..", "target": "nobody", "act:0": "up"},
         {"target": "state", "column:0": "age", "use:0": "1", "act:0": "sideways", "cost:0": "nan"},
     ],

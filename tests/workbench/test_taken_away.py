@@ -203,7 +203,7 @@ def test_what_a_database_does_not_take_is_told_in_words(form, monkeypatch):
     monkeypatch.setattr(taken_away, "make_form", lambda *_: b"nonsense(")
     told = check_form(hostile_rules(), form, hostile())
     assert told["state"] == "failed"
-    assert re.match("(SQLite|DuckDB) does not take it: ", told["text"])
+    assert " does not take it: " in told["text"]
 
 
 def test_a_form_that_is_not_there_is_refused_in_words():
