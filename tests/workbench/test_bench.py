@@ -242,6 +242,29 @@ def test_flipped_cases_are_those_of_the_last_change_or_of_the_text_that_is_writt
     assert sorted(flipped) == sorted(f["row"] for f in told["flips"])
 
 
+def test_no_case_is_flipped_where_nobody_knows(bench):
+    first = bench.version(1)
+    assert len(bench.flipped(first, "")) == 0
+    slow = bench.keep(RULES, why="slow", base=2, settings={"machine": "points"})
+    # Another text takes longer to try with this machine than a page takes to load.
+    assert len(bench.flipped(bench.version(slow.id), OTHER)) == 0
+
+
+def test_old_versions_tasks_and_previews_are_forgotten_and_worked_out_again(bench, monkeypatch):
+    monkeypatch.setattr(bench_module, "_KEPT_VERSIONS", 1)
+    answers = [bench.preview(f"age >= {k} => ill")["after"] for k in range(40, 44)]
+    assert len(bench._previews) == 2
+    assert [bench.preview(f"age >= {k} => ill")["after"] for k in range(40, 44)] == answers
+    codes = [bench.version(k).validated.codes.tolist() for k in (1, 2)]
+    assert len(bench._versions) == 1
+    assert [bench.version(k).validated.codes.tolist() for k in (1, 2)] == codes
+    monkeypatch.setattr(bench.jobs, "start", lambda *_: None)
+    for positive in ("well", "ill", "well"):
+        bench.set_task({**TASK, "positive": positive})
+    assert bench.opened(1).classes == ("well", "ill")
+    assert len(bench._opened) == 2
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

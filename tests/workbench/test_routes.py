@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 from tests.workbench.benches import (
     RULES,
     as_csv,
@@ -25,6 +26,7 @@ from tests.workbench.benches import (
 from tests.workbench.coroutines import run_alone
 from tests.workbench.server_client import Client, multipart
 
+from clearmargin.workbench import routes
 from clearmargin.workbench.project_file import ProjectFile
 from clearmargin.workbench.routes import _Lane, make_app
 from clearmargin.workbench.static_files import StaticFiles
@@ -455,6 +457,39 @@ def test_a_task_that_cannot_be_is_refused_in_words(served, settings):
     assert answer.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kind": "magic"}, "kind must be one of train, preview"),
+        ({"kind": "contrast", "share": 0.9}, "share must lie between 0.001 and 0.5, not be 0.9"),
+        ({"kind": "extract", "max_rules": 0}, "max_rules must lie between 1 and 200"),
+        ({"kind": "extract", "short": "yes"}, "short must be true or false, not 'yes'"),
+        ({"kind": "preview", "settings": {"machine": "magic"}}, "machine must be one of"),
+        ({"kind": "refine", "text": 3}, "rules are a text"),
+    ],
+)
+def test_work_that_cannot_be_done_is_refused_before_it_begins(served, options, words):
+    answer = served.post("/jobs", options)
+    assert answer.status == 422
+    assert words in answer.json()["message"]
+
+
+def test_work_may_be_about_another_machine(served):
+    options = {"kind": "preview", "settings": {"machine": "points"}, "text": RULES, "serial": 5}
+    assert served.post("/jobs", options).json()["state"] == "done"
+
+
+def test_a_note_has_a_largest_size(served):
+    path = f"{served.home}/cases/{served.rows[0]}/notes"
+    answer = served.client.post_form(path, {"text": "x" * 10_001}, Accept="application/json")
+    assert answer.status == 422
+    assert "at most 10,000 characters" in answer.json()["message"]
+
+
+def test_a_report_that_was_not_made_is_not_there(served):
+    assert served.client.get(f"{served.home}/export/report?revision=1").status == 404
+
+
 @pytest.mark.parametrize("path", sorted(FORMS))
 def test_forms_that_are_not_ours_are_refused(served, path):
     there = served.path(path)
@@ -553,6 +588,32 @@ def test_of_the_questions_of_a_tab_only_the_newest_is_answered():
     assert answers[4:] == [{"k": 3}, {"k": 4}, {"k": 5}]
 
 
+def test_a_question_that_takes_too_long_is_given_up_in_words(monkeypatch):
+    monkeypatch.setattr(routes, "_LONGEST", 0.01)
+    done = threading.Event()
+
+    async def ask():
+        lane = _Lane()
+        with pytest.raises(HTTPException, match="took longer than") as caught:
+            await lane.run("a", lambda: {"late": done.wait(20)})
+        assert caught.value.status_code == 503
+        done.set()
+        monkeypatch.setattr(routes, "_LONGEST", 20)
+        return await lane.run("a", lambda: {"next": True})
+
+    assert asyncio.run(ask()) == {"next": True}
+
+
+def test_tabs_that_are_gone_are_forgotten():
+    async def ask():
+        lane = _Lane()
+        for k in range(1500):
+            assert await lane.run(f"t{k}", dict) == {}
+        return len(lane.newest)
+
+    assert asyncio.run(ask()) <= 1001
+
+
 def test_events_tell_other_tabs(tmp_path):
     path = made_project(tmp_path, patients(50), "p.csv")
     with served_at_once(tmp_path) as running:
@@ -622,8 +683,11 @@ def test_a_project_is_made_and_worked_on_by_forms(tmp_path):
         copied = client.post_form("/duplicates", {"project": home.removeprefix("/p/")})
         assert copied.status == 303
         assert "Sealed sample opened" in client.get(f"{copied.header('location')}/history").text
-        example = client.post_form("/examples", {"name": "iris", "sealed": "10"})
-        assert example.status in (303, 422)
+        example = client.post_form("/examples", {"name": "wbc", "sealed": "10"})
+        assert example.status == 303
+        assert client.get(example.header("location")).status == 200
+        led = client.get(example.header("location").replace("/data", "/rules"))
+        assert (led.status, led.header("location")) == (303, example.header("location"))
         assert client.get("/").status == 200
 
 

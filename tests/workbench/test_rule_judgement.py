@@ -179,6 +179,15 @@ def test_a_rule_that_asks_for_a_gap_is_a_mistake_at_its_place_and_the_others_are
     assert len(judge.read(text).rules) == 2
 
 
+def test_very_many_rules_are_counted_and_not_compared_with_each_other():
+    text = "\n".join(f"age >= {20 + k / 8} => ill" for k in range(450))
+    answer = RuleJudge(some()).judge(text)
+    assert len(answer["rules"]) == 450
+    (finding,) = answer["findings"]
+    assert "450" in finding["message"]
+    assert answer["rules"][0]["covered"] == 120
+
+
 # Proofs: exact corners.
 
 

@@ -31,6 +31,7 @@ from clearmargin.workbench.taken_away import (
     make_form,
     safe_cell,
     subject,
+    trained,
 )
 from clearmargin.workbench.trained_machine import train_machine
 
@@ -283,6 +284,20 @@ def test_a_cell_is_quoted(cell):
 @pytest.mark.parametrize("cell", ["", "Bern", "a=1", " =1", None, -3.5, 7, np.float64(-0.5)])
 def test_other_cells_are_as_they_are(cell):
     assert safe_cell(cell) is cell
+
+
+def test_until_a_machine_is_trained_that_of_the_version_before_is_not_taken_for_it(tmp_path):
+    with open_project(tmp_path, patients(50), task={"target": "state"}) as bench:
+        bench.jobs.start = lambda *_: None
+        bench.keep("age >= 3 => ill", why="w", base=1)
+        version = bench.version()
+        assert version.machine is not None
+        frame = pd.read_csv(io.BytesIO(cases_csv(version)))
+        assert frame["machine"].isna().all()
+        assert frame["machine when not trained on it"].isna().all()
+        for ask in (lambda: trained(version), lambda: subject(version, "machine", None)):
+            with pytest.raises(DataError, match="wait until the machine of version 2 is trained"):
+                ask()
 
 
 def test_what_cannot_be_taken_away_is_said(kept):

@@ -60,7 +60,7 @@ EXAM = "opened the sealed sample"
 _QUICK_ROWS = 20_000
 # Flips that are named in an answer; the page of cases has all.
 _MOST_FLIPS = 50
-_KEPT_VERSIONS = 8
+_KEPT_VERSIONS, _KEPT_TASKS = 8, 2
 
 
 class RuleMistakesError(InvalidValueError):
@@ -188,12 +188,18 @@ class Bench:
         if stored is None:
             raise DataError("say first what is to be learned: choose the target on the page Data")
         with self._lock:
-            if stored.id not in self._opened:
-                self._opened[stored.id] = self.table.task(TaskSettings.from_dict(stored.body))
-                while len(self._opened) > 2:
-                    self._opened.popitem(last=False)
-            self._opened.move_to_end(stored.id)
-            return self._opened[stored.id]
+            known = self._opened.get(stored.id)
+            if known is None:
+                known = self.table.task(TaskSettings.from_dict(stored.body))
+            self._remember(stored.id, known)
+            return known
+
+    def _remember(self, task: int, opened: OpenTask) -> None:
+        """Keep the tasks that were asked for last; each holds the whole table."""
+        self._opened[task] = opened
+        self._opened.move_to_end(task)
+        while len(self._opened) > _KEPT_TASKS:
+            self._opened.popitem(last=False)
 
     @property
     def has_task(self) -> bool:
@@ -225,7 +231,7 @@ class Bench:
             source = self.file.source()
             assert source is not None
             stored = self.file.add_task(source.id, chosen.to_dict())
-            self._opened[stored.id] = opened
+            self._remember(stored.id, opened)
             head = self.history.head
             kept = self.history.keep(
                 head.text if head is not None else "",
