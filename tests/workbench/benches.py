@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,8 +137,11 @@ def keep_trained(bench: Bench, machine: str, text: str = RULES) -> None:
 @contextmanager
 def served_at_once(folder: Path) -> Iterator[Workbench]:
     """The workbench over a folder, with jobs that are done before their request is answered."""
+    seeds = itertools.count(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clearmargin.workbench.bench.Jobs", JobsAtOnce)
+        # The same rows are sealed in each run.
+        patch.setattr("clearmargin.workbench.projects.secrets.randbelow", lambda _: next(seeds))
         with running_workbench(folder) as running:
             yield running
 

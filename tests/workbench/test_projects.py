@@ -13,6 +13,7 @@ from tests.workbench.benches import as_csv, patients
 from tests.workbench.test_project_table import as_parquet
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.workbench.bench import open_table
 from clearmargin.workbench.project_file import ProjectFile, ProjectInUseError
 from clearmargin.workbench.project_table import NotThereError
 from clearmargin.workbench.projects import SUFFIX, Projects, _free_path, create_project
@@ -87,6 +88,13 @@ def test_projects_of_one_name_can_be_made_at_the_same_time(tmp_path):
         thread.join()
     assert failed == []
     assert len(set(made)) == 8
+
+
+def test_not_all_rows_of_a_small_table_are_sealed(tmp_path):
+    for _ in range(12):
+        path = create_project(tmp_path, "t.csv", b"x,y\n1,a\n", author="a", sealed_share=0.5)
+        with ProjectFile.open(path, writing=False) as file:
+            assert len(open_table(file).open_rows) == 1
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.6])

@@ -10,6 +10,7 @@ from typing import Any
 
 from clearmargin.exceptions import ClearmarginError, DataError, FileInTheWayError
 from clearmargin.recipes.demonstration import dataset_csv, load_dataset
+from clearmargin.tables.files import FileTable
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.history import History
 from clearmargin.workbench.project_file import ProjectFile
@@ -62,8 +63,7 @@ def create_project(
     if aside:
         reading = {**(reading or {}), "drop": [*(reading or {}).get("drop", ()), *aside]}
     table = read_source(content, name, reading)
-    seed = secrets.randbelow(2**20)
-    ProjectTable(table, sealed_share, seed)  # raises for a share that cannot be
+    seed = _draw_seed(table, sealed_share)
     with _new_file(folder, name, author) as file:
         file.set_meta("seed", str(seed))
         file.set_meta("sealed_share", repr(float(sealed_share)))
@@ -71,6 +71,14 @@ def create_project(
             name, content, reading=reading or {}, rows=len(table), columns=len(table.columns)
         )
         return file.path
+
+
+def _draw_seed(table: FileTable, sealed_share: float) -> int:
+    """Draw which rows are sealed; of a table of very few rows not all of them."""
+    while True:
+        seed = secrets.randbelow(2**20)
+        if len(ProjectTable(table, sealed_share, seed).open_rows):
+            return seed
 
 
 def _new_file(folder: Path, name: str, author: str) -> ProjectFile:
