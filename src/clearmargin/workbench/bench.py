@@ -394,8 +394,7 @@ class Bench:
         """Judge a text: mistakes, each rule on the data and the machine, findings; offsets as browsers count them."""
         check_size(text)
         version = self.version()
-        _read(version, text)
-        answer = in_browser_offsets(version.judge.judge(text), text)
+        answer = in_browser_offsets(version.judge.judge(_read(version, text)), text)
         assert isinstance(answer, dict)
         answer["revision"] = version.revision.id
         answer["is_trained"] = version.is_trained

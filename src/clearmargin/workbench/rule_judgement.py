@@ -154,20 +154,20 @@ class RuleJudge:
         """Read rule text to its end, whatever mistakes there are."""
         return read_rules(text, self.opened)
 
-    def judge(self, text: str) -> dict[str, Any]:
+    def judge(self, text: str | RuleText) -> dict[str, Any]:
         """Judge a text.
 
         Parameters
         ----------
-        text : str
-            Rules, perhaps unfinished.
+        text : str or RuleText
+            Rules, perhaps unfinished, or what `read` made of them.
 
         Returns
         -------
         dict
             Plain data: `errors` with their places, `rules` with counts and standing, `findings`, and the `vote`.
         """
-        written = self.read(text)
+        written = self.read(text) if isinstance(text, str) else text
         statements = [s for s in written.statements if s.kind == "rule" and s.rule is not None]
         statements.sort(key=lambda s: s.rule or 0)
         answer: dict[str, Any] = {
