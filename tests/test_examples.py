@@ -16,7 +16,9 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.py"))
-PUBLIC = {f"clearmargin{part}" for part in ("", ".dask", ".datasets", ".export", ".plot", ".report")}
+PUBLIC = {
+    f"clearmargin{part}" for part in ("", ".dask", ".datasets", ".export", ".plot", ".report")
+}
 # What the prose of an example claims about what it prints, and whether it draws.
 SAYS = {
     "few_and_short_rules": "at most two conditions",

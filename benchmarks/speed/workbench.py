@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from playwright.sync_api import sync_playwright
-from tools.find_browser import find_browser
 
 from benchmarks.page import Section, Table
 
+FINDER = Path(__file__).parents[2] / "tools" / "find_browser.py"
 N_COLUMNS = 20
 TEXT = "low: f0 <= {:.2f} and f1 <= 1 => a\nhigh: f0 >= 1.5 => b\nf2 >= 1 and f3 <= 2 => b\n"
 TYPED = 20
@@ -111,6 +111,14 @@ def table(m: int) -> bytes:
     text = io.StringIO()
     frame.to_csv(text, index=False)
     return text.getvalue().encode()
+
+
+def browser_path() -> str:
+    """Ask the tool that finds a browser."""
+    found = subprocess.run(
+        [sys.executable, str(FINDER)], capture_output=True, text=True, check=True
+    )
+    return found.stdout.strip().splitlines()[-1]
 
 
 def percentile(times: Sequence[float]) -> float:
@@ -299,7 +307,7 @@ def section(full: bool = True) -> Section:
         folder = Path(place)
         with sync_playwright() as driver:
             browser = driver.chromium.launch(
-                executable_path=find_browser(),
+                executable_path=browser_path(),
                 args=["--no-sandbox", "--disable-background-networking", "--disable-sync"],
             )
             context = browser.new_context(viewport={"width": 1380, "height": 900})

@@ -183,7 +183,9 @@ def test_what_cannot_be_explained_by_a_rule_says_what_explains():
         InvalidValueError, match="kind must be one of 'rule', 'grown', 'sufficient', not 'largest'"
     ):
         forest.explain(X[bare], "largest")
-    with pytest.raises(InvalidValueError, match=r"nothing can be proved .* clearmargin.explain measures"):
+    with pytest.raises(
+        InvalidValueError, match=r"nothing can be proved .* clearmargin.explain measures"
+    ):
         forest.explain(X[bare], "sufficient")
     with pytest.raises(InvalidValueError, match="FuzzyRules predicts by fuzzy_rules_"):
         FuzzyRules().fit(X, Y).explain(X[0])

@@ -67,7 +67,9 @@ def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
         is_asked = proof == "stated" and rule.label in place
         # A case without a value has no place beside a plane.
         if is_asked and isinstance(region, Box) and not region.missing:
-            proof = _decide(domain, encoded_box(region, model.encoding_), regions[place[rule.label]])
+            proof = _decide(
+                domain, encoded_box(region, model.encoding_), regions[place[rule.label]]
+            )
             if proof == "stated" and DECLARED_RANGES in (model.facts or {}):
                 proof = None
             refuted += [k] if proof is None else []
