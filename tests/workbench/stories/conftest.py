@@ -6,14 +6,14 @@ import os
 import re
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
-from tests.workbench.server_client import PATIENCE, Client, Workbench, running_workbench
+from tests.workbench.server_client import PATIENCE, Workbench, running_workbench
+from tests.workbench.stories.ready_projects import copied, wait_for_result
 from tests.workbench.stories.tables import credit_csv
 from tests.workbench.stories.watched_tabs import Tabs
 from tools.find_browser import find_browser
@@ -91,14 +91,6 @@ def figures(request) -> Iterator[dict[str, float]]:
             file.writelines(lines)
 
 
-def wait_for_result(client: Client, home: str, kind: str) -> None:
-    """Wait until work on the newest version has left its result."""
-    deadline = time.monotonic() + PATIENCE
-    while client.get(f"{home}/results/{kind}").json()["found"] is None:
-        assert time.monotonic() < deadline, f"{kind} takes too long"
-        time.sleep(0.02)
-
-
 @pytest.fixture(scope="package")
 def credit_file(tmp_path_factory) -> Path:
     """A project about loans, whose first machine is trained."""
@@ -139,18 +131,6 @@ def worked_file(credit_file, tmp_path_factory) -> Path:
         row = re.findall(rf'href="{home}/cases/(\d+)"', client.get(f"{home}/cases").text)[0]
         assert client.post_form(f"{home}/cases/{row}/notes", {"text": "called twice"}).status == 303
     return path
-
-
-def copied(served: Workbench, file: Path) -> str:
-    """Put a copy of a project into the folder that is served; give its address."""
-    ready = served.folder / f"{file.parent.name}-{file.name}"
-    if not ready.exists():
-        shutil.copy(file, ready)
-    served.client.get("/")
-    with ProjectFile.open(ready, writing=False) as opened:
-        made = served.client.post_form("/duplicates", {"project": opened.id})
-    assert made.status == 303, made.text
-    return str(made.header("location"))
 
 
 @pytest.fixture

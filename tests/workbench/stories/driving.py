@@ -10,19 +10,24 @@ TRAINED = re.compile(r"^now (a plane|\d+ rules)")
 
 
 def write(page: Page, text: str) -> None:
-    """Put a text into the editor, in place of what was there, and wait until it was judged."""
+    """Put a text into the editor, in place of what was there, and wait until it was checked."""
     page.locator("#text").fill(text)
-    judged(page)
+    checked(page)
+
+
+def checked(page: Page) -> None:
+    """Wait until the cards are those of what stands in the editor."""
+    page.locator("#bench:is([data-judged=checked], [data-judged=yes])").wait_for(state="attached")
 
 
 def judged(page: Page) -> None:
     """Wait until what stands in the editor was judged, and what would change is known."""
-    expect(page.locator("#bench[data-judged=yes]")).to_be_attached()
+    page.locator("#bench[data-judged=yes]").wait_for(state="attached")
 
 
 def trained(page: Page) -> None:
     """Wait until the machine of the newest version is there."""
-    expect(page.locator("#machine-now")).to_have_text(TRAINED)
+    page.locator("#machine-now").get_by_text(TRAINED).wait_for()
     judged(page)
 
 
@@ -49,11 +54,11 @@ def take_hold(page: Page, slider: Locator) -> tuple[float, float]:
 
 
 def pull(page: Page, slider: Locator, by: float) -> None:
-    """Pull the end of an interval by so many pixels, let it go, and wait until it was judged."""
+    """Pull the end of an interval by so many pixels, let it go, and wait until it was checked."""
     x, y = take_hold(page, slider)
     page.mouse.move(x + by, y + 5, steps=4)
     page.mouse.up()
-    judged(page)
+    checked(page)
 
 
 def keep(page: Page, why: str) -> None:

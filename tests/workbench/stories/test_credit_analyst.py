@@ -67,6 +67,7 @@ def test_a_credit_analyst_bends_rules_by_mouse_and_takes_them_away_as_sql(tabs, 
     see_numbers_move_with_the_hand(page)
     pull(page, handle(page, 0, "debt_ratio", "low"), -90)
     pull(page, handle(page, 0, "income", "high"), 60)
+    judged(page)
     expect(page.locator("#change")).to_have_text(re.compile(r"(\d+) cases? changes?, \d+ better"))
     see_the_cases_that_change(page)
 

@@ -167,8 +167,8 @@ def check_files(served, home: str) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "as_text"),
-    [(["0", "1"], False), (["1", "01"], True), (["1.5", "2.5"], False), (["no", "not"], True)],
-    ids=["numbers", "texts of numbers", "fractions", "words of the language"],
+    [(["0", "1"], False), (["1", "01"], True)],
+    ids=["numbers", "texts of numbers"],
 )
 def test_classes_of_any_kind_are_trained_and_written(tabs, labels, as_text):
     page = tabs.open()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.workbench.stories.driving import (
     card,
+    checked,
     handle,
-    judged,
     keep,
     pull,
     take_hold,
@@ -17,6 +18,8 @@ from tests.workbench.stories.driving import (
     trained,
     write,
 )
+from tests.workbench.stories.ready_projects import copied
+from tests.workbench.stories.watched_tabs import Tabs
 
 # A line, the part of it that is marked, and what is said.
 MISTAKES = [
@@ -34,11 +37,23 @@ MISTAKES = [
 TEXT = "\n".join(["# rules of the branch", *(line for line, _, _ in MISTAKES)])
 
 
+@pytest.fixture(scope="module")
+def shared(browser, served, credit_file) -> Iterator[tuple[Tabs, Page]]:
+    """One page on which all but those who keep something write."""
+    tabs = Tabs(browser, served.port, served.access)
+    page = tabs.open(f"{copied(served, credit_file)}/rules")
+    trained(page)
+    yield tabs, page
+    tabs.close()
+
+
 @pytest.fixture
-def page(tabs, credit) -> Page:
-    opened = tabs.open(f"{credit()}/rules")
-    trained(opened)
-    return opened
+def page(shared) -> Iterator[Page]:
+    tabs, opened = shared
+    yield opened
+    tabs.watch.check()
+    if "/rules" not in opened.url:
+        opened.go_back()
 
 
 def test_every_mistake_is_told_at_its_place_and_mended_by_the_offered_word(page):
@@ -53,7 +68,7 @@ def test_every_mistake_is_told_at_its_place_and_mended_by_the_offered_word(page)
 
     for word, wrong in (("income", "incom "), ("paid", "payed"), ("rent", "rnt")):
         page.get_by_role("button", name=f"write {word}").first.click()
-        judged(page)
+        checked(page)
         assert wrong not in text_of(page)
     expect(told).to_have_count(len(MISTAKES) - 3)
     expect(page.locator("#bars .rule-card")).to_have_count(3)
@@ -75,14 +90,16 @@ def test_f8_leads_from_mistake_to_mistake_and_round(page):
     assert found == ["defalt", "incom", "defalt", "incom"]
 
 
-def test_rules_with_mistakes_are_not_kept_and_the_first_one_is_shown(page):
+def test_rules_with_mistakes_are_not_kept_and_the_first_one_is_shown(tabs, credit):
+    page = tabs.open(f"{credit()}/rules")
+    trained(page)
     write(page, "age <= 30 => paid\nincom <= 3000 => paid\n")
     page.keyboard.press("Control+s")
     expect(page.locator("#news")).to_contain_text("Mend the mistakes first")
     expect(page.locator("#keep-dialog")).to_be_hidden()
     expect(page.locator("#text")).to_be_focused()
     page.keyboard.type("income")
-    judged(page)
+    checked(page)
     keep(page, "mended")
     expect(page.locator(".head-version")).to_contain_text("v2")
 
@@ -96,7 +113,7 @@ def test_a_contradiction_is_counted_while_a_bound_is_pulled_and_told_when_it_is_
     both = re.search(r"(\d+) also in low", card(page, 1).locator(".counts").inner_text())
     assert both is not None
     page.mouse.up()
-    judged(page)
+    checked(page)
     finding = page.locator("#findings .error")
     expect(finding).to_contain_text("low")
     expect(finding).to_contain_text("high")
@@ -117,15 +134,15 @@ def test_what_a_bound_has_written_is_taken_back_by_the_keys_of_the_editor(page):
     # Once from the bound itself, once from the editor: each pull is one step.
     expect(handle(page, 0, "age", "low")).to_be_focused()
     page.keyboard.press("Control+z")
-    judged(page)
+    checked(page)
     assert text_of(page) == second
     expect(page.locator("#text")).to_be_focused()
     page.keyboard.press("Control+z")
-    judged(page)
+    checked(page)
     assert text_of(page) == first
     expect(handle(page, 0, "debt_ratio", "high")).to_have_attribute("aria-valuenow", "0.2")
     page.keyboard.press("Control+Shift+z")
-    judged(page)
+    checked(page)
     assert text_of(page) == second
 
 
@@ -141,7 +158,8 @@ def test_a_bound_stays_under_the_hand_at_any_width(page):
         assert box["x"] + box["width"] / 2 == pytest.approx(x + 50, abs=4)
         page.keyboard.press("Escape")
         page.mouse.up()
-        judged(page)
+        checked(page)
+    page.set_viewport_size({"width": 1380, "height": 900})
 
 
 def test_a_click_on_a_bound_moves_nothing_and_no_end_passes_the_other(page):
@@ -149,7 +167,7 @@ def test_a_click_on_a_bound_moves_nothing_and_no_end_passes_the_other(page):
     write(page, text)
     take_hold(page, handle(page, 0, "age", "high"))
     page.mouse.up()
-    judged(page)
+    checked(page)
     assert text_of(page) == text
     pull(page, handle(page, 0, "age", "low"), 250)
     assert text_of(page) in ("band: 40 <= age <= 40 => paid\n", "band: age = 40 => paid\n")
@@ -157,7 +175,7 @@ def test_a_click_on_a_bound_moves_nothing_and_no_end_passes_the_other(page):
 
 
 def test_completions_come_by_keys_and_go_where_they_belong(page):
-    page.locator("#text").press("Control+End")
+    write(page, "")
     page.keyboard.type("deb")
     page.keyboard.press("Control+Space")
     offered = page.locator("#candidates [role=option]")
@@ -176,7 +194,7 @@ def test_completions_come_by_keys_and_go_where_they_belong(page):
     expect(offered.nth(1)).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
-    judged(page)
+    checked(page)
     assert re.fullmatch(r"debt_ratio >= 0\.5 => (default|paid)", text_of(page).strip())
     expect(card(page, 0)).to_be_visible()
 

@@ -38,6 +38,11 @@ class Watch:
     def error(self, error: Error) -> None:
         self.said.append(str(error))
 
+    def forget(self) -> None:
+        """Begin anew."""
+        for notes in (self.elsewhere, self.said, self.reports):
+            notes.clear()
+
     def check(self) -> None:
         """No request left the machine, the console is empty, and the policy was never offended."""
         surprises = [

@@ -27,6 +27,8 @@ if (draft.get() && !query.has("tab")) {
   // What was being written in this tab comes back, from whatever page.
   query.set("tab", tab);
   location.replace(`${home}/rules?${query}`);
+  // Nothing else is done on a page that is left.
+  await new Promise(() => {});
 }
 let columns = null;
 let base = Number(bench.dataset.base);
@@ -54,7 +56,7 @@ const settings = () => ({ machine: $("machine").value, balanced: $("balanced").c
 const editor = new Editor($("text"), $("layer"), $("candidates"), {
   changed: () => {
     typed ||= !writing;
-    isJudged(false);
+    isJudged("no");
     draft.set({ base, text: editor.text });
     later("check", 30, check);
     later("draft", 400, keepDraft);
@@ -88,13 +90,14 @@ beforeLeaving(() => timers.draft && keepDraft());
 
 // Checking
 
-// Whether all on the page is about the text as it stands now, for whoever waits for it.
-function isJudged(is) {
-  bench.dataset.judged = is ? "yes" : "no";
+// How far the page is about the text as it stands now, for whoever waits for it: "no", "checked", and "yes" once it
+// is known what would change.
+function isJudged(how) {
+  bench.dataset.judged = how;
 }
 
 async function check() {
-  isJudged(false);
+  isJudged("no");
   serial = `${visit}${++asked}`;
   dropPreview();
   const text = editor.text;
@@ -108,6 +111,7 @@ async function check() {
     // As findings count them: rules with mistakes have no number.
     latest.rules.forEach((rule, k) => (rule.title = rule.name || `rule ${k + 1}`));
     show(latest);
+    isJudged("checked");
     later("preview", 120, preview);
   } catch (error) {
     problem(error);
@@ -231,7 +235,7 @@ function clashFinder(rules) {
 
 // Pulling a bound: the number in the text follows the hand, the server has the last word on release.
 function move(rule, feature, side, value, final) {
-  isJudged(false);
+  isJudged("no");
   if (typed) {
     // The bars are those of an older text; what was typed comes first.
     letGo();
@@ -259,7 +263,7 @@ function move(rule, feature, side, value, final) {
 }
 
 function letGo() {
-  isJudged(false);
+  isJudged("no");
   pulling = false;
   editor.letGo();
   later("check", 0, check);
@@ -295,7 +299,7 @@ async function preview() {
   } catch (error) {
     $("change").textContent = error.message;
     $("flips").replaceChildren();
-    isJudged(true);
+    isJudged("yes");
   }
 }
 
@@ -345,7 +349,7 @@ function showPreview(answer) {
       ),
     ),
   );
-  isJudged(true);
+  isJudged("yes");
 }
 
 // Keeping
@@ -376,7 +380,7 @@ async function keep(why, author, onTop = null) {
     });
     base = head = answer.revision;
     draft.drop();
-    isJudged(false);
+    isJudged("no");
     later("check", 0, check);
     $("keep").textContent = `Keep as v${head + 1} …`;
     tell(`Kept as version ${head}; its machine is being trained.`);
@@ -448,7 +452,7 @@ addEventListener("keydown", (event) => {
 
 for (const id of ["machine", "balanced"]) {
   $(id).addEventListener("change", () => {
-    isJudged(false);
+    isJudged("no");
     dropPreview();
     later("preview", 0, preview);
   });
@@ -629,6 +633,7 @@ async function loadColumns() {
 const unsent = draft.get();
 if (unsent && unsent.text !== undefined) {
   base = unsent.base;
-  editor.set(unsent.text);
+  const added = query.get("add");
+  editor.set(added ? `${unsent.text.trimEnd()}\n${added}\n`.trimStart() : unsent.text);
 }
 loadColumns().then(check, problem);
