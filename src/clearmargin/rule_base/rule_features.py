@@ -179,7 +179,7 @@ class RuleFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The rules as they were read.
     n_features_in_ : int
         Number of columns of the table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str
         Their names, where it had any.
 
     See Also
