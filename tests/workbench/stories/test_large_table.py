@@ -82,6 +82,31 @@ def test_a_large_table_is_checked_and_pulled_at_once_and_tried_beside(tabs, figu
     assert frame_seconds < 1
 
 
+def test_slow_answers_go_to_the_tab_that_asked_and_to_its_newest_text(tabs, credit, monkeypatch):
+    monkeypatch.setattr(bench, "_QUICK_ROWS", 10)
+    address = f"{credit()}/rules"
+    one, other = tabs.open(address), tabs.open(address)
+    trained(one)
+    trained(other)
+    one.locator("#text").fill(STRONG)
+    judged(one)
+    alone = one.locator("#change").inner_text()
+    assert "case" in alone
+    other.locator("#text").fill(STRONG)
+    # Each text is newer than the one before it, whose work is for nothing.
+    for bound in (1, 2, 3):
+        one.locator("#text").fill(f"late: late >= {bound} => default\n")
+        expect(one.locator("#change")).to_contain_text("on its way")
+    judged(other)
+    assert other.locator("#change").inner_text() == alone
+    judged(one)
+    assert one.locator("#change").inner_text() != alone
+    expect(one.locator("#jobs .job")).to_have_count(0)
+
+
+# Against most of what the table says, so that many cases change.
+STRONG = "odd: age >= 19 and debt_ratio >= 0.1 => paid\n"
+
 # What a frame of a pull takes, of 20: rows counted on three conditions.
 COUNT_ONCE = """async () => {
     const script = document.querySelector("script[type=module]").src;

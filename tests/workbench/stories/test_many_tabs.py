@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 from playwright.sync_api import expect
-from tests.workbench.stories.driving import card, judged, trained
+from tests.workbench.stories.driving import card, judged, keep, trained, write
 
 TABS, KEYS = 50, 6
 
@@ -71,3 +71,27 @@ def test_fifty_tabs_typing_at_once_get_their_own_answers(tabs, credit, served, f
     figures["95th percentile of a check"] = slowest
     # The target is a second; a busy machine may take its time.
     assert slowest < 10.0
+
+
+def test_tabs_of_one_browser_share_a_stream_so_that_there_may_be_many(tabs, credit, served):
+    # A browser opens six connections to a server; with a stream for each tab the seventh would wait for ever.
+    home = credit()
+    context = tabs.context()
+    readers = [context.new_page() for _ in range(7)]
+    for page in readers:
+        page.goto(f"{home}/history")
+    writer = context.new_page()
+    writer.goto(f"{home}/rules")
+    trained(writer)
+    assert served.guard.streams == 1
+    write(writer, "late: late >= 2 => default\n")
+    keep(writer, "the first")
+    for page in readers:
+        expect(page.locator(".head-version")).to_contain_text("v2")
+    # The tab that has read for all others goes; another one reads on.
+    readers.pop(0).close()
+    write(writer, "late: late >= 3 => default\n")
+    keep(writer, "the second")
+    for page in readers:
+        expect(page.locator(".head-version")).to_contain_text("v3")
+    assert served.guard.streams == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import Page, expect
+from tests.workbench.stories.complaints import complaints
 from tests.workbench.stories.driving import go_to, judged, keep, text_of, trained, write
 
 MINE = "mine: late >= 2 => default\n"
@@ -39,6 +40,7 @@ def test_a_stale_tab_is_shown_both_differences_and_loses_nothing(tabs, credit):
     expect(mine.locator("#stale-text")).to_contain_text("old people pay")
     expect(mine.locator("#stale-mine")).to_have_text(f"+ {MINE}")
     expect(mine.locator("#stale-head")).to_have_text(f"+ {THEIRS}")
+    assert complaints(mine) == []
 
     mine.get_by_role("button", name="Go on editing").click()
     assert text_of(mine) == MINE
@@ -109,6 +111,22 @@ def test_a_rule_made_of_a_case_comes_to_what_is_being_written_and_comes_once(tab
     page.reload()
     judged(page)
     assert text_of(page).splitlines() == [first, second, "# seen in a case"]
+
+
+def test_a_dialog_that_is_left_by_escape_keeps_nothing(tabs, credit):
+    page = tabs.open(f"{credit()}/rules")
+    trained(page)
+    write(page, MINE)
+    keep(page, "once")
+    page.keyboard.press("Control+s")
+    page.keyboard.type("not yet")
+    # A second time by habit: what was typed stays.
+    page.keyboard.press("Control+s")
+    expect(page.get_by_label("Why?")).to_have_value("not yet")
+    page.keyboard.press("Escape")
+    expect(page.locator("#keep-dialog")).to_be_hidden()
+    go_to(page, "History")
+    expect(page.locator(".entry")).to_have_count(2)
 
 
 def test_a_version_is_restored_as_a_new_one_and_the_sealed_sample_is_opened_on_record(tabs, credit):

@@ -112,7 +112,7 @@ function conditionLine(feature, svg, words) {
   return make("div", { class: "condition" }, name, svg, words);
 }
 
-// One rule as a card; `actions` has move(rule, feature, side, value, final), drop(), clashes(rule, inside),
+// One rule as a card; `actions` has hold(), move(rule, feature, side, value, final), drop(), clashes(rule, inside),
 // caseLink(row), casesLink(rule, against) and goTo(rule).
 export class RuleCard {
   constructor(rule, columns, actions) {
@@ -355,6 +355,8 @@ export class RuleCard {
       event.preventDefault();
       element.focus({ preventScroll: true });
       element.setPointerCapture(event.pointerId);
+      // From here on nothing may put other bars in place of these.
+      this.actions.hold();
       const start = end.start();
       // Pixels of a unit of the drawing.
       const scale = svg.getScreenCTM().a;
@@ -364,6 +366,7 @@ export class RuleCard {
       const cancel = () => {
         listening.abort();
         if (moved) end.cancel(start.value);
+        else this.actions.drop();
       };
       element.addEventListener(
         "pointermove",
@@ -380,6 +383,7 @@ export class RuleCard {
         () => {
           listening.abort();
           if (moved) end.release();
+          else this.actions.drop();
         },
         { signal },
       );

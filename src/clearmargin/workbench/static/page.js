@@ -1,5 +1,7 @@
 // What every page of a project does: keys, news of other tabs, progress of long work.
 
+import { follow } from "./stream.js";
+
 export const main = document.getElementById("main");
 export const home = main.dataset.home;
 
@@ -173,15 +175,11 @@ export function on(event, listener) {
 }
 
 function listen() {
-  const source = new EventSource(`${home}/events?last=${main.dataset.lastEvent}`);
-  for (const name of ["job", "version", "result", "exam", "missed"]) {
-    source.addEventListener(name, (event) => {
-      const body = JSON.parse(event.data);
-      if (name === "job") showJob(body);
-      for (const listener of listeners[name] || []) listener(body);
-    });
-  }
-  addEventListener("pagehide", () => source.close());
+  const names = ["job", "version", "result", "exam", "missed"];
+  follow(`${home}/events`, Number(main.dataset.lastEvent), names, (name, body) => {
+    if (name === "job") showJob(body);
+    for (const listener of listeners[name] || []) listener(body);
+  });
 }
 
 // The version in the header is that of the newest news.

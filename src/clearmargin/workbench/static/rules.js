@@ -191,7 +191,8 @@ function showRules(rules) {
     feature: focused.dataset.feature,
     side: focused.dataset.side,
   };
-  const actions = { move, drop: letGo, clashes: clashFinder(rules), caseLink, casesLink, goTo };
+  const hold = () => (pulling = true);
+  const actions = { hold, move, drop: letGo, clashes: clashFinder(rules), caseLink, casesLink, goTo };
   const cards = rules.slice(0, 60).map((rule) => new RuleCard(rule, columns, actions).element);
   if (!rules.length) {
     cards.push(
@@ -360,9 +361,13 @@ function openKeep() {
     editor.next(latest.errors, false);
     return;
   }
+  const dialog = $("keep-dialog");
+  if (dialog.open) return;
   $("keep-summary").textContent = $("change").textContent;
   $("why").value = "";
-  $("keep-dialog").showModal();
+  // A dialog remembers how it was closed the last time, also when it is left by Escape.
+  dialog.returnValue = "";
+  dialog.showModal();
   $("why").focus();
 }
 

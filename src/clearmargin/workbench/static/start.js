@@ -1,5 +1,7 @@
 // A file that is dropped on the page is the file of the form.
 
+import { follow } from "./stream.js";
+
 const form = document.getElementById("upload");
 const input = document.getElementById("file");
 
@@ -21,5 +23,4 @@ form.addEventListener("submit", () => {
 });
 
 // By this stream the server knows that somebody looks at the page.
-const stream = new EventSource("/events");
-addEventListener("pagehide", () => stream.close());
+follow("/events", 0, [], () => {});
