@@ -6,7 +6,7 @@ JOBS   ?= 2
 LOWEST := .venv-lowest
 KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 
-.PHONY: help demo test test-full test-kernels test-lowest test-wheel dist check lint types format layers bench bench-full reproduce noise docs clean
+.PHONY: help demo test test-full messages test-kernels test-lowest test-wheel dist check lint types format layers size bench reproduce docs clean
 
 help:
 	@echo "make demo         make one page of rules for real data, explain a case, write report.html"
@@ -15,11 +15,9 @@ help:
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make dist         build wheel and source distribution into dist/, and check what they say of themselves"
 	@echo "make test-wheel   install that wheel into an empty environment without pandas, and try it"
-	@echo "make check        lint, types, layers and tests: what has to pass before a change goes in"
-	@echo "make bench        measure rules and speed against peers, write benchmarks/RESULTS.md (below 10 minutes on 2 cores)"
-	@echo "make bench-full   the same on more data and in larger sizes (about an hour)"
-	@echo "make reproduce    recompute the published numbers that this version covers (an hour on 2 cores)"
-	@echo "make noise        ask every figure on rows not seen what it says on tables of pure noise (9 minutes)"
+	@echo "make check        lint, types, layers, size and tests: what has to pass before a change goes in"
+	@echo "make bench        measure everything beside peers and write the pages in benchmarks/ (some hours)"
+	@echo "make reproduce    the part of it that recomputes the published numbers (an hour on 2 cores)"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make clean        remove everything that was made"
 
@@ -88,7 +86,7 @@ dist: $(VENV)/.release
 test-wheel: dist
 	$(PYTHON) tools/try_wheel.py dist
 
-check: lint types layers test
+check: lint types layers size test
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -104,17 +102,19 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
+size:
+	@$(PYTHON) tools/check_size.py
+
+# All texts of errors and warnings, so that a wording is reviewed as a difference.
+messages: $(VENV)/.dev
+	$(BIN)/python tools/list_messages.py
+
+# OPTIONS=--quick tries everything in minutes and installs no peers.
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(OPTIONS)
 
-bench-full: $(VENV)/.dev
-	$(BIN)/python -m benchmarks --full $(OPTIONS)
-
 reproduce: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.reproduce
-
-noise: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks --only fung trees rankings advice
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 # Optional packages: with one of them around, its absence would not be tried.
-_OPTIONAL = ("pandas", "matplotlib", "polars", "xlsxwriter")
+_OPTIONAL = ("pandas", "matplotlib", "polars")
 _TABLE = Path(__file__).parents[1] / "src/clearmargin/datasets/data/wbc.csv"
 _COMMANDS = (
     "--version",
