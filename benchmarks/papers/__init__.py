@@ -1,0 +1,1 @@
+"""The numbers that the four published papers print, computed again."""

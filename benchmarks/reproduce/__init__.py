@@ -1,1 +1,0 @@
-"""The published numbers, recomputed beside the originals."""

@@ -1,1 +1,0 @@
-"""Speed as ratios to a peer measured in the same run."""
