@@ -1,4 +1,4 @@
-"""Linear support vector classifiers: the 1-norm SVM, its choice of sparsity, and the proximal SVM.
+"""Linear support vector classifiers: the 1-norm SVM, and its choice of sparsity.
 
 Read `lpsvc.py` first, then `lpsvm.py`, whose docstring states the linear program.
 """

@@ -4,8 +4,5 @@ from .lpsvc import (
 from .lpsvccv import (
     LPSVCCV as LPSVCCV,
 )
-from .proximal import (
-    ProximalSVC as ProximalSVC,
-)
 
-__all__ = ["LPSVC", "LPSVCCV", "ProximalSVC"]
+__all__ = ["LPSVC", "LPSVCCV"]

@@ -28,7 +28,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
-from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
 from clearmargin.lp_svm.lpsvc import LPSVC, monotone_signs
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_path import (
@@ -47,23 +47,16 @@ from clearmargin.lp_svm.lpsvm_path import (
 )
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import Progress, all_or_nothing, collect
-from clearmargin.tables.part_survey import MappedTable, TableParts
-from clearmargin.tables.partitions import Block, is_partitions, join_blocks
 from clearmargin.tables.row_order import sample_classes
+from clearmargin.tables.sampled_fit import fits_a_sample
 from clearmargin.tables.splitting import Folds, Splitting
-from clearmargin.tables.table_part import TablePart
 from clearmargin.tables.validation import (
     TwoClasses,
     check_choice,
     check_positive,
     point_costs,
-    read_monotone,
     read_training,
-    read_training_parts,
 )
-
-__all__ = ["FOLDS", "LPSVCCV", "MAX_FEATURES", "default_machine", "trial_weight"]
-
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -75,10 +68,10 @@ _SEARCH_STEPS = 60
 # So far below the end of the path a plane is constant in the folds, too, where the end lies a little elsewhere.
 _CONSTANT_SHARE = 1.0 / 8.0
 _RULES = ("best", "1se")
-# Rows by which `nu` is chosen where a table is in partitions; folds of more would not choose better.
-SAMPLE_ROWS = 100_000
+# Of more columns so many folds take half a minute for 500 rows, and twice as many a minute.
+_MANY_COLUMNS, _FEW_FOLDS = 5_000, 5
 # With more rows planes are tried on so many of them, in place of all; the plane that is chosen is that of all rows.
-_MOST_ROWS = 20_000
+_MOST_ROWS = 5_000
 
 
 @dataclass(frozen=True)
@@ -96,9 +89,6 @@ class _Task:
     sign: IntArray | None
     # By these planes are tried: zero for the rows that a sample leaves out, and more than `weight` for the others.
     trial_weight: FloatArray
-    # All rows, where `points` are a sample of them, and which share of the weight of all rows the sample has.
-    parts: TableParts | None = None
-    share: float = 1.0
 
     def signs(self, columns: IntArray) -> IntArray | None:
         """Return which weights of some columns may have one sign only."""
@@ -111,7 +101,7 @@ class LPSVCCV(PlaneClassifier):
     Boxes, and people, need planes with few features. The plain maximum of the cross-validated score keeps many;
     the rule of one standard error and the cap `max_features` give sparser planes.
 
-    Of more than 20,000 rows (of a table that is not sparse) about as many are drawn by their values, class by class,
+    Of more than 5,000 rows (of a table that is not sparse) about as many are drawn by their values, class by class,
     for the planes that are tried; each class counts as much as all its rows. They are scored on all rows of their test
     parts, and the chosen plane is trained on all rows.
 
@@ -121,8 +111,8 @@ class LPSVCCV(PlaneClassifier):
         Values of `nu` to try. By default a constant plane, and a grid of 20 values by factors of the square root of
         2, upwards from where the first feature enters, so that it fits the number of rows and the scale of the data.
     cv : int, splitter or iterable, default 10
-        Folds by which `nu` is chosen; an int means stratified folds, at most as many as the rarer class has rows. For
-        groups and times, see `fit`.
+        Folds by which `nu` is chosen; an int means stratified folds, at most as many as the rarer class has rows, and
+        of more than 5,000 columns at most 5. For groups and times, see `fit`.
     rule : {"best", "1se"}, default "best"
         "best" takes the highest mean score, of equal ones the sparsest plane; "1se" the sparsest plane whose mean score
         is within one standard error of it, and which beats a constant plane by more than one standard error of the
@@ -179,10 +169,10 @@ class LPSVCCV(PlaneClassifier):
         that over these columns.
     n_iter_ : int
         Number of linear programs solved for the final plane.
-    n_chosen_on_ : int
-        Number of rows by which `nu` was chosen: all of them, but of a table in partitions (`clearmargin.scan`) at most
-        about 100,000, drawn by the numbers of the rows. `folds_`, `scale_` and `cv_results_` are then those of the
-        sample, with `nu` for as many rows as the table has; the plane is trained on all rows.
+    n_rows_, n_sampled_rows_ : int
+        How many rows the table has, and how many of them were taken: all, or of a table in files a sample, in which a
+        row weighs as much as the rows of its class that it stands for. Trained on all rows, the plane for `nu_` is
+        that of `LPSVC`.
 
     Examples
     --------
@@ -194,7 +184,6 @@ class LPSVCCV(PlaneClassifier):
     """
 
     _accepts_sparse = True
-    _takes_partitions = True
 
     def __init__(
         self,
@@ -230,6 +219,7 @@ class LPSVCCV(PlaneClassifier):
         self.progress = progress
 
     @all_or_nothing
+    @fits_a_sample
     def fit(
         self,
         X: Any,
@@ -245,8 +235,7 @@ class LPSVCCV(PlaneClassifier):
         Parameters
         ----------
         X : data frame, array-like or sparse matrix of shape (m, n), or what `clearmargin.scan` gives
-            The points; a table in files has its labels with it. Its `nu` is chosen on at most about 100,000 rows, and
-            its plane is trained on all of them.
+            The points; a table in files has its labels with it, and of more than 100,000 rows a sample is taken.
         y : array-like of shape (m,)
             Labels of two classes.
         sample_weight : array-like of shape (m,), optional
@@ -266,62 +255,19 @@ class LPSVCCV(PlaneClassifier):
         check_choice("rule", self.rule, _RULES)
         check_positive("tol", self.tol)
         self._check_max_features()
-        parts, share = None, 1.0
-        if is_partitions(X):
-            self._check_parts(sample_weight, groups, times, params)
-            parts = X
-            sign = None if self.monotone is None else read_monotone(self.monotone, X.names)
-            points, labels, weight, share = self._sample(X, y)
-            routed = self._route(None if X.weight is None else weight, None, {})
-        else:
-            sign = monotone_signs(self.monotone, X)
-            points, labels = read_training(self, X, y, accept_sparse=True)
-            weight = point_costs(labels, sample_weight, None, points)
-            routed = self._route(None if sample_weight is None else weight, groups, params)
-        self.n_chosen_on_ = points.shape[0]
+        sign = monotone_signs(self.monotone, X)
+        points, labels = read_training(self, X, y, accept_sparse=True)
+        weight = point_costs(labels, sample_weight, None, points)
+        routed = self._route(None if sample_weight is None else weight, groups, params)
         self.folds_ = self._folds(points, labels, routed, groups, times)
         features = self._features(points.shape[1])
         self.scale_ = self._scales(points[weight > 0], features)
         scaled = _divided(points, self.scale_)
         pairs = list(self.folds_.pairs)
         trial = trial_weight(scaled, labels.codes, weight, [train for train, _ in pairs])
-        task = _Task(
-            scaled, labels, weight, routed, pairs, features, points, sign, trial, parts, share
-        )
+        task = _Task(scaled, labels, weight, routed, pairs, features, points, sign, trial)
         self._choose_and_fit(task)
         return self
-
-    def _check_parts(self, sample_weight: Any, groups: Any, times: Any, params: Any) -> None:
-        """Raise for what only a table in memory can be given with."""
-        given = {"sample_weight": sample_weight, "groups": groups, "times": times, **params}
-        for name, value in given.items():
-            if value is not None:
-                raise InvalidValueError(
-                    f"{name} has a value for each row of a table in memory, and this one is in partitions; leave it "
-                    "out, or choose nu on a sample in memory and train LPSVC(nu) on all rows"
-                )
-        if not (isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
-            raise InvalidValueError(
-                "cv lists rows of a table in memory, and this one is in partitions; give a number of folds, cv=10"
-            )
-
-    def _sample(self, parts: TableParts, y: Any) -> tuple[Any, TwoClasses, FloatArray, float]:
-        """Draw the rows by which `nu` is chosen, with their weights and the share of the weight of all rows."""
-        training = read_training_parts(self, parts, y, self.class_weight)
-        blocks = parts.blocks(training.classes)
-        n_rows = training.survey.n_rows
-        is_whole = n_rows <= SAMPLE_ROWS
-        drawn = blocks if is_whole else blocks.sample(SAMPLE_ROWS / n_rows)
-        block = join_blocks(drawn.map(_rows_of), len(parts.names))
-        codes = (block.y > 0).astype(np.intp)
-        if np.bincount(codes, minlength=2).min() < 2:
-            raise DataError(
-                f"of {len(codes)} rows that were drawn to choose nu, one class has fewer than 2; choose it yourself "
-                "and train LPSVC(nu) on all rows"
-            )
-        weight = math.fsum(training.survey.class_weights)
-        share = 1.0 if is_whole else math.fsum(block.cost) / weight
-        return block.X, TwoClasses(training.classes[codes]), block.cost, share
 
     def _choose_and_fit(self, task: _Task) -> None:
         everything = np.arange(task.points.shape[1])
@@ -330,19 +276,16 @@ class LPSVCCV(PlaneClassifier):
             # A fold that used the features of all data would have seen the rows that it is scored by.
             looks.append(self._try(task, looks[0].kept, looks[0].kept_in_folds))
         self._choose(looks)
-        # A row of all rows weighs as much less as there are more of them.
-        self.nu_ *= task.share
-        self.cv_results_["nu"] *= task.share
         self._fit_chosen(task)
 
     def _try(self, task: _Task, columns: IntArray, in_folds: Sequence[IntArray]) -> Tried:
         """Score a grid of planes over some columns, which each fold has of its own."""
         part = _take(task.points, columns)
         data = self._data(part, task.labels, task.trial_weight, task.signs(columns))
-        path = LPSVMPath(data, tol=self.tol)
+        path = LPSVMPath(data)
         groups = task.groups[columns]
-        grid = Grid(self._grid(path, data, task.share), self._cap(), task.groups)
-        planes = sparse.csr_array(np.array([path.solve(1.0 / nu).w for nu in grid.nus]))
+        grid = Grid(self._grid(path, data), self._cap(), task.groups)
+        planes = sparse.csr_array(np.array([path.solve(1.0 / nu)[0] for nu in grid.nus]))
         scored = self._score_folds(task, in_folds, grid)
         scores = np.array([scores for scores, _ in scored]).T
         return Tried(
@@ -377,8 +320,6 @@ class LPSVCCV(PlaneClassifier):
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
-        if task.parts is not None:
-            return svm.fit(_scaled_parts(task.parts, columns, self.scale_))
         points, labels = _take(task.points, columns), task.labels
         return svm.fit(points, labels.classes[labels.codes], sample_weight=task.weight)
 
@@ -414,20 +355,20 @@ class LPSVCCV(PlaneClassifier):
             )
         return np.unique(given, return_inverse=True)[1].astype(np.intp)
 
-    def _grid(self, path: LPSVMPath, data: LPSVMData, share: float) -> FloatArray:
-        """Return the values to try; the first default one gives a constant plane. Those given are for all rows."""
+    def _grid(self, path: LPSVMPath, data: LPSVMData) -> FloatArray:
+        """Return the values to try; the first default one gives a constant plane."""
         if self.nus is not None:
             nus = np.unique(np.asarray(self.nus, dtype=np.float64).ravel())
             if not len(nus) or not (np.isfinite(nus).all() and nus[0] > 0):
                 raise InvalidValueError(f"nus must be positive numbers, not {self.nus!r}")
-            return nus / share
+            return nus
         # Up to this penalty all weights are known to be zero.
         total = float(data.cost.sum())
         end = zero_penalty(data)
         if end <= _SMALLEST_SPREAD * total:
             end = total
         steps = (_STEP ** np.arange(1, _SEARCH_STEPS + 1) / end).tolist()
-        first = float(next((nu for nu in steps if path.solve(1.0 / nu).w.any()), steps[0]))
+        first = float(next((nu for nu in steps if path.solve(1.0 / nu)[0].any()), steps[0]))
         grid = first * _STEP ** np.arange(_GRID_STEPS)
         return np.concatenate([[_CONSTANT_SHARE / end], grid])
 
@@ -443,7 +384,11 @@ class LPSVCCV(PlaneClassifier):
         )
 
     def _scorer(self) -> Any:
-        return check_scoring(self, scoring=self.scoring or "accuracy")
+        scorer = check_scoring(self, scoring=self.scoring or "accuracy")
+        if self.scoring is None and _routing_enabled():
+            # Weights count in the default score, as they do without routing.
+            scorer.set_score_request(sample_weight=True)
+        return scorer
 
     def _route(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> Any:
         """Say which metadata go to the splitter and the scorer."""
@@ -460,7 +405,10 @@ class LPSVCCV(PlaneClassifier):
     ) -> Folds:
         """Split the rows; what was routed to the splitter besides groups goes to it as it is."""
         more = {name: value for name, value in routed.splitter.split.items() if name != "groups"}
-        return Splitting(self.cv, groups, times, params=more).folds(points, labels.codes)
+        cv = self.cv
+        if isinstance(cv, Integral) and points.shape[1] > _MANY_COLUMNS:
+            cv = min(cv, _FEW_FOLDS)
+        return Splitting(cv, groups, times, params=more).folds(points, labels.codes)
 
     def _fold(self, task: _Task, split: Any, columns: IntArray) -> Fold:
         (train, test), points, labels = split, task.points, task.labels
@@ -485,7 +433,7 @@ class LPSVCCV(PlaneClassifier):
         scorer = accuracy if self.scoring in (None, "accuracy") else self._scorer()
         classes = task.labels.classes
         jobs = (
-            delayed(score_fold)(self._fold(task, split, columns), grid, self.tol, scorer, classes)
+            delayed(score_fold)(self._fold(task, split, columns), grid, scorer, classes)
             for split, columns in zip(task.splits, in_folds, strict=True)
         )
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
@@ -532,25 +480,6 @@ def _take(points: Any, columns: IntArray) -> Any:
     return points if len(columns) == points.shape[1] else points[:, columns]
 
 
-def _rows_of(block: Block) -> Block:
-    return block
-
-
-def _scaled_parts(parts: TableParts, columns: IntArray, scales: FloatArray) -> TableParts:
-    """Give some columns of a table in partitions, divided by their scales where they are."""
-    if len(columns) == len(parts.names) and (scales == 1.0).all():
-        return parts
-    divisors = {parts.names[j]: float(scales[j]) for j in columns.tolist()}
-    return MappedTable(parts, _scaled_part, (divisors,), list(divisors))
-
-
-def _scaled_part(part: TablePart, divisors: dict[str, float]) -> TablePart:
-    scaled = {name: part.numbers([name])[:, 0] / scale for name, scale in divisors.items()}
-    # The target and the weights stay as they are.
-    others = {name: values for name, values in part.columns.items() if name not in divisors}
-    return part._replace(columns={**others, **scaled})
-
-
 def _standard_deviations(points: Any) -> FloatArray:
     if sparse.issparse(points):
         _, variance = mean_variance_axis(points, axis=0)
@@ -588,30 +517,7 @@ MAX_FEATURES = 8
 def default_machine(
     smallest_class: int, *, max_features: int | None = None, cv: Any = None, **options: Any
 ) -> LPSVC | LPSVCCV:
-    """Make the default support vector machine, not yet trained.
-
-    Parameters
-    ----------
-    smallest_class : int
-        How many rows the smallest class has; every fold needs one of every class.
-    max_features : int, optional
-        Maximum number of features; 8 by default.
-    cv : int, splitter or iterable, optional
-        Other folds than up to ten stratified ones.
-    **options : dict
-        More parameters of `LPSVCCV`; without folds, `class_weight` alone counts.
-
-    Returns
-    -------
-    LPSVCCV or LPSVC
-        `LPSVCCV(rule="1se", max_features=8, scale=True, allow_constant=False)` with up to ten folds, and `LPSVC()`
-        where a class has a single row.
-
-    Examples
-    --------
-    >>> default_machine(50).max_features, default_machine(3).cv, type(default_machine(1)).__name__
-    (8, 3, 'LPSVC')
-    """
+    """Make the default support vector machine, not yet trained."""
     folds = min(FOLDS, smallest_class)
     if folds < 2:
         return LPSVC(class_weight=options.get("class_weight"))
@@ -629,26 +535,7 @@ def default_machine(
 def trial_weight(
     points: Any, codes: IntArray, weight: FloatArray, parts: Sequence[IntArray]
 ) -> FloatArray:
-    """Give the rows of a sample the weight of all rows of their class, and the others none.
-
-    Planes that are only tried, to choose a cost by, need no more rows; the plane that is kept is trained on all.
-
-    Parameters
-    ----------
-    points : ndarray or sparse matrix of shape (m, n)
-        The rows.
-    codes : ndarray of int of shape (m,)
-        Their classes.
-    weight : ndarray of shape (m,)
-        Their weights.
-    parts : sequence of ndarray of int
-        Training parts of folds, none of which may lose a class.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The weights; those given where there are at most 20,000 rows, or where a part would lose a class.
-    """
+    """Give the rows of a sample the weight of all rows of their class, and the others none."""
     present = np.flatnonzero(weight > 0)
     if sparse.issparse(points) or len(present) <= _MOST_ROWS:
         return weight

@@ -27,6 +27,17 @@ divide by ``s = max(1, max_j |X'alpha|_j / lambda)``, and sum_i u_i is a lower b
 feature X_j'alpha counts towards its one limit only. The relative gap between the objective at (w, b) and that bound
 certifies a solution without trusting the solver.
 
+**One plane.** Where several planes are optimal, as on tables of whole numbers, the one that a solver meets depends on
+the processor and on the order of the rows. So the limits of the dual's rows are wider by a few 1e-7 of the penalty,
+each a little more than the one before: ``|w_j|`` costs so much more, and ``|b|`` a little more than nothing
+(`tie_prices`). That leaves one plane, whose numbers are rounded to twelve digits; of equal columns the first has the
+weight.
+
+**The gap** is that of the plane as it is stored. Objective and bound are computed in floating point together with
+bounds on what their sums may be off by, so that the gap is never too small. Columns that are far from zero are looked
+at from a value in their middle: with an intercept the plane is the same, and floating point can tell points apart that
+lie a few units of rounding of 2^32 from each other.
+
 Of points that are known to be violated (``y_i (x_i'w + b) < 1``) only sums matter: their losses add up to a linear
 function of the plane, and their multipliers are at their costs. `Far` has these sums, n + 2 numbers for any number of
 points, and stands for them in every formula here.
@@ -34,146 +45,51 @@ points, and stands for them in every formula here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from clearmargin.rules.arithmetic import linear_scores, weighted_sums
-from clearmargin.solvers import Linear, Program, Variables
-
-__all__ = [
-    "Basis",
-    "Far",
-    "LPSVMData",
-    "LPSVMSolution",
-    "Points",
-    "balanced",
-    "best_intercept",
-    "dual_bound",
-    "dual_program",
-    "objective",
-    "priced_bound",
-    "primal_program",
-    "signed_bounds",
-]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Points: TypeAlias = Any  # a dense array or a scipy sparse matrix of shape (m, n)
 
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """A vertex of the program: points on the margin that fix the weights of some features, and the intercept.
-
-    Parameters
-    ----------
-    points : ndarray of int
-        Points with a multiplier between its bounds, as many as there are unknowns.
-    features : ndarray of int
-        Features with a weight.
-    with_intercept : bool
-        Whether the intercept is one of the unknowns.
-    """
-
-    points: NDArray[np.intp]
-    features: NDArray[np.intp]
-    with_intercept: bool
+_EPS = float(np.finfo(np.float64).eps)
+# Far above what a solver may leave (1e-10), far below what a table can tell; what it leaves of numbers is rounded away.
+_TIE_BREAK, _DIGITS = 4e-7, 12
+# A column farther from zero than so many times its range is looked at from its middle.
+_FAR = 4.0
+# Rows that are looked at at a time, so that two scores and a block of columns stay in the cache.
+CHUNK = 1 << 14
 
 
 class Far(NamedTuple):
-    """Violated points of which a program knows only sums; each has its multiplier at its cost.
-
-    Parameters
-    ----------
-    slope : ndarray of shape (n,)
-        ``sum y_i c_i x_i``.
-    balance : float
-        ``sum y_i c_i``.
-    cost : float
-        ``sum c_i``.
-    """
+    """Violated points of which a program knows only sums; each has its multiplier at its cost."""
 
     slope: FloatArray
     balance: float
     cost: float
 
-    def loss(self, w: FloatArray, b: float) -> float:
-        """Return the losses of the points together, at a plane that violates all of them."""
-        return float(self.cost - (self.slope * w).sum() - b * self.balance)
-
-    def divided(self, unit: float) -> Far:
-        """Return the sums with costs in another unit."""
-        return Far(self.slope / unit, self.balance / unit, self.cost / unit)
-
 
 @dataclass(frozen=True, slots=True)
 class LPSVMSolution:
-    """A plane, the multipliers that certify it, and what they are worth.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n,)
-        Weights.
-    b : float
-        Intercept.
-    u : ndarray of shape (m,)
-        Multipliers of the points.
-    objective : float
-        Value of the program at (w, b).
-    bound : float
-        A value that no plane can get below, by duality.
-    n_iter : int
-        Number of linear programs solved.
-    basis : Basis, optional
-        Where the solver ended.
-    exact_gap : float, optional
-        The gap, where it was evaluated without rounding.
-    is_exact : bool, default False
-        Whether (w, b) is the exact optimum, rounded once.
-    """
+    """A plane, the multipliers that certify it, and what they are worth."""
 
     w: FloatArray
     b: float
     u: FloatArray
     objective: float
     bound: float
-    n_iter: int
-    basis: Basis | None = None
-    exact_gap: float | None = None
-    is_exact: bool = False
-
-    @property
-    def gap(self) -> float:
-        """How far the objective may be above the optimum, relative to itself."""
-        if self.exact_gap is not None:
-            return self.exact_gap
-        return max(0.0, self.objective - self.bound) / self.objective
+    gap: float
+    n_iter: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LPSVMData:
-    """What the program is about.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (m, n)
-        The points.
-    y : ndarray of shape (m,)
-        Their signs, -1.0 or 1.0; both occur.
-    cost : ndarray of shape (m,)
-        Positive costs of their losses.
-    penalty : float, default 1.0
-        Positive cost of the 1-norm of the weights.
-    fit_intercept : bool, default True
-        Whether the plane has an intercept.
-    sign : ndarray of int of shape (n,), optional
-        1 for weights that may not be negative, -1 for those that may not be positive, 0 for the others.
-    far : Far, optional
-        Further points, which are violated.
-    """
+    """What the program is about."""
 
     X: Points
     y: FloatArray
@@ -186,27 +102,14 @@ class LPSVMData:
     def __len__(self) -> int:
         return len(self.y)
 
-    def normalised(self) -> tuple[LPSVMData, float]:
-        """Divide costs and penalty by a unit, so that the smaller of penalty and largest cost is 1.
-
-        Then no bound of the dual is small, and the absolute tolerances of solvers are relative ones. The plane stays
-        the same; objective and multipliers are those of the original divided by the unit.
-        """
-        unit = min(self.penalty, float(self.cost.max()))
-        return self.divided(unit), unit
-
-    def divided(self, unit: float) -> LPSVMData:
-        """Divide costs and penalty by a unit."""
-        far = None if self.far is None else self.far.divided(unit)
-        return replace(self, cost=self.cost / unit, penalty=self.penalty / unit, far=far)
-
-    def limits(self) -> tuple[FloatArray, FloatArray]:
-        """Give the limits of X'alpha in the dual; a monotone feature has one."""
-        high = np.full(self.X.shape[1], self.penalty)
+    def limits(self, widening: FloatArray | float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Give the limits of X'alpha in the dual, of the points that are held; a monotone feature has one."""
+        high = np.full(self.X.shape[1], self.penalty) + self.penalty * widening
         low = -high
         if self.sign is not None:
             low[self.sign > 0], high[self.sign < 0] = -np.inf, np.inf
-        return low, high
+        taken = 0.0 if self.far is None else self.far.slope
+        return low - taken, high - taken
 
     def steepness(self, slope: FloatArray) -> FloatArray:
         """Give the part of X'alpha, without its sign, that counts against the penalty of each feature."""
@@ -214,78 +117,122 @@ class LPSVMData:
             return np.abs(slope)
         return np.where(self.sign == 0, np.abs(slope), np.maximum(self.sign * slope, 0.0))
 
-    def with_signs(self, w: FloatArray) -> FloatArray:
-        """Set weights to zero that rounding has left with a sign that they may not have."""
-        return w if self.sign is None else np.where(self.sign * w < 0, 0.0, w)
+    def slope(self, u: FloatArray) -> FloatArray:
+        """Return X'alpha of all points, for multipliers of those that are held."""
+        sums = weighted_sums(self.X, self.y * u)
+        return sums if self.far is None else sums + self.far.slope
 
-    def certify(self, w: FloatArray, b: float, u: FloatArray, n_iter: int = 0) -> LPSVMSolution:
-        """Judge a plane by the bound that some multipliers give."""
-        return LPSVMSolution(w, b, u, objective(self, w, b), dual_bound(self, u), n_iter)
-
-
-def objective(
-    data: LPSVMData, w: FloatArray, b: float, *, scores: FloatArray | None = None
-) -> float:
-    """Evaluate the hinge losses plus the penalty at a plane; `scores` are x_i'w where they are known."""
-    f = linear_scores(data.X, w) if scores is None else scores
-    hinge = np.maximum(0.0, 1.0 - data.y * (f + b))
-    value = float((data.cost * hinge).sum() + data.penalty * np.abs(w).sum())
-    return value if data.far is None else value + data.far.loss(w, b)
-
-
-def dual_bound(data: LPSVMData, u: FloatArray) -> float:
-    """Bound the optimum from below by any multipliers; see the head of this file.
-
-    Parameters
-    ----------
-    data : LPSVMData
-        The data.
-    u : ndarray of shape (m,)
-        Multipliers; they need not be feasible.
-
-    Returns
-    -------
-    float
-        A lower bound of the optimum, at least 0.
-
-    Examples
-    --------
-    >>> data = LPSVMData(np.array([[0.0], [2.0]]), np.array([-1.0, 1.0]), cost=np.ones(2))
-    >>> dual_bound(data, np.array([0.5, 0.5]))     # the optimum is w = 1, b = -1
-    1.0
-    """
-    return priced_bound(data, u)[0]
+    def certify(
+        self,
+        w: FloatArray,
+        b: float,
+        u: FloatArray,
+        reach: FloatArray | None = None,
+        n_iter: int = 0,
+    ) -> LPSVMSolution:
+        """Compute objective and gap of a plane, by the bound that some multipliers give."""
+        reach = column_reach(self.X) if reach is None else reach
+        value, error = _objective(self, w, b, reach)
+        bound = dual_bound(self, u, reach)
+        most = value + error
+        gap = max(0.0, most - bound) / most * (1.0 + 4.0 * _EPS) if most > 0.0 else 0.0
+        return LPSVMSolution(w, b, u, value, bound, float(gap), n_iter)
 
 
-def priced_bound(data: LPSVMData, u: FloatArray) -> tuple[float, FloatArray]:
-    """Return the dual bound, and the slope |X'alpha|_j / lambda of each feature that it was made from.
+def _sum_error(X: Points) -> float:
+    """Return what `weighted_sums` is off by at most, relative to the sum of magnitudes."""
+    return (96 if isinstance(X, np.ndarray) else max(CHUNK, X.shape[0])) * _EPS
 
-    Of a monotone feature the slope in its one direction is given, zero where it is in the other.
-    """
-    u = np.clip(u, 0.0, data.cost)
+
+def _objective(data: LPSVMData, w: FloatArray, b: float, reach: FloatArray) -> tuple[float, float]:
+    """Evaluate the hinge losses plus the penalty at a plane that violates all far points, and a bound on the error."""
+    size = float((reach * np.abs(w)).sum()) + abs(b)
+    band = (np.count_nonzero(w) + 6) * _EPS * size
+    margin = data.y * linear_scores(data.X, w, b)
+    value = math.fsum((data.cost * np.maximum(0.0, 1.0 - margin)).tolist())
+    value += data.penalty * math.fsum(np.abs(w).tolist())
+    error = band * float(data.cost[margin < 1.0 + band].sum()) + 4.0 * _EPS * value
     if data.far is not None:
-        return _bound_with_far(data, data.far, u)
-    if data.fit_intercept:
-        u = balanced(u, data.y)
-    slope = data.steepness(weighted_sums(data.X, data.y * u)) / data.penalty
-    return float(u.sum()) / max(1.0, float(slope.max(initial=0.0))), slope
+        value += data.far.cost - float((data.far.slope * w).sum()) - b * data.far.balance
+        size += len(w) * _EPS * size + 1.0
+        error += _sum_error(data.X) * (data.far.cost + float(data.cost.sum())) * size
+    return value, error
 
 
-def _bound_with_far(data: LPSVMData, far: Far, u: FloatArray) -> tuple[float, FloatArray]:
-    """Return what `priced_bound` does; the points that are known by sums keep their multipliers."""
-    is_enough = True
+def dual_bound(data: LPSVMData, u: FloatArray, reach: FloatArray | None = None) -> float:
+    """Bound the optimum from below by any multipliers; see the head of this file."""
+    reach = column_reach(data.X) if reach is None else reach
+    u = np.clip(u, 0.0, data.cost)
+    far = Far(np.zeros(len(reach)), 0.0, 0.0) if data.far is None else data.far
+    excess = 0.0
     if data.fit_intercept:
-        is_positive = data.y > 0
-        held = float(u[is_positive].sum()), float(u[~is_positive].sum())
-        excess = held[0] - held[1] + far.balance
-        heavy, total = (is_positive, held[0]) if excess > 0 else (~is_positive, held[1])
-        is_enough = abs(excess) <= total
-        if is_enough and total > 0.0:
-            u = np.where(heavy, u * ((total - abs(excess)) / total), u)
-    sums = weighted_sums(data.X, data.y * u) + far.slope
-    slope = data.steepness(sums) / data.penalty
-    bound = (float(u.sum()) + far.cost) / max(1.0, float(slope.max(initial=0.0)))
-    return bound if is_enough else 0.0, slope
+        excess = math.fsum((data.y * u).tolist()) + far.balance
+        heavy = (data.y > 0) == (excess > 0)
+        held = math.fsum(u[heavy].tolist())
+        if abs(excess) > held:
+            return 0.0
+        if held > 0.0:
+            u = np.where(heavy, u * ((held - abs(excess)) / held), u)
+        # What is left of it is smaller than the last digit of some multiplier, and may be taken off that.
+        excess = math.fsum((data.y * u).tolist()) + far.balance
+    total = math.fsum(u.tolist()) + far.cost
+    error = abs(excess)
+    if data.far is not None:
+        error += _sum_error(data.X) * (total + float(data.cost.sum()))
+    slope = data.slope(u)
+    # Sums that may be beyond the limit, but for rounding, are made anew.
+    size = _sum_error(data.X) * total * reach
+    for j in np.flatnonzero(data.steepness(slope) + size > data.penalty).tolist():
+        slope[j] = _exact_dot(data.X[:, j], data.y * u) + far.slope[j]
+        size[j] = 2.0 * _EPS * abs(slope[j])
+    steepest = float(
+        ((data.steepness(slope) + size + error * reach) / data.penalty).max(initial=0.0)
+    )
+    return max(0.0, total - error) * (1.0 - 4.0 * _EPS) / max(1.0, steepest)
+
+
+def _exact_dot(column: Any, v: FloatArray) -> float:
+    """Add up products, each with what its rounding lost (Dekker 1971), rounded once."""
+    x = column.toarray().ravel() if hasattr(column, "toarray") else column.astype(np.float64)
+    x, v = x[v != 0.0], v[v != 0.0]
+    (x1, x2), (v1, v2) = (((c := 134217729.0 * a) - (c - a), a - (c - (c - a))) for a in (x, v))
+    product = x * v
+    rest = x2 * v2 - (((product - x1 * v1) - x2 * v1) - x1 * v2)
+    return math.fsum([*product.tolist(), *rest.tolist()])
+
+
+def column_reach(X: Points) -> FloatArray:
+    """Return the largest magnitude in each column."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0)))
+    return np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
+
+
+def middles(low: FloatArray, high: FloatArray) -> FloatArray | None:
+    """Return what to take off columns with these ranges: the middle of those that are far from zero."""
+    far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
+    far &= (low != 0.0) | (high != 0.0)
+    if not far.any():
+        return None
+    # A value of the column itself where it is constant, so that nothing is left of it.
+    return np.where(far, np.where(low == high, low, low + (high - low) / 2.0), 0.0)
+
+
+def tie_prices(n: int) -> FloatArray:
+    """Give small prices of the intercept and, after it, of the weights: rising, and equal for no two sets of them."""
+    prices = _TIE_BREAK * (1.0 + np.sqrt((np.arange(n + 1) + 0.618) / (n + 0.618)))
+    prices[0] = _TIE_BREAK / 100
+    return np.asarray(prices)
+
+
+def rounded_plane(w: FloatArray, b: float, reach: FloatArray) -> tuple[FloatArray, float]:
+    """Round a plane to twelve digits of its largest term, so that nothing is left that a solver may leave."""
+    terms = np.append(reach * np.abs(w), abs(b))
+    unit = max(1.0, float(terms.max()))
+    sizes = np.log10(unit / np.append(np.where(reach > 0.0, reach, 1.0), 1.0))
+    digits = (_DIGITS - np.ceil(sizes)).astype(np.intp).tolist()
+    *weights, b = (round(v, d) + 0.0 for v, d in zip([*w.tolist(), b], digits, strict=True))
+    return np.array(weights), b
 
 
 def balanced(u: FloatArray, y: FloatArray) -> FloatArray:
@@ -297,71 +244,6 @@ def balanced(u: FloatArray, y: FloatArray) -> FloatArray:
     return u * np.where(y > 0, lighter / positive, lighter / negative)
 
 
-def best_intercept(f: FloatArray, y: FloatArray, cost: FloatArray) -> float:
-    """Minimise the hinge losses over the intercept alone, exactly.
-
-    As a function of b the losses are convex and piecewise linear with a kink at y_i - f_i for each point, where
-    the slope rises by c_i. Where the minimum is an interval the intercept nearest to zero is taken, so that the answer
-    does not depend on which end a solver happened to stop at.
-
-    Parameters
-    ----------
-    f : ndarray of shape (m,)
-        x_i'w for each point.
-    y, cost : ndarray of shape (m,)
-        Signs (both must occur) and costs.
-
-    Returns
-    -------
-    float
-        The best intercept.
-
-    Examples
-    --------
-    >>> best_intercept(np.array([0.0, 3.0]), np.array([-1.0, 1.0]), np.ones(2))    # -2 to -1
-    -1.0
-    """
-    kinks = y - f
-    order = np.argsort(kinks, kind="stable")
-    # Left of all kinks every positive point is violated and no negative one.
-    slope = np.cumsum(cost[order]) - cost[y > 0].sum()
-    # Costs that cancel in exact arithmetic may leave a few units of rounding.
-    level = 1e-12 * cost.sum()
-    last = len(order) - 1
-    low = min(int(np.searchsorted(slope, -level)), last)
-    high = min(int(np.searchsorted(slope, level, side="right")), last)
-    return float(np.clip(0.0, kinks[order[low]], kinks[order[high]]))
-
-
-def dual_program(data: LPSVMData) -> Program:
-    """Build the dual in its n + 1 rows; the duals of rows "features" and "balance" are -w and -b."""
-    low, high = signed_bounds(data.y, data.cost)
-    blocks: list[Variables | Linear] = [
-        Variables("alpha", len(data), low, high, cost=-data.y),
-        Linear("features", {"alpha": data.X.T}, *data.limits()),
-    ]
-    if data.fit_intercept:
-        blocks.append(Linear("balance", {"alpha": 1.0}, 0.0, 0.0))
-    return Program(blocks)
-
-
 def signed_bounds(y: FloatArray, cost: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Give the bounds of alpha = y u for 0 <= u <= cost."""
     return np.where(y > 0, 0.0, -cost), np.where(y > 0, cost, 0.0)
-
-
-def primal_program(data: LPSVMData) -> Program:
-    """Build the program as it is printed, with w = p - q; for second opinions and comparisons."""
-    m, n = data.X.shape
-    signed = data.X * data.y[:, None]
-    sign = np.zeros(n) if data.sign is None else data.sign
-    blocks: list[Variables | Linear] = [
-        Variables("p", n, lower=0.0, upper=np.where(sign < 0, 0.0, np.inf), cost=data.penalty),
-        Variables("q", n, lower=0.0, upper=np.where(sign > 0, 0.0, np.inf), cost=data.penalty),
-        Variables("xi", m, lower=0.0, cost=data.cost),
-    ]
-    terms: dict[str, Any] = {"p": signed, "q": -signed, "xi": sparse.eye_array(m, format="csc")}
-    if data.fit_intercept:
-        blocks.append(Variables("b", 1))
-        terms["b"] = data.y[:, None]
-    return Program([*blocks, Linear("margins", terms, lower=1.0)])

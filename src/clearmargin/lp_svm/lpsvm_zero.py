@@ -16,18 +16,14 @@ holds and every |...| is at most 0.99 lambda. Each step needs n + 2 sums and a m
 are held anywhere. The steps are taken on a sample first. A minimum that runs away means that w = 0 is not optimal, or
 nearly so.
 
-Rows of other kinds, such as rules of an expert, may have multipliers of their own. What those add to the sums is a
-`Pull`; the proof is the same with it.
-
 What is checked in the end are the multipliers as they were computed, scaled to balance, with bounds on the rounding of
-all sums. Of several optimal planes w = 0 is the smallest, so that it is the plane of `lpsvm_exact`.
+all sums. Of several optimal planes w = 0 is the smallest.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +32,6 @@ from scipy.special import expit
 from clearmargin.lp_svm.lpsvm import FloatArray, LPSVMData, LPSVMSolution
 from clearmargin.lp_svm.lpsvm_blocks import Census, View
 from clearmargin.tables.partitions import Block
-
-__all__ = ["Pull", "Tilt", "TiltSums", "prove_zero", "tilt_sums", "zero_plane"]
 
 _EPS = float(np.finfo(np.float64).eps)
 # The share of the penalty that slopes may use, which leaves the rest to rounding and to unfinished steps.
@@ -53,17 +47,7 @@ _FARTHEST = 200.0
 
 
 class Tilt(NamedTuple):
-    """Multipliers of a form: those of the heavier class are their costs times s(a + z'v).
-
-    Parameters
-    ----------
-    heavy : float
-        The sign of the heavier class; 0 where all multipliers are at their costs.
-    a, v
-        The parameters.
-    centre, scale : ndarray of shape (n,)
-        ``z = (x - centre) / scale`` for centred rows x.
-    """
+    """Multipliers of a form: those of the heavier class are their costs times s(a + z'v)."""
 
     heavy: float
     a: float
@@ -72,46 +56,8 @@ class Tilt(NamedTuple):
     scale: FloatArray
 
 
-class Pull(NamedTuple):
-    """What multipliers that are not those of points add to the sums, and what they leave to them.
-
-    Parameters
-    ----------
-    heavy : float
-        The sign of the class that is the heavier one with them.
-    slope : ndarray of shape (n,)
-        The sum of signed multipliers times columns.
-    balance : float
-        The sum of signed multipliers.
-    limits : ndarray of shape (n,)
-        What a slope may be, instead of the penalty.
-    """
-
-    heavy: float
-    slope: FloatArray
-    balance: float
-    limits: FloatArray
-
-    def light(self, tilt: Tilt) -> FloatArray:
-        """Return what it adds to the sums of the lighter class, in the units of z."""
-        inner = (self.slope - self.balance * tilt.centre) / tilt.scale
-        return -self.heavy * np.append(self.balance, inner)
-
-
 class TiltSums(NamedTuple):
-    """Sums over the rows of partitions.
-
-    Parameters
-    ----------
-    light, tilted : ndarray of shape (n + 1,)
-        ``sum c (1, z)`` of the lighter class, and ``sum u (1, z)`` of the heavier one.
-    moments : ndarray of shape (n + 1, n + 1)
-        ``sum u (1 - u / c) (1, z) (1, z)'`` of the heavier one.
-    loss : float
-        ``sum c log(1 + exp(a + z'v))`` of the heavier one.
-    largest : float
-        The largest u / c of the heavier one.
-    """
+    """Sums over the rows of partitions."""
 
     light: FloatArray
     tilted: FloatArray
@@ -133,44 +79,29 @@ class TiltSums(NamedTuple):
 
 
 def tilt_sums(block: Block, view: View, tilt: Tilt) -> TiltSums:
-    """Add up what a step needs of a block.
-
-    Parameters
-    ----------
-    block : Block
-        The rows.
-    view : View
-        How to look at them.
-    tilt : Tilt
-        The multipliers.
-
-    Returns
-    -------
-    TiltSums
-        The sums.
-    """
+    """Add up what a step needs of a block."""
     rows = view.rows(block)
     starts = range(0, max(1, len(rows.y)), _CHUNK)
-    found = [_chunk_sums(rows.take(slice(k, k + _CHUNK)), view, tilt) for k in starts]
+    found = [_chunk_sums(rows.take(slice(k, k + _CHUNK)), tilt) for k in starts]
     return found[0] if len(found) == 1 else TiltSums.together(found)
 
 
-def _chunk_sums(rows: Block, view: View, tilt: Tilt) -> TiltSums:
+def _chunk_sums(rows: Block, tilt: Tilt) -> TiltSums:
     is_heavy = rows.y == tilt.heavy
     size = rows.X.shape[1] + 1
     if not tilt.heavy:
         # All at their costs: the difference of the classes is all that matters.
-        Z = _standardised(view, rows, tilt)
+        Z = _standardised(rows, tilt)
         signed = Z.T @ (rows.y * rows.cost)
         zero = np.zeros(size)
         return TiltSums(signed, zero, np.zeros((size, size)), 0.0, 1.0)
     light, heavy = rows.take(~is_heavy), rows.take(is_heavy)
-    Z = _standardised(view, heavy, tilt)
+    Z = _standardised(heavy, tilt)
     score = Z[:, 1:] @ tilt.v + tilt.a
     share = expit(score)
     u = heavy.cost * share
     return TiltSums(
-        _standardised(view, light, tilt).T @ light.cost,
+        _standardised(light, tilt).T @ light.cost,
         Z.T @ u,
         (Z * (u * (1.0 - share))[:, None]).T @ Z,
         float(heavy.cost @ np.logaddexp(0.0, score)),
@@ -178,10 +109,10 @@ def _chunk_sums(rows: Block, view: View, tilt: Tilt) -> TiltSums:
     )
 
 
-def _standardised(view: View, rows: Block, tilt: Tilt) -> FloatArray:
+def _standardised(rows: Block, tilt: Tilt) -> FloatArray:
     """Return rows (1, z)."""
     Z = np.ones((len(rows.y), rows.X.shape[1] + 1))
-    np.subtract(view.centred(rows.X), tilt.centre, out=Z[:, 1:])
+    np.subtract(rows.X, tilt.centre, out=Z[:, 1:])
     Z[:, 1:] /= tilt.scale
     return Z
 
@@ -193,43 +124,14 @@ def prove_zero(
     census: Census,
     reach: FloatArray,
     most: int,
-    pull: Pull | None = None,
 ) -> tuple[Tilt, bool]:
-    """Search multipliers that prove w = 0.
-
-    Parameters
-    ----------
-    ask : callable
-        A pass over the rows.
-    tilt : Tilt
-        Where to start.
-    problem : LPSVMData
-        Penalty, intercept and signs.
-    census : Census
-        Number of rows, and costs of the classes.
-    reach : ndarray of shape (n,)
-        The largest magnitude of each column of the centred rows.
-    most : int
-        Most passes.
-    pull : Pull, optional
-        What other multipliers than those of points add.
-
-    Returns
-    -------
-    tilt : Tilt
-        Where the search ended.
-    is_proved : bool
-        Whether these multipliers, scaled to balance, prove that w = 0 is optimal.
-    """
-    limits = np.full(len(reach), problem.penalty) if pull is None else pull.limits
-    allowed = _USED * limits / tilt.scale
+    """Search multipliers that prove w = 0."""
+    allowed = _USED * problem.penalty / tilt.scale
     step, least = np.zeros(len(tilt.v) + 1), math.inf
     for _ in range(most):
         trial = tilt._replace(a=tilt.a + float(step[0]), v=tilt.v + step[1:])
         sums = ask(trial)
-        if pull is not None:
-            sums = sums._replace(light=sums.light + pull.light(tilt))
-        if _is_proof(sums, trial, limits, census, reach, pull):
+        if _is_proof(sums, trial, problem.penalty, census, reach):
             return trial, True
         if not tilt.heavy:
             break
@@ -261,12 +163,7 @@ def _newton_step(sums: TiltSums, tilt: Tilt, allowed: FloatArray) -> FloatArray:
 
 
 def _is_proof(
-    sums: TiltSums,
-    tilt: Tilt,
-    limits: FloatArray,
-    census: Census,
-    reach: FloatArray,
-    pull: Pull | None,
+    sums: TiltSums, tilt: Tilt, penalty: float, census: Census, reach: FloatArray
 ) -> bool:
     """Check the multipliers of a tilt, those of the heavier class scaled to balance, with bounds on all rounding."""
     m, n = int(census.counts.sum()), len(reach)
@@ -278,7 +175,6 @@ def _is_proof(
         slope, total, balance = sums.light[1:], sum(costs), sums.light[0]
     else:
         light, mass = costs[int(tilt.heavy < 0)], float(sums.tilted[0])
-        light -= 0.0 if pull is None else pull.heavy * pull.balance
         if mass <= 0.0 or light <= 0.0:
             return False
         times = light / mass
@@ -287,35 +183,15 @@ def _is_proof(
         slope, total, balance = sums.light[1:] - times * sums.tilted[1:], 2.0 * light, 0.0
     # In units of x, where the centre counts as far as the classes are out of balance.
     error = 4.0 * rounding * total * size * tilt.scale
-    if pull is not None:
-        error += rounding * (np.abs(pull.slope) + abs(pull.balance) * np.abs(tilt.centre))
     moved = np.abs(slope) * tilt.scale + abs(balance) * np.abs(tilt.centre)
-    return bool((moved + error <= limits).all())
+    return bool((moved + error <= penalty).all())
 
 
 def zero_plane(problem: LPSVMData, census: Census, n_iter: int) -> LPSVMSolution:
-    """Return the plane without weights, where it is proved; of several intercepts the one nearest to zero.
-
-    Parameters
-    ----------
-    problem : LPSVMData
-        Penalty and intercept.
-    census : Census
-        Costs of the classes.
-    n_iter : int
-        Number of linear programs that were solved.
-
-    Returns
-    -------
-    LPSVMSolution
-        The exact optimum.
-    """
-    negative, positive = census.cost
+    """Return the plane without weights, where it is proved; of several intercepts the one nearest to zero."""
+    negative, positive = census.cost.tolist()
     b, value = 0.0, negative + positive
     if problem.fit_intercept and negative != positive:
         b, value = (1.0, 2 * negative) if positive > negative else (-1.0, 2 * positive)
     w = np.zeros(len(census.low))
-    rounded = float(value)
-    bound = rounded if Fraction(rounded) <= value else math.nextafter(rounded, 0.0)
-    none = np.zeros(0)
-    return LPSVMSolution(w, b, none, rounded, bound, n_iter, None, 0.0, is_exact=True)
+    return LPSVMSolution(w, b, np.zeros(0), value, value, 4.0 * _EPS, n_iter)

@@ -1,8 +1,4 @@
-"""Linear, mixed-integer, quadratic and cone programs as values: Program -> backend -> Solution.
-
-Read `program.py` first, then `solving.py`. A solution judges itself by residuals (`residual.py`); `exact.py` solves in
-rational arithmetic.
-"""
+"""Programs as values: linear ones, also with integers, are solved by HiGHS, those with cones by Clarabel."""
 
 import lazy_loader
 
