@@ -7,12 +7,10 @@ was found is an `AdviceReport`: findings, each rule on the data, and the vote of
 
 from __future__ import annotations
 
-import functools
-import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,52 +24,26 @@ from clearmargin.advice.advice_reading import (
     one_hot_columns,
     read_advice,
 )
-from clearmargin.advice.check_memory import CheckMemory
 from clearmargin.advice.premise_geometry import (
     PremiseGeometry,
     Relation,
     conflict_rows,
     flat,
     has_no_point,
+    intersection,
 )
-from clearmargin.advice.train import FramedAdvice
-from clearmargin.exceptions import (
-    ClearmarginWarning,
-    DataError,
-    InvalidValueError,
-    MissingDependencyError,
-)
+from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import percent, plain
 from clearmargin.language.words import listed
-from clearmargin.rule_base.feature_ranges import read_relations
 from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label, Region, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.table import Column, Table, name_row
+from clearmargin.tables.table import Column, Table, make_frame, name_row
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "AdviceChecker",
-    "AdviceReport",
-    "Coverage",
-    "Evidence",
-    "Finder",
-    "Finding",
-    "FindingKind",
-    "Labels",
-    "RuleVote",
-    "Severity",
-    "advice_warnings",
-    "case_evidence",
-    "check_advice",
-    "read_evidence",
-    "warn_about",
-]
-
 
 Severity = Literal["error", "warning", "note"]
 FindingKind = Literal[
@@ -97,33 +69,7 @@ _MAX_POSITIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a check of advice found.
-
-    Parameters
-    ----------
-    kind : str
-        What it is: "unknown-feature", "unknown-class", "unknown-category", "empty", "overlap", "touch", "outside",
-        "uncovered", "mostly-wrong", "below-base-rate", "duplicate" or "redundant".
-    severity : {"error", "warning", "note"}
-        An error is advice that nothing can follow; a warning, advice that the data speak against.
-    rules : tuple of int
-        Positions of the rules concerned, from 0.
-    names : tuple of str or None
-        Their names.
-    message : str
-        A sentence for people.
-    region : str, optional
-        Where, as a premise in the rule language.
-    counts : tuple of (label, int), optional
-        How many rows of each class lie there; without labels one pair with None.
-    bits : bytes, optional
-        The rows concerned, a bit each, as `numpy.packbits` has them; read them by `positions`.
-
-    Examples
-    --------
-    >>> Finding("empty", "error", (0,), (None,), "no case can satisfy rule 1").severity
-    'error'
-    """
+    """One thing that a check of advice found."""
 
     kind: FindingKind
     severity: Severity
@@ -141,11 +87,7 @@ class Finding:
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """The rows concerned, as positions in the table from 0; empty for what is not about rows.
-
-        Of an overlap they are the rows that both rules cover, of a rule that is often wrong those that it is wrong
-        about.
-        """
+        """The rows concerned, as positions in the table from 0; empty for what is not about rows."""
         bits = np.frombuffer(self.bits or b"", dtype=np.uint8)
         return np.flatnonzero(np.unpackbits(bits))
 
@@ -171,26 +113,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class RuleVote:
-    """What the rules say without any model: each covering rule votes with its weight.
-
-    Parameters
-    ----------
-    stats : RuleStats
-        Rows that some rule covers, and how many of them get their class. A tie goes to the class that most rows have;
-        without labels nothing is counted as right.
-    overlaps : int
-        Number of rows that more than one rule covers.
-    clashes : int
-        Number of rows for which rules of different classes vote.
-    ties : int
-        Number of rows for which the vote is a tie.
-
-    Examples
-    --------
-    >>> vote = RuleVote(RuleStats(10, 8, 6), overlaps=2, clashes=1, ties=0)
-    >>> vote.coverage, vote.accuracy
-    (0.8, 0.75)
-    """
+    """What the rules say without any model: each covering rule votes with its weight."""
 
     stats: RuleStats
     overlaps: int
@@ -220,7 +143,7 @@ class RuleVote:
     def to_dict(self) -> dict[str, Any]:
         """Put the vote into plain data for JSON."""
         return {
-            **_stats_dict(self.stats),
+            **self.stats.to_dict(),
             "overlaps": self.overlaps,
             "clashes": self.clashes,
             "ties": self.ties,
@@ -239,6 +162,9 @@ class AdviceReport:
         What there is to say about it, errors first.
     vote : RuleVote, optional
         The vote of the rules on the data.
+    more : int, default 0
+        Pairs of rules that are counted, and not listed: of different classes, with rows in common or with premises
+        that may meet; or of one class, not compared. It is zero for up to about 40 rules.
 
     Examples
     --------
@@ -251,6 +177,7 @@ class AdviceReport:
     rules: RuleSet
     findings: tuple[Finding, ...]
     vote: RuleVote | None = None
+    more: int = 0
 
     def __post_init__(self) -> None:
         ranked = sorted(self.findings, key=lambda finding: _ORDER[finding.severity])
@@ -287,6 +214,7 @@ class AdviceReport:
     def _summary(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
         found = [_number(counts[word], word) for word in _ORDER if counts[word]]
+        found += [f"{self.more:,} more pairs of rules counted, not listed"] if self.more else []
         return f"{_number(len(self.rules), 'rule')}: {', '.join(found) or 'nothing to report'}"
 
     def __str__(self) -> str:
@@ -301,19 +229,9 @@ class AdviceReport:
 
     def to_frame(self) -> pd.DataFrame:
         """Put the findings into a pandas data frame, one row a finding; `rules.to_frame()` has the rules."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "a data frame needs pandas: pip install clearmargin[frames]"
-            ) from error
+        names = ("kind", "severity", "rules", "names", "message", "region", "rows")
         rows = [finding.to_dict() for finding in self.findings]
-        columns = {
-            field: pd.Series([row[field] for row in rows], dtype="object")
-            for field in ("kind", "severity", "rules", "names", "message", "region")
-        }
-        columns["rows"] = pd.Series([row["rows"] for row in rows], dtype="Int64")
-        return pd.DataFrame(columns)
+        return make_frame({name: [row[name] for row in rows] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Put the report into plain data for JSON."""
@@ -326,11 +244,12 @@ class AdviceReport:
                     "premise": phrases.premise(rule),
                     "class": rule.label,
                     "weight": rule.weight,
-                    **({} if rule.stats is None else _stats_dict(rule.stats)),
+                    **({} if rule.stats is None else rule.stats.to_dict()),
                 }
                 for rule in self.rules
             ],
             "findings": [finding.to_dict() for finding in self.findings],
+            "more": self.more,
             "vote": None if self.vote is None else self.vote.to_dict(),
         }
 
@@ -351,16 +270,6 @@ class AdviceReport:
 
 def _number(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _stats_dict(stats: RuleStats) -> dict[str, Any]:
-    return {
-        "rows": stats.rows,
-        "covered": stats.covered,
-        "correct": stats.correct,
-        "coverage": None if math.isnan(stats.coverage) else stats.coverage,
-        "accuracy": None if math.isnan(stats.accuracy) else stats.accuracy,
-    }
 
 
 def _rule_table(rules: RuleSet) -> list[str]:
@@ -388,14 +297,13 @@ def _rule_table(rules: RuleSet) -> list[str]:
     ]
 
 
-# With more rules than this, a fit looks at pairs of boxes alone: each other pair is a linear program.
-_MAX_RULES = 50
+# So many pairs of rules are listed, those with most rows first; among pairs without rows, and pairs of which one might
+# be inside the other, so many are compared by their premises. Others are counted.
+_MOST_PAIRS, _MOST_COMPARED = 500, 2_000
 _MAX_WARNINGS = 5
 
 
-def check_advice(
-    rules: Advice, X: Any = None, y: Any = None, *, domain: Domain | None = None
-) -> AdviceReport:
+def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
     r"""Look for what is wrong with advice: by itself and, where there are data, on the data.
 
     Errors are rules that nothing can follow: a feature or class that the data do not have, a premise that no case can
@@ -415,9 +323,6 @@ def check_advice(
         covered by no rule.
     y : array-like of shape (m,), optional
         The classes of the rows, of any number.
-    domain : Domain, optional
-        Relations that hold between the features of every case (``diastolic <= systolic``): a premise that contradicts
-        them is empty, and rules do not clash where no case can be.
 
     Returns
     -------
@@ -438,7 +343,8 @@ def check_advice(
     Notes
     -----
     Whether premises are empty, touch or overlap is decided in rational arithmetic; for premises of very many linear
-    conditions, by linear programs, up to their tolerance. Every pair of rules is looked at, boxes all at once.
+    conditions, by linear programs, up to their tolerance. Of very many rules the 500 pairs that clash on most rows are
+    listed; `more` counts the others.
 
     Examples
     --------
@@ -453,18 +359,17 @@ def check_advice(
     The rules alone speak of 3 of 4 rows, and their vote is right on 100 % of them. More than one rule: 1 row; ...
     error: rule 1 (obese) says ill and rule 2 (normal) says well where ...
     """
-    return AdviceChecker(X, y, domain=domain).check(rules)
+    return AdviceChecker(X, y).check(rules)
 
 
 class AdviceChecker:
     r"""Checks advice that is being written, again and again, on one table.
 
-    The table is read once, and only rules that changed are looked at again, with the pairs that they are in. The report
-    is that of `check_advice`.
+    The table is read once. The report is that of `check_advice`.
 
     Parameters
     ----------
-    X, y, domain
+    X, y
         As for `check_advice`.
 
     See Also
@@ -480,7 +385,7 @@ class AdviceChecker:
     True
     """
 
-    def __init__(self, X: Any = None, y: Any = None, *, domain: Domain | None = None):
+    def __init__(self, X: Any = None, y: Any = None):
         if X is None and y is not None:
             raise DataError("y has classes, but there are no rows for them; give X, too")
         self._table = None if X is None else Table.read(X)
@@ -488,10 +393,6 @@ class AdviceChecker:
             raise DataError("the table is empty: X has no rows to check the advice on")
         is_labelled = y is not None and self._table is not None
         self._labels = Labels(y, len(self._table or ())) if is_labelled else None
-        self._domain = domain
-        self._about: tuple[FeatureSpace, bool] | None = None
-        self._evidence: Evidence | None = None
-        self._memory = CheckMemory()
 
     def check(self, rules: Advice) -> AdviceReport:
         """Look for what is wrong with advice.
@@ -508,34 +409,23 @@ class AdviceChecker:
         """
         advice, is_text = _read(rules, self._table, self._labels)
         evidence = self._read_evidence(advice, is_text)
-        relations = _relations(self._domain, advice.space)
-        finder = Finder(advice, evidence, relations=relations, memory=self._memory)
+        finder = Finder(advice, evidence)
         findings = tuple(_all_findings(finder, has_labels=self._labels is not None))
-        self._memory.keep(finder.geometry.numbers)
         if evidence is None or finder.covered is None:
-            return AdviceReport(advice, findings)
+            return AdviceReport(advice, findings, more=finder.more)
         with_stats = RuleSet(
             _with_stats(advice, finder.covered, evidence), advice.space, advice.classes
         )
         vote = _vote(advice, finder.covered, evidence) if finder.usable.any() else None
-        return AdviceReport(with_stats, findings, vote)
+        return AdviceReport(with_stats, findings, vote, finder.more)
 
     def _read_evidence(self, advice: RuleSet, is_text: bool) -> Evidence | None:
-        """Return the rows in the terms of the advice, anew where its features are others than the last time."""
+        """Return the rows in the terms of the advice."""
         table = self._table
-        is_counted = (
-            table is not None
-            and not (is_text or table.is_frame)
-            and len(advice.space) == len(table.names)
-        )
-        if self._about != (advice.space, is_counted):
-            self._about = advice.space, is_counted
-            self._memory = CheckMemory()
-            if table is not None:
-                self._evidence = read_evidence(
-                    advice.space, table, self._labels, by_position=is_counted
-                )
-        return self._evidence
+        if table is None:
+            return None
+        by_position = not (is_text or table.is_frame) and len(advice.space) == len(table.names)
+        return read_evidence(advice.space, table, self._labels, by_position)
 
 
 def _all_findings(finder: Finder, *, has_labels: bool) -> Iterator[Finding]:
@@ -549,19 +439,6 @@ def _all_findings(finder: Finder, *, has_labels: bool) -> Iterator[Finding]:
     yield from finder.outside_premises()
     yield from finder.poor_rules() if finder.evidence is not None else ()
     yield from finder.repetitions()
-
-
-def _relations(domain: Domain | None, space: FeatureSpace) -> Polyhedron | None:
-    """Return the relations of a domain between features that rules speak of."""
-    if domain is None or domain.relations is None:
-        return None
-    relations = domain.relations
-    unknown = [name not in space.names for name in domain.space.names]
-    kept = ~relations.A[:, unknown].any(axis=1)
-    if not kept.any():
-        return None
-    rows = Polyhedron(relations.A[kept], relations.b[kept], relations.strict[kept])
-    return read_relations(domain.with_relations(rows), space)
 
 
 def _read(rules: Advice, table: Table | None, labels: Labels | None) -> tuple[RuleSet, bool]:
@@ -598,24 +475,14 @@ def _numeric_names(advice: RuleSet, table: Table) -> list[str]:
 
 
 def _with_stats(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> Iterable[Rule]:
-    usable = evidence.usable(rules)
-    for i, rule in enumerate(rules):
-        stats = None
-        if usable[i]:
-            rows, correct = covered[:, i], None
+    for rule, usable, rows in zip(rules, evidence.usable(rules), covered.T, strict=True):
+        stats, correct = None, None
+        if usable:
             if evidence.labels is not None:
-                right = [c == rule.label for c in evidence.classes]
-                correct = int(np.array(right)[evidence.labels[rows]].sum())
+                right = np.array([c == rule.label for c in evidence.classes])
+                correct = int(right[evidence.labels[rows]].sum())
             stats = RuleStats(len(rows), int(rows.sum()), correct)
-        yield Rule(
-            rule.region,
-            rule.label,
-            name=rule.name,
-            weight=rule.weight,
-            origin=rule.origin,
-            proof=rule.proof,
-            stats=stats,
-        )
+        yield replace(rule, stats=stats)
 
 
 def _vote(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> RuleVote:
@@ -641,47 +508,18 @@ def _vote(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> RuleVote:
     )
 
 
-def advice_warnings(findings: AdviceReport | Iterable[Finding]) -> tuple[Finding, ...]:
-    r"""Choose the findings that somebody who trains on the advice should know.
-
-    Parameters
-    ----------
-    findings : AdviceReport or iterable of Finding
-        What was found.
-
-    Returns
-    -------
-    tuple of Finding
-        Empty premises, rules of different classes that overlap or share rows, and premises outside the data.
-
-    Examples
-    --------
-    >>> report = check_advice("x <= 3 => a\nx >= 3 => b\nx >= 2 and y > 0 => b")
-    >>> [(finding.kind, finding.rules) for finding in advice_warnings(report)]
-    [('overlap', (0, 2))]
-    """
-    found = findings.findings if isinstance(findings, AdviceReport) else findings
-    return tuple(finding for finding in found if finding.kind in ("empty", "overlap", "outside"))
-
-
-def warn_about(case: AdviceCase, framed: FramedAdvice, stacklevel: int = 1) -> None:
-    """Warn, once, about advice that deserves a look before the model is trusted.
-
-    Parameters
-    ----------
-    case : AdviceCase
-        Data and advice.
-    framed : FramedAdvice
-        The premises in their frame; those that it calls empty are.
-    stacklevel : int, default 1
-        Whose line the warning names, as in `warnings.warn`: 1 is the caller of this function, 2 the caller of that one.
-    """
+def warn_about(case: AdviceCase, verdicts: Sequence[str], stacklevel: int = 1) -> None:
+    """Warn, once, about advice that deserves a look before the model is trusted."""
     if not len(case.rules):
         return
-    finder = Finder(case.rules, case_evidence(case), np.flatnonzero(framed.empty).tolist())
+    finder = Finder(
+        case.rules,
+        case_evidence(case),
+        [k for k, verdict in enumerate(verdicts) if verdict == "empty"],
+    )
     found = [*finder.empty_premises(), *finder.outside_premises()]
-    pairs = [(i, j) for i, j, relation in finder.pairs(_MAX_RULES) if relation == "overlap"]
-    count = len(found) + len(pairs)
+    pairs = [(i, j) for i, j, relation in finder.pairs() if relation == "overlap"]
+    count = len(found) + len(pairs) + finder.more
     if not count:
         return
     # There may be many pairs: they come last, and only those that are shown are put into words.
@@ -689,8 +527,6 @@ def warn_about(case: AdviceCase, framed: FramedAdvice, stacklevel: int = 1) -> N
     lines = [f"- {finding.message}" for finding in found[:_MAX_WARNINGS]]
     if count > _MAX_WARNINGS:
         lines.append(f"- and {count - _MAX_WARNINGS} more")
-    if case.rows is not None:
-        lines.append(f"- rows are counted on a sample of {len(case.points):,}")
     warnings.warn(
         "\n".join(["the advice deserves a look:", *lines, "check_advice(advice, X, y) tells all"]),
         ClearmarginWarning,
@@ -703,87 +539,30 @@ _FEW = 10
 
 
 class Finder:
-    """Looks for what is wrong with advice, one kind of thing after the other.
+    """Looks for what is wrong with advice, one kind of thing after the other."""
 
-    Parameters
-    ----------
-    rules : RuleSet
-        The advice.
-    evidence : Evidence, optional
-        Rows to look at.
-    empty : sequence of int, default ()
-        Rules that are known to have no point.
-    relations : Polyhedron, optional
-        What holds between the features of every case.
-    memory : CheckMemory, optional
-        What is known of the premises, over the same features and rows; what is found out is added.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> finder = Finder(parse_rules("x + y >= 3 and x + y <= 2 => a"))
-    >>> [finding.message for finding in finder.empty_premises()]
-    ["no case can satisfy rule 1: 'x + y >= 3' and 'x + y <= 2' contradict each other"]
-    """
-
-    def __init__(
-        self,
-        rules: RuleSet,
-        evidence: Evidence | None = None,
-        empty: Sequence[int] = (),
-        relations: Polyhedron | None = None,
-        memory: CheckMemory | None = None,
-    ):
+    def __init__(self, rules: RuleSet, evidence: Evidence | None = None, empty: Sequence[int] = ()):
         self.rules = rules
         self.evidence = evidence
-        self._memory = memory = CheckMemory() if memory is None else memory
-        self.geometry = PremiseGeometry(rules, memory)
+        self.geometry = PremiseGeometry(rules)
         self.phrases = Phrases(rules.space)
-        self._domain = Domain.from_space(rules.space).with_relations(relations)
-        # Beyond the ranges is another finding.
-        space = rules.space
-        everywhere = FeatureSpace(space.names, integer=space.integer, categories=space.categories)
-        self._related = None if relations is None else Domain(everywhere, relations=relations)
-        number = {label: k for k, label in enumerate(rules.classes)}
-        self._class = np.array([number[rule.label] for rule in rules], dtype=np.intp)
+        self._domain = Domain.from_space(rules.space)
         self.covered: BoolArray | None = None
         self.coverage: Coverage | None = None
         self.usable = np.ones(len(rules), dtype=np.bool_)
+        self.more = 0
         if evidence is not None:
-            self.covered = self._covered(evidence)
+            self.covered = evidence.covers(rules)
             self.coverage = Coverage(self.covered, evidence.labels, evidence.classes)
             self.usable = evidence.usable(rules)
-        numbers = self.geometry.numbers
-        self._conflicts = {
-            i: memory.recall("conflict", numbers[i], functools.partial(self._conflict, i))
-            for i in range(len(rules))
-        }
-        self.is_empty = np.array(
-            [words is not None for words in self._conflicts.values()], np.bool_
-        )
+        self._conflicts = [self._conflict(i) for i in range(len(rules))]
+        self.is_empty = np.array([words is not None for words in self._conflicts], np.bool_)
         self.is_empty[list(empty)] = True
-        self._reasons = {
-            i: memory.recall("beyond", numbers[i], functools.partial(self._beyond, i))
-            for i in np.flatnonzero(~self.is_empty).tolist()
-        }
-
-    def _covered(self, evidence: Evidence) -> BoolArray:
-        """Tell which rows each rule covers; asked of the rows only for premises that are new."""
-        numbers, memory = self.geometry.numbers, self._memory
-        new = [i for i, number in enumerate(numbers) if not memory.knows("rows", number)]
-        if new:
-            asked = RuleSet([self.rules[i] for i in new], self.rules.space, self.rules.classes)
-            for i, rows in zip(new, evidence.covers(asked).T, strict=True):
-                memory.recall("rows", numbers[i], functools.partial(np.ascontiguousarray, rows))
-        covered = np.empty((len(evidence.points), len(self.rules)), dtype=np.bool_, order="F")
-        for i, number in enumerate(numbers):  # it is read rule by rule
-            covered[:, i] = memory.recall("rows", number, lambda: np.zeros(0, dtype=np.bool_))
-        return covered
+        self._reasons = {i: self._beyond(i) for i in np.flatnonzero(~self.is_empty).tolist()}
 
     def _premise(self, i: int) -> str:
         """Return the premise of a rule in the rule language."""
-        find = functools.partial(self.phrases.premise, self.rules[i])
-        return self._memory.recall("premise", self.geometry.numbers[i], find)
+        return self.phrases.premise(self.rules[i])
 
     def _finding(
         self,
@@ -874,17 +653,13 @@ class Finder:
     def _conflict(self, i: int) -> str | None:
         """Return why no point satisfies a premise; None if there is one."""
         rows = flat(self.rules[i].region)
-        if not self.geometry.is_box[i] and (conflict := conflict_rows(rows)):
+        if not isinstance(self.rules[i].region, Box) and (conflict := conflict_rows(rows)):
             conditions = [f"'{self._row(rows, r)}'" for r in conflict]
             return f"{listed(conditions, most=None)} contradict each other"
         left = [plain(self.rules.space.names[j]) for j in self.geometry.without_values(i)]
         if left:
             return f"no whole number is left for {listed(left, most=None)}"
-        if self._related is None or self._holds_a_case(self._related, self.rules[i].region):
-            return None
-        assert self._related.relations is not None
-        relations = [f"'{text}'" for text in self.phrases.conditions(self._related.relations)]
-        return f"it contradicts the declared relation{'s' if len(relations) > 1 else ''} {listed(relations, most=None)}"
+        return None
 
     def empty_premises(self) -> Iterator[Finding]:
         """Find premises that no case can satisfy."""
@@ -930,7 +705,7 @@ class Finder:
         alone = np.flatnonzero((lowest > rows.b) | ((lowest == rows.b) & rows.strict))
         if len(alone):
             return " and ".join(self._out_of_range(i, rows, int(r), lower, upper) for r in alone)
-        if self.geometry.is_box[i]:
+        if isinstance(rule.region, Box):
             return None
         unused = ~rows.A.any(axis=0)
         low, high = lower.copy(), upper.copy()
@@ -970,56 +745,37 @@ class Finder:
         for i, j, relation in self.pairs():
             yield self.overlap(i, j) if relation == "overlap" else self._touch(i, j)
 
-    def pairs(self, most_polyhedra: int | None = None) -> Iterator[tuple[int, int, Relation]]:
-        """Find pairs of rules of different classes that touch or overlap in what can be, without words.
+    def pairs(self) -> list[tuple[int, int, Relation]]:
+        """Find pairs of rules of different classes that touch or overlap in what can be, without words."""
+        kept = np.flatnonzero(~self.is_empty).tolist()
+        pairs = [(i, j) for i in kept for j in kept if i < j and self._differ(i, j)]
+        rows = {pair: self._shared_rows(*pair) or 0 for pair in pairs}
+        found: list[tuple[int, int, Relation]]
+        found = [(i, j, "overlap") for n, i, j in sorted((-rows[p], *p) for p in pairs) if n]
+        self.more += max(0, len(found) - _MOST_PAIRS)
+        del found[_MOST_PAIRS:]
+        left = 0 if len(found) >= _MOST_PAIRS else _MOST_COMPARED
+        near = [pair for pair in pairs if not rows[pair] and self.geometry.meets(*pair)]
+        self.more += max(0, len(near) - left)
+        for i, j in near[:left]:
+            relation = self.geometry.relation(i, j)
+            both = intersection(self.rules[i].region, self.rules[j].region)
+            if relation != "apart" and self._is_possible(both):
+                found.append((i, j, relation))
+        return found
 
-        Two rules that share rows overlap, however thin the part that they share: ``x <= 3`` and ``x >= 3`` contradict
-        each other on every row with a 3.
-
-        Parameters
-        ----------
-        most_polyhedra : int, optional
-            With more rules than this, only boxes are looked at.
-        """
-        looked_at = ~self.is_empty
-        if most_polyhedra is not None and len(self.rules) > most_polyhedra:
-            looked_at &= self.geometry.is_box
-        kept = np.flatnonzero(looked_at)
-        for i in kept.tolist():
-            others = kept[(kept > i) & (self._class[kept] != self._class[i])]
-            found = zip(others.tolist(), self.geometry.relations(i, others), strict=True)
-            for j, relation in found:
-                if relation != "apart" and (settled := self._settled(i, j, relation)) != "apart":
-                    yield i, j, settled
-
-    def _settled(self, i: int, j: int, relation: Relation) -> Relation:
-        """Return how two premises lie to each other once the rows that they share and the declared ranges are known."""
-        if self._shared_rows(i, j):
-            return "overlap"
-
-        def find() -> bool:
-            return self._is_possible(self.geometry.intersection(i, j))
-
-        numbers = self.geometry.numbers
-        is_possible = self._memory.recall("possible", numbers[i], find, numbers[j])
-        return relation if is_possible else "apart"
+    def _differ(self, i: int, j: int) -> bool:
+        return self.rules[i].label != self.rules[j].label
 
     def _is_possible(self, region: Region) -> bool:
-        """Check whether any case within the declared ranges lies in a region."""
-        return self._holds_a_case(self._domain, region)
-
-    @staticmethod
-    def _holds_a_case(domain: Domain, region: Region) -> bool:
-        """Check whether a region holds a possible case; whole numbers of linear premises are not looked at."""
+        """Check for a case within the declared ranges; whole numbers of linear premises are not looked at."""
         if isinstance(region, Box):
-            # A value that is missing satisfies no relation, and violates none.
-            return bool(region.missing) or domain.is_possible(region)
-        around = [Polyhedron.from_box(domain.box())]
-        around += [] if domain.relations is None else [domain.relations]
+            return bool(region.missing) or self._domain.is_possible(region)
+        around = Polyhedron.from_box(self._domain.box())
         return not has_no_point(
-            np.concatenate([region.A, *(rows.A for rows in around)]),
-            np.concatenate([region.b, *(rows.b for rows in around)]),
-            np.concatenate([region.strict, *(rows.strict for rows in around)]),
+            np.concatenate([region.A, around.A]),
+            np.concatenate([region.b, around.b]),
+            np.concatenate([region.strict, around.strict]),
         )
 
     def _shared_rows(self, i: int, j: int) -> int | None:
@@ -1031,9 +787,7 @@ class Finder:
         coverage = self.coverage
         if coverage is None or not (self.usable[i] and self.usable[j]):
             return None
-        numbers = self.geometry.numbers
-        find = functools.partial(coverage.shared, i, j)
-        return self._memory.recall("shared", numbers[i], find, numbers[j])
+        return coverage.shared(i, j)
 
     def overlap(self, i: int, j: int) -> Finding:
         """Say where two rules contradict each other: an error on rows, a warning where there may be some one day."""
@@ -1069,30 +823,33 @@ class Finder:
         return format_label(self.rules[i].label)
 
     def _shared(self, i: int, j: int) -> tuple[str, tuple[tuple[Label | None, int], ...] | None]:
-        def find() -> str:
-            return self._text(self.geometry.intersection(i, j))
-
-        numbers = self.geometry.numbers
-        region = self._memory.recall("text", numbers[i], find, numbers[j])
-        return region, self._shared_counts(i, j)
+        both = intersection(self.rules[i].region, self.rules[j].region)
+        return self._text(both), self._shared_counts(i, j)
 
     def repetitions(self) -> Iterator[Finding]:
         """Find premises that are inside another one of the same class."""
-        kept = np.flatnonzero(~self.is_empty)
-        for i in kept.tolist():
-            others = kept[(kept != i) & (self._class[kept] == self._class[i])]
-            if self.coverage is not None and self.usable[i]:
-                # A row that one covers and the other does not is quicker than a proof.
-                within = self.coverage.is_within(i, others)
-                others = others[within | ~self.usable[others]]
-            for j in others[self.geometry.insides(i, others)].tolist():
+        kept = np.flatnonzero(~self.is_empty).tolist()
+        pairs = [(i, j) for i in kept for j in kept if i != j and not self._differ(i, j)]
+        # A row that one covers and the other does not is quicker than a proof.
+        coverage = self.coverage
+        if coverage is not None:
+            usable = self.usable
+            pairs = [
+                (i, j)
+                for i, j in pairs
+                if not (usable[i] and usable[j]) or coverage.is_within(i, j)
+            ]
+        self.more += max(0, len(pairs) - _MOST_COMPARED)
+        named: set[int] = set()
+        for i, j in pairs[:_MOST_COMPARED]:
+            if i not in named and self.geometry.is_inside(i, j):
                 finding = self._repeated(i, j)
                 if finding is not None:
+                    named.add(i)
                     yield finding
-                    break
 
     def _repeated(self, i: int, j: int) -> Finding | None:
-        if not self.geometry.insides(j, np.array([i]))[0]:
+        if not self.geometry.is_inside(j, i):
             return self._finding(
                 "redundant",
                 "note",
@@ -1168,21 +925,7 @@ def _counted(counts: tuple[tuple[Label | None, int], ...] | None) -> str:
 
 
 class Labels:
-    """The classes of the rows.
-
-    Parameters
-    ----------
-    y : array-like of shape (m,)
-        The labels.
-    rows : int
-        How many there must be.
-
-    Examples
-    --------
-    >>> labels = Labels(["ill", "well", "ill"], rows=3)
-    >>> labels.classes, labels.codes.tolist()
-    (('ill', 'well'), [0, 1, 0])
-    """
+    """The classes of the rows."""
 
     def __init__(self, y: Any, rows: int):
         values = np.asarray(y)
@@ -1215,23 +958,7 @@ def _is_label(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Rows in the terms of the advice.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        For each feature of the advice its value, or the code of its category: -1 for one that no rule names.
-    labels : ndarray of int of shape (m,) or None
-        The class of each row, as a position in `classes`.
-    classes : tuple of labels
-        The classes of the rows.
-    problems : dict from int to str
-        Features that the rows do not have, and why; their columns mean nothing.
-    categories : dict from int to (tuple of str, bool)
-        For features with categories those that the data know, and whether they are 0/1 columns.
-    lower, upper : ndarray of shape (n,)
-        The range of each feature over the rows; of a category, of no meaning.
-    """
+    """Rows in the terms of the advice."""
 
     points: FloatArray
     labels: NDArray[np.intp] | None
@@ -1270,23 +997,7 @@ class Evidence:
 
 
 class Coverage:
-    """Which rules cover which rows, as bits: quick to count for any number of pairs of rules.
-
-    Parameters
-    ----------
-    covered : ndarray of bool of shape (m, r)
-        Whether each rule covers each row.
-    labels : ndarray of int of shape (m,) or None
-        The class of each row.
-    classes : tuple of labels
-        The classes.
-
-    Examples
-    --------
-    >>> both = np.array([[True, True], [True, False], [True, True]])
-    >>> Coverage(both, np.array([0, 0, 1]), ("ill", "well")).shared(0, 1)
-    (('ill', 1), ('well', 1))
-    """
+    """Which rules cover which rows, as bits: quick to count for any number of pairs of rules."""
 
     def __init__(
         self, covered: BoolArray, labels: NDArray[np.intp] | None, classes: tuple[Label, ...]
@@ -1311,41 +1022,15 @@ class Coverage:
         bits: bytes = (self._rules[i] & self._rules[j]).tobytes()
         return bits
 
-    def is_within(self, i: int, others: NDArray[np.intp]) -> BoolArray:
-        """Check whether some other rules cover every row that a rule covers."""
-        missed: BoolArray = (self._rules[i] & ~self._rules[others]).any(axis=1)
-        return ~missed
+    def is_within(self, i: int, j: int) -> bool:
+        """Check whether a rule covers every row that another one covers."""
+        return not (self._rules[i] & ~self._rules[j]).any()
 
 
 def read_evidence(
     space: FeatureSpace, table: Table, labels: Labels | None, by_position: bool
 ) -> Evidence:
-    """Read a table feature by feature; what cannot be read becomes a problem of that feature.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features of the advice.
-    table : Table
-        The table. A feature with categories is a column, or 0/1 columns ``feature_category``.
-    labels : Labels or None
-        The classes of its rows.
-    by_position : bool
-        Whether the features are the columns in their order, whatever they are called.
-
-    Returns
-    -------
-    Evidence
-        The rows.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["size", "colour"], categories={"colour": ["red", "blue"]})
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"size": [3, 4], "colour_red": [0, 1], "colour_blue": [1, 0]})
-    >>> read_evidence(space, Table.read(X), None, False).points.tolist()
-    [[3.0, 1.0], [4.0, 0.0]]
-    """
+    """Read a table feature by feature; what cannot be read becomes a problem of that feature."""
     problems: dict[int, str] = {}
     categories: dict[int, tuple[tuple[str, ...], bool]] = {}
     if by_position:
@@ -1429,26 +1114,9 @@ def _codes(columns: dict[str, FloatArray], categories: tuple[str, ...]) -> Float
     return np.where(np.isnan(values).any(axis=1), np.nan, codes)
 
 
-def case_evidence(case: AdviceCase) -> Evidence | None:
-    """Return the rows of a case that is being learned from; None where there is advice alone.
-
-    Parameters
-    ----------
-    case : AdviceCase
-        Data and advice.
-
-    Returns
-    -------
-    Evidence or None
-        The rows.
-    """
-    if case.X is None or not len(case.X):
-        return None
-    space, X, y = case.columns.space, case.X, case.y
-    if case.rows is not None:
-        # A sample shows the ranges and categories of all rows with the rows at the ends of the columns.
-        ends = case.rows.ends
-        X, y = np.concatenate([X, ends.X]), np.concatenate([y, ends.y])
+def case_evidence(case: AdviceCase) -> Evidence:
+    """Return the rows of a case that is being learned from."""
+    space, X, y = case.columns.space, case.points, case.y
     points = np.zeros((len(X), len(space)))
     for feature, column in case.columns.numbers.items():
         points[:, feature] = X[:, column]

@@ -12,34 +12,14 @@ from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.words import condition_texts, finite, single_condition
 from clearmargin.models.fitted import is_fitted
-from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
+from clearmargin.rules import Box, FeatureSpace, RuleSet
 from clearmargin.tables.table import Table
-
-__all__ = ["advice_facts"]
 
 Facts = dict[str, Any]
 
 
 def advice_facts(advice: Any, X: Any, y: Any) -> Facts:
-    """Collect what a report shows of advice.
-
-    Parameters
-    ----------
-    advice : AdviceSVC, AdviceOutcome, AdviceReport, RuleSet, str or path
-        A fitted model with advice, its outcome, or what `check_advice` gave; rules are checked on the data.
-    X, y
-        The data, for rules.
-
-    Returns
-    -------
-    dict
-        `kind` is "outcome" (before and after training) or "check" (on the data alone).
-
-    Examples
-    --------
-    >>> advice_facts("x0 >= 1 => yes", [[0.0], [2.0]], ["no", "yes"])["rules"][0]["covered"]
-    1
-    """
+    """Collect what a report shows of advice."""
     outcome = getattr(advice, "outcome_", advice)
     if isinstance(outcome, AdviceOutcome):
         # An outcome by itself knows no features; the model that it is of does.
@@ -48,7 +28,7 @@ def advice_facts(advice: Any, X: Any, y: Any) -> Facts:
             {**_outcome_facts(k, rule), "conditions": _conditions(rule, space, X)}
             for k, rule in enumerate(outcome)
         ]
-        return {"kind": "outcome", "rules": rules}
+        return {"kind": "outcome", "rules": rules, "problem": outcome.problem}
     if hasattr(advice, "fit"):
         state = "has no advice" if is_fitted(advice) else "is not fitted; fit it first"
         raise InvalidValueError(f"advice: {type(advice).__name__} {state}")
@@ -67,31 +47,16 @@ def _outcome_facts(k: int, rule: RuleOutcome) -> Facts:
         "name": rule.before.name or f"rule {k + 1}",
         "class": rule.before.label,
         "verdict": rule.verdict,
-        "standing": rule.standing,
-        "standing_text": rule.standing_text,
+        "proved": rule.proved,
+        "trust": rule.trust,
         "verdict_text": rule.summary,
         "before": rule.text_before,
         "after": None if rule.text_after == rule.text_before else rule.text_after,
-        "within": rule.text_intervals or None,
-        "holds": bool(rule.holds),
         "margin": finite(rule.margin),
-        "slack": finite(rule.slack),
         "guarantee": rule.guarantee,
-        "changes": [str(change) for change in rule.changes],
-        "stats_before": _stats(rule.before),
-        "stats_after": _stats(rule.after),
-    }
-
-
-def _stats(rule: Rule) -> Facts | None:
-    stats = rule.stats
-    if stats is None:
-        return None
-    return {
-        "rows": stats.rows,
-        "covered": stats.covered,
-        "correct": stats.correct,
-        "agreed": stats.agreed,
+        "problems": list(rule.problems),
+        "stats_before": None if rule.before.stats is None else rule.before.stats.to_dict(),
+        "stats_after": None if rule.after.stats is None else rule.after.stats.to_dict(),
     }
 
 

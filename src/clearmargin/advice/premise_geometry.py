@@ -25,32 +25,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.check_memory import CheckMemory
-from clearmargin.exceptions import (
-    InfeasibleError,
-    NumericalError,
-    TimeLimitError,
-    UnboundedError,
-)
-from clearmargin.rules import Box, Polyhedron, RuleSet
+from clearmargin.exceptions import InfeasibleError, NumericalError, TimeLimitError, UnboundedError
+from clearmargin.rules import Box, Domain, Polyhedron, RuleSet
 from clearmargin.rules.polyhedron import is_infeasible
 from clearmargin.rules.rule import Region
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Variables, solve
-
-__all__ = [
-    "PremiseGeometry",
-    "Relation",
-    "conflict_rows",
-    "flat",
-    "has_no_point",
-    "inner_radius",
-    "intersection",
-    "is_inside",
-    "is_void",
-    "worst_margin",
-]
-
 
 # Seconds for a worst case among whole numbers; a rule has few of them that matter.
 _TIME_LIMIT = 10.0
@@ -59,27 +39,7 @@ _TOUCHING = 1e-7
 
 
 def inner_radius(D: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
-    """Find the largest ball inside a premise, of radius at most 1.
-
-    Parameters
-    ----------
-    D : ndarray of shape (k, n)
-        Left-hand sides.
-    d : ndarray of shape (k,)
-        Right-hand sides.
-
-    Returns
-    -------
-    radius : float
-        Negative when the premise is empty (-inf where no ball can tell by how much), zero when it has no interior.
-    center : ndarray of shape (n,)
-        The centre of the ball.
-
-    Examples
-    --------
-    >>> inner_radius(np.array([[1.0], [-1.0]]), np.array([3.0, -2.0]))    # 2 <= x <= 3
-    (0.5, array([2.5]))
-    """
+    """Find the largest ball inside a premise, of radius at most 1."""
     n = D.shape[1]
     if not len(d):
         return 1.0, np.zeros(n)
@@ -92,7 +52,7 @@ def inner_radius(D: FloatArray, d: FloatArray) -> tuple[float, FloatArray]:
         ]
     )
     try:
-        values = solve(program, explain=False).values
+        values = solve(program).values
     except InfeasibleError:  # a row without any variable that is false
         return -np.inf, np.zeros(n)
     return float(values["t"][0]), values["x"]
@@ -118,39 +78,7 @@ def worst_margin(
     sign: float,
     whole: NDArray[np.bool_] | None = None,
 ) -> tuple[float, FloatArray | None]:
-    """Minimise z (w'x + b) over a premise, in some columns over whole numbers alone.
-
-    Parameters
-    ----------
-    D, d : ndarray
-        Rows of the premise.
-    w : ndarray of shape (n,)
-        Weights.
-    b : float
-        Intercept.
-    sign : float
-        z, 1.0 or -1.0.
-    whole : ndarray of bool of shape (n,), optional
-        Which columns have whole numbers; none by default.
-
-    Returns
-    -------
-    margin : float
-        The minimum; -inf when there is none, inf when no case is left.
-    x : ndarray of shape (n,) or None
-        Where it is taken, with exact whole numbers. None where the solver finds none within its time.
-
-    Examples
-    --------
-    >>> margin, x = worst_margin(np.array([[-1.0]]), np.array([-3.0]), np.array([1.0]), -2.0, 1.0)   # x >= 3
-    >>> margin, x.tolist()
-    (1.0, [3.0])
-    >>> rows = np.array([[-2.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])     # 2 x1 >= 5 and x1 + x2 = 4
-    >>> limits, whole = np.array([-5.0, 4.0, -4.0]), np.array([True, True])
-    >>> margin, x = worst_margin(rows, limits, np.array([1.0, 0.0]), 0.0, 1.0, whole)
-    >>> margin, x.tolist()
-    (3.0, [3.0, 1.0])
-    """
+    """Minimise z (w'x + b) over a premise, in some columns over whole numbers alone."""
     if not len(d):
         return (sign * b, np.zeros(len(w))) if not w.any() else (-np.inf, None)
     integer = np.zeros(len(w), dtype=np.bool_) if whole is None else whole
@@ -163,7 +91,7 @@ def worst_margin(
     rows = Linear("rows", {name: D[:, part] for name, part in columns.items()}, upper=d)
     try:
         limit = _TIME_LIMIT if is_mixed else None
-        solution = solve(Program([*blocks, rows]), explain=False, time_limit=limit)
+        solution = solve(Program([*blocks, rows]), time_limit=limit)
     except UnboundedError:
         return -np.inf, None
     except InfeasibleError:
@@ -181,7 +109,6 @@ def worst_margin(
     return float(sign * (x @ w + b)), x
 
 
-Sides = tuple[FloatArray, FloatArray, BoolArray, BoolArray]
 Relation = Literal["apart", "touch", "overlap"]
 
 # Entries of a system that arithmetic decides faster than a linear program (a millisecond), and in a second.
@@ -191,14 +118,7 @@ _DOUBT = 1e-6
 
 
 def has_no_point(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
-    """Decide whether no x satisfies A x <= b, with < in the rows marked strict.
-
-    Examples
-    --------
-    >>> A, b = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
-    >>> has_no_point(A, b, np.array([False, True]))
-    True
-    """
+    """Decide whether no x satisfies A x <= b, with < in the rows marked strict."""
     if not len(b):
         return False
     A = A[:, (A != 0).any(axis=0)]
@@ -215,13 +135,7 @@ def has_no_point(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
 
 
 def conflict_rows(premise: Polyhedron) -> list[int]:
-    """Find rows that contradict each other, none of which could be left out; none if there is a point.
-
-    Examples
-    --------
-    >>> conflict_rows(Polyhedron([[1.0, 1.0], [0.0, 1.0], [-1.0, -1.0]], [1.0, 5.0, -2.0]))
-    [0, 2]
-    """
+    """Find rows that contradict each other, none of which could be left out; none if there is a point."""
     if not has_no_point(premise.A, premise.b, premise.strict):
         return []
     kept = list(range(len(premise.b)))
@@ -232,23 +146,11 @@ def conflict_rows(premise: Polyhedron) -> list[int]:
     return kept
 
 
-def intersection(
-    a: Region,
-    b: Region,
-    parts_a: tuple[Box, Polyhedron] | None = None,
-    parts_b: tuple[Box, Polyhedron] | None = None,
-) -> Region:
-    """Return the points in both regions; plain bounds become the narrower ones.
-
-    Examples
-    --------
-    >>> intersection(Box([0.0], [2.0]), Polyhedron([[3.0], [-1.0]], [4.0, -1.0]))
-    Polyhedron([[-1.0], [1.0], [3.0]], [-1.0, 2.0, 4.0])
-    """
+def intersection(a: Region, b: Region) -> Region:
+    """Return the points in both regions; plain bounds become the narrower ones."""
     if isinstance(a, Box) and isinstance(b, Box):
         return a.intersect(b)
-    box_a, more_a = _parts(a) if parts_a is None else parts_a
-    box_b, more_b = _parts(b) if parts_b is None else parts_b
+    (box_a, more_a), (box_b, more_b) = _parts(a), _parts(b)
     bounds = Polyhedron.from_box(box_a.intersect(box_b))
     A = np.concatenate([bounds.A, more_a.A, more_b.A])
     limits = np.concatenate([bounds.b, more_a.b, more_b.b])
@@ -279,204 +181,80 @@ def flat(region: Region) -> Polyhedron:
     return Polyhedron.from_box(region) if isinstance(region, Box) else region
 
 
-def is_inside(inner: Region, outer: Region) -> bool:
-    """Decide whether every point of a region is in another one.
-
-    Examples
-    --------
-    >>> is_inside(Box([1.0], [2.0]), Box([0.0], [2.0])), is_inside(Box([1.0], [2.0]), Box([0.0], [2.0], True, False))
-    (True, False)
-    """
-    for feature, codes in outer.sets.allowed:
-        if feature not in inner.sets or not inner.sets[feature] <= set(codes):
-            return False
-    if isinstance(inner, Box) and isinstance(outer, Box):
-        return bool(_inside_boxes(_bounds([inner]), _bounds([outer]))[0])
-    mine, theirs = flat(inner), flat(outer)
-    for row, limit, strict in zip(theirs.A, theirs.b, theirs.strict, strict=True):
-        beyond = np.append(mine.strict, not strict)
-        if not has_no_point(np.vstack([mine.A, -row]), np.append(mine.b, -limit), beyond):
-            return False
-    return True
-
-
 class PremiseGeometry:
-    r"""The premises of rules, prepared for questions about pairs.
+    r"""The premises of rules, prepared for questions about pairs; features of whole numbers end at whole numbers."""
 
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-    memory : CheckMemory, optional
-        What is known of their premises already; what is found out is added.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> geometry = PremiseGeometry(parse_rules("x <= 3 => a\nx >= 3 => b\nx >= 2 and x + y <= 9 => b"))
-    >>> geometry.relations(0, np.array([1, 2]))
-    ['touch', 'overlap']
-    """
-
-    def __init__(self, rules: RuleSet, memory: CheckMemory | None = None):
-        self._memory = memory = CheckMemory() if memory is None else memory
+    def __init__(self, rules: RuleSet):
         self.regions = [rule.region for rule in rules]
-        self.numbers = [memory.number(region) for region in self.regions]
-        self.is_box = np.array([isinstance(region, Box) for region in self.regions], np.bool_)
-        boxes = [self._part(i)[0] for i in range(len(self.regions))]
-        self._sides = _bounds(boxes, len(rules.space))
-        _to_whole_numbers(self._sides, rules.space.integer)
         self._integer = rules.space.integer
-        self._allowed = _allowed_categories(rules)
-
-    def _part(self, i: int) -> tuple[Box, Polyhedron]:
-        return self._memory.recall("parts", self.numbers[i], lambda: _parts(self.regions[i]))
-
-    def intersection(self, i: int, j: int) -> Region:
-        """Return the points in both of two premises."""
-        both = self.regions[i], self.regions[j]
-        return self._memory.recall(
-            "intersection",
-            self.numbers[i],
-            lambda: intersection(*both, self._part(i), self._part(j)),
-            self.numbers[j],
-        )
+        domain = Domain.from_space(rules.space)
+        parts = [_parts(region) for region in self.regions]
+        self._boxes = [domain.round_to_values(box) for box, _ in parts]
+        self._is_box = [isinstance(region, Box) for region in self.regions]
 
     def without_values(self, i: int) -> list[int]:
         """Find features for which the plain bounds of a premise leave no value, or no whole number where they count."""
-        low, high, low_closed, high_closed = (side[i] for side in self._sides)
-        open_end = ~(low_closed & high_closed)
-        return np.flatnonzero((low > high) | ((low == high) & open_end)).tolist()
+        box = self._boxes[i]
+        return [j for j in box.bounded if j not in box.sets and box.interval(j).is_empty]
 
-    def relations(self, i: int, others: NDArray[np.intp]) -> list[Relation]:
-        """Tell how a premise that is not empty lies to some others that are not, either."""
-        mine, theirs = _rows(self._sides, [i]), _rows(self._sides, others)
-        low, high = np.maximum(mine[0], theirs[0]), np.minimum(mine[1], theirs[1])
-        low_closed = np.where(mine[0] >= low, mine[2], True) & np.where(
-            theirs[0] >= low, theirs[2], True
-        )
-        high_closed = np.where(mine[1] <= high, mine[3], True) & np.where(
-            theirs[1] <= high, theirs[3], True
-        )
-        meet = ((low < high) | ((low == high) & low_closed & high_closed)).all(axis=1)
-        for table in self._allowed.values():
-            meet &= (table[others] & table[i]).any(axis=1)
-        point_mine, point_theirs = mine[0] == mine[1], theirs[0] == theirs[1]
-        in_mine = point_mine | ((mine[0] < low) & (low < mine[1]))
-        in_theirs = point_theirs | ((theirs[0] < low) & (low < theirs[1]))
-        # A value that two premises share is no boundary where values are whole numbers, but a set of cases.
-        inner = ((low < high) | ((low == high) & ((in_mine & in_theirs) | self._integer))).all(1)
-        answers: list[Relation] = []
-        for k, j in enumerate(others.tolist()):
-            if not meet[k]:
-                answers.append("apart")
-            elif self.is_box[i] and self.is_box[j]:
-                answers.append("overlap" if inner[k] or self._nested(i, j) else "touch")
-            else:
-                answers.append(self._known_relation(i, j))
-        return answers
+    def meets(self, i: int, j: int) -> bool:
+        """Tell whether the plain bounds of two premises have a point in common."""
+        return not self._boxes[i].is_disjoint(self._boxes[j])
 
-    def _known_relation(self, i: int, j: int) -> Relation:
-        mine, theirs = self.numbers[i], self.numbers[j]
-        return self._memory.recall("relation", mine, lambda: self._flat_relation(i, j), theirs)
-
-    def _nested(self, i: int, j: int) -> bool:
-        def find() -> bool:
-            return bool(self.insides(i, np.array([j]))[0] or self.insides(j, np.array([i]))[0])
-
-        return self._memory.recall("nested", self.numbers[i], find, self.numbers[j])
-
-    def insides(self, i: int, others: NDArray[np.intp]) -> BoolArray:
-        """Tell whether a premise is inside some others; exact for boxes, all at once."""
-        answer = np.zeros(len(others), dtype=np.bool_)
-        boxes = self.is_box[others] & self.is_box[i]
-        if boxes.any():
-            inside = _inside_boxes(_rows(self._sides, [i]), _rows(self._sides, others[boxes]))
-            for feature, table in self._allowed.items():
-                inside &= ~(table[i] & ~table[others[boxes]]).any(axis=1)
-                free = feature not in self.regions[i].sets
-                if free:  # a category that nobody names is in no set
-                    inside &= [feature not in self.regions[j].sets for j in others[boxes]]
-            answer[boxes] = inside
-        for k in np.flatnonzero(~boxes).tolist():
-            answer[k] = self._known_inside(i, int(others[k]))
-        return answer
-
-    def _known_inside(self, i: int, j: int) -> bool:
-        both = self.regions[i], self.regions[j]
-        mine, theirs = self.numbers[i], self.numbers[j]
-        return self._memory.recall("inside", mine, lambda: is_inside(*both), theirs)
-
-    def _flat_relation(self, i: int, j: int) -> Relation:
+    def relation(self, i: int, j: int) -> Relation:
+        """Tell how two premises that are not empty lie to each other."""
+        if not self.meets(i, j):
+            return "apart"
+        if self._is_box[i] and self._is_box[j]:
+            is_inner = self._share_more_than_a_boundary(self._boxes[i], self._boxes[j])
+            return "overlap" if is_inner or self._nested(i, j) else "touch"
         a, b = flat(self.regions[i]), flat(self.regions[j])
         A, limits = np.concatenate([a.A, b.A]), np.concatenate([a.b, b.b])
         strict = np.concatenate([a.strict, b.strict])
-        inner = np.concatenate([self._inner_rows(i), self._inner_rows(j)])
-        if not has_no_point(A, limits, strict | inner):
+        if not has_no_point(A, limits, strict | np.concatenate([_inner(a), _inner(b)])):
             return "overlap"
         if has_no_point(A, limits, strict):
             return "apart"
         return "overlap" if self._nested(i, j) else "touch"
 
-    def _inner_rows(self, i: int) -> BoolArray:
-        """Find the rows that are strict in the inner part of a premise: all that are not equalities all over it."""
-        return self._memory.recall("inner", self.numbers[i], lambda: _inner(flat(self.regions[i])))
+    def _share_more_than_a_boundary(self, a: Box, b: Box) -> bool:
+        both = a.intersect(b)
+        for j in both.bounded:
+            low, high = both.interval(j).low, both.interval(j).high
+            # A value that two premises share is no boundary where values are whole numbers, but a set of cases.
+            if j in both.sets or low < high or self._integer[j]:
+                continue
+            ends = (each.interval(j) for each in (a, b))
+            if not all(one.low == one.high or one.low < low < one.high for one in ends):
+                return False
+        return True
+
+    def _nested(self, i: int, j: int) -> bool:
+        return self.is_inside(i, j) or self.is_inside(j, i)
+
+    def is_inside(self, i: int, j: int) -> bool:
+        """Decide whether every point of a premise that is not empty is in another one."""
+        if self._is_box[i] and self._is_box[j]:
+            return self._boxes[i].intersect(self._boxes[j]) == self._boxes[i]
+        for feature, codes in self.regions[j].sets.allowed:
+            mine = self.regions[i].sets
+            if feature not in mine or not mine[feature] <= set(codes):
+                return False
+        inner, outer = flat(self.regions[i]), flat(self.regions[j])
+        return all(
+            has_no_point(
+                np.vstack([inner.A, -row]),
+                np.append(inner.b, -limit),
+                np.append(inner.strict, not strict),
+            )
+            for row, limit, strict in zip(outer.A, outer.b, outer.strict, strict=True)
+        )
 
 
 def _inner(premise: Polyhedron) -> BoolArray:
+    """Find the rows that are strict in the inner part of a premise: all that are not equalities all over it."""
     rows = np.ones(len(premise.b), dtype=np.bool_)
     if has_no_point(premise.A, premise.b, rows):
         strict = premise.strict | np.eye(len(premise.b), dtype=np.bool_)
         rows = np.array([not has_no_point(premise.A, premise.b, one) for one in strict])
     return rows
-
-
-def _bounds(boxes: list[Box], n_features: int | None = None) -> Sides:
-    """Return the sides of boxes, one row a box: lower, upper, and whether they belong to it."""
-    n = boxes[0].n_features if n_features is None else n_features
-    lower = np.array([box.lower for box in boxes]).reshape(len(boxes), n)
-    upper = np.array([box.upper for box in boxes]).reshape(len(boxes), n)
-    lower_closed = np.array([box.lower_closed for box in boxes], dtype=np.bool_).reshape(
-        len(boxes), n
-    )
-    upper_closed = np.array([box.upper_closed for box in boxes], dtype=np.bool_).reshape(
-        len(boxes), n
-    )
-    return lower, upper, lower_closed, upper_closed
-
-
-def _to_whole_numbers(bounds: Sides, integer: BoolArray) -> None:
-    """Move the bounds of features that count things to the first and last whole number between them."""
-    lower, upper, lower_closed, upper_closed = bounds
-    for j in np.flatnonzero(integer):
-        low, high = lower[:, j], upper[:, j]
-        lower[:, j] = np.where(lower_closed[:, j], np.ceil(low), np.floor(low) + 1)
-        upper[:, j] = np.where(upper_closed[:, j], np.floor(high), np.ceil(high) - 1)
-        lower_closed[:, j] = upper_closed[:, j] = True
-
-
-def _rows(sides: Sides, chosen: list[int] | NDArray[np.intp]) -> Sides:
-    lower, upper, lower_closed, upper_closed = sides
-    return lower[chosen], upper[chosen], lower_closed[chosen], upper_closed[chosen]
-
-
-def _inside_boxes(inner: Sides, outer: Sides) -> BoolArray:
-    """Check whether boxes are inside others, row by row; none of them is empty."""
-    above = (inner[0] > outer[0]) | ((inner[0] == outer[0]) & (outer[2] | ~inner[2]))
-    below = (inner[1] < outer[1]) | ((inner[1] == outer[1]) & (outer[3] | ~inner[3]))
-    inside: BoolArray = (above & below).all(axis=1)
-    return inside
-
-
-def _allowed_categories(rules: RuleSet) -> dict[int, BoolArray]:
-    """Return for each feature with sets, which codes each rule allows."""
-    tables = {}
-    for feature, categories in enumerate(rules.space.categories):
-        if categories is None:
-            continue
-        table = np.ones((len(rules), len(categories)), dtype=np.bool_)
-        for i, rule in enumerate(rules):
-            if feature in rule.region.sets:
-                table[i] = np.isin(np.arange(len(categories)), list(rule.region.sets[feature]))
-        tables[feature] = table
-    return tables
