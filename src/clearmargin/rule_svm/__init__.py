@@ -1,7 +1,6 @@
-"""Support vector machines over rules: the 1-norm SVM over all rules of a few conditions, solved by column generation.
+"""A classifier of few rules whose points are added up.
 
-Read `rule_svc.py` first; what a fitted one says is a value in `weighted_rules.py`, the linear program stands in
-`rule_lp.py`.
+Read `rule_svc.py` first; what a fitted one says is a value in `weighted_rules.py`.
 """
 
 import lazy_loader

@@ -14,8 +14,6 @@ from clearmargin.tables.table import make_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExpertRule", "RulesOutcome"]
-
 Verdict = Literal["kept", "ignored"]
 
 

@@ -24,8 +24,6 @@ from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray
 from clearmargin.tables.table import case_table
 
-__all__ = ["Addend", "Flip", "PointsExplanation", "explain_points"]
-
 # As many flips as are read; `flips` has all of them.
 _SHOWN_FLIPS = 8
 # Where a score crosses the threshold is found but for rounding, so that floats around it are tried, too.
@@ -180,27 +178,7 @@ class PointsExplanation:
 
 
 def explain_points(weighted: WeightedRules, case: Any) -> PointsExplanation:
-    """Say which rules hold of a case, what they add up to, and which single changes would flip its class.
-
-    Parameters
-    ----------
-    weighted : WeightedRules
-        The rules with their weights.
-    case : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
-        The case; by name in any order.
-
-    Returns
-    -------
-    PointsExplanation
-        It reads as text.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> explain_points(WeightedRules(rules, [2.0], -1.0), [32.0]).flips[0].text
-    'bmi < 30'
-    """
+    """Say which rules hold of a case, what they add up to, and which single changes would flip its class."""
     point = weighted.space.read(case_table(case, weighted.space.names))[0]
     scores = np.atleast_2d(np.asarray(weighted.decision_function(point[None])).T).reshape(-1)
     label, rival, score = _decide(weighted, scores)
@@ -257,52 +235,41 @@ def _term_text(weighted: WeightedRules, feature: int, point: FloatArray, fill: f
     return f"{name} = {format_number(value)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A value of a feature to try, and what it is called."""
-
-    feature: int
-    value: float
-    side: int
+# A value of a feature to try: the feature, the value, and on which side of the case it is.
+_Candidate = tuple[int, float, int]
 
 
 def _flips(weighted: WeightedRules, point: FloatArray, label: int) -> Iterator[Flip]:
     """Try all values of one feature at a time; give the nearest on each side that flips the class."""
-    candidates = [c for j in _counting(weighted) for c in _candidates(weighted, point, j)]
+    used = {j for rule in weighted.rules for j in rule.region.bounded}
+    counting = sorted(used | {term.feature for term in weighted.linear})
+    candidates = [c for j in counting for c in _candidates(weighted, point, j)]
     if not candidates:
         return
     changed = np.repeat(point[None], len(candidates), axis=0)
-    features = [candidate.feature for candidate in candidates]
-    changed[np.arange(len(candidates)), features] = [c.value for c in candidates]
+    features, values, _ = zip(*candidates, strict=True)
+    changed[np.arange(len(candidates)), features] = values
     scores = np.asarray(weighted.decision_function(changed)).reshape(len(candidates), -1)
     seen: set[tuple[int, int]] = set()
-    for candidate, row in zip(candidates, scores, strict=True):
+    for (j, value, side), row in zip(candidates, scores, strict=True):
         new, _, score = _decide(weighted, row)
-        key = (candidate.feature, candidate.side)
-        if new == label or (candidate.side and key in seen):
+        if new == label or (side and (j, side) in seen):
             continue
-        seen.add(key)
-        yield _flip(weighted, point, candidate, new, score)
-
-
-def _counting(weighted: WeightedRules) -> list[int]:
-    """Return the features that any rule or linear term depends on."""
-    used = {j for rule in weighted.rules for j in rule.region.bounded}
-    return sorted(used | {term.feature for term in weighted.linear})
+        seen.add((j, side))
+        yield _flip(weighted, point, (j, value, side), new, score)
 
 
 def _candidates(weighted: WeightedRules, point: FloatArray, j: int) -> list[_Candidate]:
     """List values of a feature to try, on each side from the nearest to the farthest."""
     value, categories = float(point[j]), weighted.space.categories[j]
     if categories is not None:
-        return [_Candidate(j, float(k), 0) for k in range(len(categories)) if k != value]
-    values = set(_values(weighted, point, j))
+        return [(j, float(k), 0) for k in range(len(categories)) if k != value]
+    values = sorted(set(_values(weighted, point, j)))
     if math.isnan(value):
         # Nothing is near or far; the smallest value that flips stands for its cell.
-        return [_Candidate(j, x, 1) for x in sorted(values)]
-    above = sorted(x for x in values if x > value)
-    below = sorted((x for x in values if x < value), reverse=True)
-    return [_Candidate(j, x, 1) for x in above] + [_Candidate(j, x, -1) for x in below]
+        return [(j, x, 1) for x in values]
+    above = [(j, x, 1) for x in values if x > value]
+    return above + [(j, x, -1) for x in reversed(values) if x < value]
 
 
 def _values(weighted: WeightedRules, point: FloatArray, j: int) -> Iterator[float]:
@@ -382,7 +349,7 @@ def _score_crossings(
 def _flip(
     weighted: WeightedRules, point: FloatArray, candidate: _Candidate, label: int, score: float
 ) -> Flip:
-    j, value = candidate.feature, candidate.value
+    j, value, side = candidate
     name, before = weighted.space.names[j], float(point[j])
     categories = weighted.space.categories[j]
     if categories is not None:
@@ -395,7 +362,7 @@ def _flip(
     text = (
         f"{quote(name)} = {format_number(value)}"
         if is_missing
-        else f"{quote(name)} {_bound_text(value, candidate.side, bool(weighted.space.integer[j]))}"
+        else f"{quote(name)} {_bound_text(value, side, bool(weighted.space.integer[j]))}"
     )
     return Flip(name, text, None if is_missing else before, value, weighted.classes[label], score)
 

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.fitted import wrapped_layers
 from clearmargin.models.threshold import find_threshold, register_link, score_threshold
-from clearmargin.rule_svm.calibration import probabilities
+from clearmargin.rule_svm.logistic import probabilities
 from clearmargin.rule_svm.rule_svc import RuleSVC
 from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.value import FloatArray
-
-__all__ = ["read_weighted_rules"]
 
 
 def read_weighted_rules(estimator: Any) -> WeightedRules | None:
@@ -39,7 +36,7 @@ def read_weighted_rules(estimator: Any) -> WeightedRules | None:
     >>> from sklearn.model_selection import FixedThresholdClassifier
     >>> from clearmargin.datasets import load_wbc
     >>> X, y = load_wbc(return_X_y=True)
-    >>> careful = FixedThresholdClassifier(RuleSVC(max_rules=3, certify=False), threshold=0.2).fit(X, y)
+    >>> careful = FixedThresholdClassifier(RuleSVC(max_rules=3), threshold=0.2).fit(X, y)
     >>> rules = read_weighted_rules(careful)
     >>> bool((rules.predict(X) == careful.predict(X)).all()), rules.threshold < 0
     (True, True)
@@ -54,11 +51,6 @@ def read_weighted_rules(estimator: Any) -> WeightedRules | None:
     if find_threshold(estimator) is None:
         return weighted
     limit = score_threshold(estimator)
-    if limit.sign != (1 if limit.positive == 1 else -1):
-        raise InvalidValueError(
-            f"the probabilities of {type(layers[-1]).__name__} fall where its score rises, so that its threshold is "
-            "none of the score; set one of the score: response_method='decision_function'"
-        )
     if limit.positive == 1:
         # A score at the threshold gets the second class; weighted rules give it above theirs.
         return weighted.with_threshold(math.nextafter(limit.value, -math.inf))

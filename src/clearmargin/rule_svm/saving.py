@@ -17,46 +17,15 @@ from clearmargin.rule_svm.weighted_document import (
     read_weighted_document,
     write_weighted_document,
 )
-from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.json_schema import inside
 
-__all__ = ["model_document", "read_rule_svc", "write_rule_svc"]
-
 # Numbers that a fitted machine knows; those that are no number are left out.
-_FIGURES = (
-    "C_",
-    "objective_",
-    "gap_",
-    "cap_cost_",
-    "refit_C_",
-    "cv_score_",
-    "n_iter_",
-    "vote_share_",
-)
+_FIGURES = ("C_", "cv_score_", "vote_share_")
 
 
 def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Put a fitted machine into plain data for JSON.
-
-    Parameters
-    ----------
-    model : RuleSVC
-        Fitted.
-    facts : mapping, optional
-        Where it comes from, for people.
-
-    Returns
-    -------
-    dict
-        A document of weighted rules, with `training`.
-
-    Examples
-    --------
-    >>> svm = RuleSVC(max_rules=1, cv=2, certify=False).fit([[1.0], [2.0], [5.0], [6.0]] * 3, ["a", "a", "b", "b"] * 3)
-    >>> read_rule_svc(write_rule_svc(svm)).weighted_rules_ == svm.weighted_rules_
-    True
-    """
+    """Put a fitted machine into plain data for JSON."""
     numbers = {name.removesuffix("_"): float(getattr(model, name)) for name in _FIGURES}
     training: dict[str, Any] = {
         "trained_by": type(model).__name__,
@@ -66,7 +35,6 @@ def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> di
             if value is not _UNWRITTEN
         },
         "figures": {name: value for name, value in numbers.items() if math.isfinite(value)},
-        "loss": str(model.loss_),
         "calibration": model.calibration_.tolist(),
         "has_names": hasattr(model, "feature_names_in_"),
     }
@@ -81,25 +49,7 @@ def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> di
 
 
 def model_document(model: Any) -> dict[str, Any]:
-    """Put whatever decides by weighted rules into plain data for JSON.
-
-    Parameters
-    ----------
-    model : RuleSVC, WeightedRules, or a threshold around a RuleSVC
-        Fitted. A threshold is kept, and how the rules were found is not.
-
-    Returns
-    -------
-    dict
-        What `read_rule_svc` reads.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> model_document(WeightedRules(rules, [2.0], -0.5))["threshold"]
-    0.0
-    """
+    """Put whatever decides by weighted rules into plain data for JSON."""
     if isinstance(model, RuleSVC):
         return write_rule_svc(model)
     weighted = read_weighted_rules(model)
@@ -134,72 +84,38 @@ def _plain(value: Any) -> Any:
 
 
 def read_rule_svc(data: object) -> RuleSVC:
-    """Take a fitted machine out of the plain data of JSON.
-
-    Parameters
-    ----------
-    data : mapping
-        What `write_rule_svc` made, possibly by way of a file. Weighted rules without `training` make a machine that
-        predicts, and has no probabilities.
-
-    Returns
-    -------
-    RuleSVC
-        Fitted. What cross-validation tried is not kept, and neither is a parameter that was no plain data.
-
-    Examples
-    --------
-    >>> read_rule_svc({"format": "clearmargin-rules"})
-    Traceback (most recent call last):
-    clearmargin.exceptions.FileDamagedError: these are no clearmargin weighted rules: ...
-    """
+    """Take a fitted machine out of the plain data of JSON."""
     weighted = read_weighted_document(data)
     assert isinstance(data, Mapping)
     training = data.get("training", {})
     with inside("'training'"):
-        model = _made(training.get("parameters", {}))
-        _fill(model, weighted, training)
-    model.facts_ = dict(data.get("facts", {}))
-    return model
-
-
-def _made(parameters: Mapping[str, Any]) -> RuleSVC:
-    known = RuleSVC().get_params(deep=False)
-    for name in parameters:
-        if name not in known:
-            raise FileDamagedError(f"there is no parameter {name!r}")
-    return RuleSVC(**parameters)
-
-
-def _fill(model: RuleSVC, weighted: WeightedRules, training: Mapping[str, Any]) -> None:
-    figures = training.get("figures", {})
-    for name in _FIGURES:
-        setattr(model, name, float(figures.get(name.removesuffix("_"), math.nan)))
-    model.n_iter_ = int(figures.get("n_iter", 0))
-    model.vote_share_ = float(figures.get("vote_share", 0.0))
-    model.weighted_rules_ = weighted
-    model.space_ = weighted.space
-    model.classes_ = np.array(weighted.classes)
-    model.n_features_in_ = len(weighted.space)
-    if training.get("has_names", True):
-        model.feature_names_in_ = np.array(weighted.space.names, dtype=object)
-    model.loss_ = training.get("loss", "")
-    model.cv_results_ = {}
-    # Without a calibration a probability is not known: each class is as probable as another.
-    model.calibration_ = _calibration(training, weighted.n_outputs)
-    experts = training.get("experts")
-    model.outcome_ = RulesOutcome(())
-    if experts is not None:
-        rules = RuleSet.from_dict(experts["rules"])
+        parameters, known = training.get("parameters", {}), RuleSVC().get_params(deep=False)
+        for name in parameters:
+            if name not in known:
+                raise FileDamagedError(f"there is no parameter {name!r}")
+        model = RuleSVC(**parameters)
+        figures = {"vote_share": 0.0, **training.get("figures", {})}
+        for name in _FIGURES:
+            setattr(model, name, float(figures.get(name.removesuffix("_"), math.nan)))
+        model.weighted_rules_, model.space_ = weighted, weighted.space
+        model.classes_, model.n_features_in_ = np.array(weighted.classes), len(weighted.space)
+        if training.get("has_names", True):
+            model.feature_names_in_ = np.array(weighted.space.names, dtype=object)
+        model.cv_results_ = {}
+        # Without a calibration a probability is not known: each class is as probable as another.
+        outputs = weighted.n_outputs
+        given = training.get("calibration", [[0.0, 0.0]] * outputs)
+        if len(given) != outputs or any(len(pair) != 2 or pair[0] < 0.0 for pair in given):
+            raise FileDamagedError(
+                f"'calibration' needs {outputs} pairs of a slope that is not negative and an offset"
+            )
+        model.calibration_ = np.array(given, dtype=float)
+        experts = training.get("experts", {"rules": None, "points": []})
+        rules = RuleSet.from_dict(experts["rules"]) if experts["rules"] is not None else ()
         if len(rules) != len(experts["points"]):
             raise FileDamagedError(
                 f"{len(experts['points'])} points for {len(rules)} experts' rules"
             )
         model.outcome_ = RulesOutcome.of(rules, experts["points"], weighted.space)
-
-
-def _calibration(training: Mapping[str, Any], outputs: int) -> Any:
-    given = training.get("calibration", [[0.0, 0.0]] * outputs)
-    if len(given) != outputs or any(len(pair) != 2 for pair in given):
-        raise FileDamagedError(f"'calibration' needs {outputs} pairs of slope and offset")
-    return np.array(given, dtype=float)
+    model.facts_ = dict(data.get("facts", {}))
+    return model

@@ -15,8 +15,6 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.rule import Region
 
-__all__ = ["Cell", "box_of", "cell_starts", "cut_into_cells", "value_cells"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -31,14 +29,7 @@ class Cell:
 
 
 def box_of(region: Region) -> Box:
-    """Return a premise as a box; raise for a weighted sum of features, which is none.
-
-    Examples
-    --------
-    >>> from clearmargin import Polyhedron
-    >>> box_of(Polyhedron([[1.0]], [3.0])).interval(0).high
-    3.0
-    """
+    """Return a premise as a box; raise for a weighted sum of features, which is none."""
     if isinstance(region, Box):
         return region
     if not region.has_unit_rows:
@@ -50,26 +41,7 @@ def box_of(region: Region) -> Box:
 
 
 def cell_starts(rules: RuleSet, feature: int) -> list[float]:
-    """List where the cells of a numeric feature begin, but for the lowest: the first float of each.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        Rules without weighted sums of features.
-    feature : int
-        Position of the feature.
-
-    Returns
-    -------
-    list of float
-        Ascending.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> cell_starts(parse_rules("x >= 3 and y < 2 => a" + chr(10) + "x <= 7 => b"), 0)
-    [3.0, 7.000000000000001]
-    """
+    """List where the cells of a numeric feature begin, but for the lowest: the first float of each."""
     starts = set()
     for rule in rules:
         box = box_of(rule.region)
@@ -86,27 +58,7 @@ def cell_starts(rules: RuleSet, feature: int) -> list[float]:
 
 
 def value_cells(rules: RuleSet, feature: int) -> list[Cell]:
-    """List the cells of a numeric feature, from the lowest to the highest.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        Rules without weighted sums of features.
-    feature : int
-        Position of the feature; where the space says that its values are whole numbers, the ends of cells are, too.
-
-    Returns
-    -------
-    list of Cell
-        At least one.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace, parse_rules
-    >>> space = FeatureSpace(["age"], integer=[True])
-    >>> value_cells(parse_rules("age > 17.5 => a", space=space), 0)
-    [Cell(low=-inf, high=17.0), Cell(low=18.0, high=inf)]
-    """
+    """List the cells of a numeric feature, from the lowest to the highest."""
     starts = cell_starts(rules, feature)
     return cut_into_cells(starts, -math.inf, math.inf, bool(rules.space.integer[feature]))
 
@@ -114,13 +66,7 @@ def value_cells(rules: RuleSet, feature: int) -> list[Cell]:
 def cut_into_cells(
     starts: Iterable[float], low: float, high: float, is_whole: bool = False
 ) -> list[Cell]:
-    """Cut the numbers from `low` to `high` where new cells begin.
-
-    Examples
-    --------
-    >>> cut_into_cells([3.0, 9.0], 0.0, 5.0, is_whole=True)
-    [Cell(low=0.0, high=2.0), Cell(low=3.0, high=5.0)]
-    """
+    """Cut the numbers from `low` to `high` where new cells begin."""
     inner = [start for start in starts if low < start <= high]
     edges = [low, *inner]
     ends = [*(math.nextafter(start, -math.inf) for start in inner), high]

@@ -30,15 +30,6 @@ from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = [
-    "FORMAT",
-    "is_weighted_document",
-    "load_weighted_rules",
-    "read_weighted_document",
-    "weighted_rules_schema",
-    "write_weighted_document",
-]
-
 FORMAT = Format(
     "clearmargin-weighted-rules",
     1,
@@ -53,13 +44,7 @@ RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_weighted_document(data: object) -> bool:
-    """Tell whether the plain data of JSON say of themselves that they are weighted rules.
-
-    Examples
-    --------
-    >>> is_weighted_document({"format": "clearmargin-weighted-rules"}), is_weighted_document([])
-    (True, False)
-    """
+    """Tell whether the plain data of JSON say of themselves that they are weighted rules."""
     return isinstance(data, Mapping) and data.get("format") == FORMAT.name
 
 
@@ -91,25 +76,7 @@ def _own_schema() -> dict[str, Any]:
 
 
 def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
-    """Put weighted rules into plain data for JSON, exactly.
-
-    Parameters
-    ----------
-    weighted : WeightedRules
-        The rules with their weights.
-
-    Returns
-    -------
-    dict
-        What `read_weighted_document` reads.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> write_weighted_document(WeightedRules(rules, [2.0], -0.5))["scores"]
-    [{'intercept': -0.5, 'weights': [2.0]}]
-    """
+    """Put weighted rules into plain data for JSON, exactly."""
     pairs = zip(
         np.atleast_1d(weighted.intercept).tolist(),
         np.atleast_2d(weighted.weights).tolist(),
@@ -122,7 +89,10 @@ def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
         "rules": weighted.rules.to_dict(),
         "scores": [{"intercept": start, "weights": weights} for start, weights in pairs],
         "linear": [
-            {"feature": names[term.feature], "coefs": _coefs(term)}
+            {
+                "feature": names[term.feature],
+                "coefs": term.coef.reshape(term.n_outputs, -1).tolist(),
+            }
             | ({} if term.fill is None else {"fill": term.fill})
             for term in weighted.linear
         ],
@@ -130,33 +100,8 @@ def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
     }
 
 
-def _coefs(term: LinearTerm) -> list[list[float]]:
-    """Return the coefficients of a term, a list for each score."""
-    coefs: list[list[float]] = term.coef.reshape(term.n_outputs, -1).tolist()
-    return coefs
-
-
 def read_weighted_document(data: object) -> WeightedRules:
-    """Take weighted rules out of the plain data of JSON.
-
-    Parameters
-    ----------
-    data : mapping
-        What `write_weighted_document` made, possibly by way of a file.
-
-    Returns
-    -------
-    WeightedRules
-        The same value.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> weighted = WeightedRules(rules, [2.0], -0.5)
-    >>> read_weighted_document(write_weighted_document(weighted)) == weighted
-    True
-    """
+    """Take weighted rules out of the plain data of JSON."""
     document = FORMAT.check_header(data)
     _checker()(document)
     with inside("'rules' is damaged"):
@@ -205,24 +150,7 @@ def _read_term(entry: Mapping[str, Any], space: FeatureSpace) -> LinearTerm:
 
 
 def load_weighted_rules(path: str | os.PathLike[str]) -> WeightedRules:
-    """Read the weighted rules of a model file, and no more than that.
-
-    Parameters
-    ----------
-    path : path
-        What `save_model` wrote for a `RuleSVC` or for weighted rules.
-
-    Returns
-    -------
-    WeightedRules
-        They predict; `load_model` makes an estimator of them.
-
-    Examples
-    --------
-    >>> load_weighted_rules("model.txt")
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: model.txt: the name of a model file ends in .json
-    """
+    """Read the weighted rules of a model file, and no more than that."""
     data = read_json(check_model_name(path))
     try:
         return read_weighted_document(data)

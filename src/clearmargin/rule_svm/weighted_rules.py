@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clearmargin.exceptions import InvalidValueError
+from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.words import number_text
 from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray, Value, float_array, number
-from clearmargin.tables.table import make_frame
+from clearmargin.tables.table import make_frame, name_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clearmargin.rule_svm.points_explanation import PointsExplanation
-
-__all__ = ["COLUMNS", "LinearTerm", "WeightLine", "WeightedRules"]
 
 # What each line says.
 COLUMNS = ("class", "points", "where")
@@ -228,7 +226,8 @@ class WeightedRules(Value):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The rows. A condition on a missing value or on an unknown category is false.
+            The rows. A condition on a missing value or on an unknown category is false; an infinity in a column with
+            a linear term is an error, since a sum with it may have no value.
 
         Returns
         -------
@@ -241,6 +240,12 @@ class WeightedRules(Value):
         totals = np.repeat(np.atleast_1d(self.intercept)[:, None], len(table), axis=1)
         # One after the other: a product of matrices would round as the processor does.
         for term in self.linear:
+            if term.fill is not None and np.isinf(table[:, term.feature]).any():
+                row = int(np.argmax(np.isinf(table[:, term.feature])))
+                raise DataError(
+                    f"X contains an infinity (inf) in {name_row(row, X)}, column "
+                    f"{self.space.names[term.feature]!r}; replace it by a number"
+                )
             totals += term.of(table[:, term.feature]).T
         for r in range(len(self.rules)):
             totals += np.where(held[:, r], weights[:, [r]], 0.0)

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,15 +24,13 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.score_error import ScoreError, direct_error
 from clearmargin.models.surface import Surface
 from clearmargin.rule_base.cuts import candidate_cuts
-from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
-from clearmargin.rules import Domain, FeatureSpace, Polyhedron
+from clearmargin.rule_base.feature_ranges import read_bounds
+from clearmargin.rules import Domain, FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.scorecards.certified_card import CertifiedFeature, CertifiedScorecard
-from clearmargin.scorecards.cut_selection import CutGrid, select_cuts
+from clearmargin.scorecards.cut_selection import CutSearch
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.table import Table
-
-__all__ = ["CardDomain", "certify_card", "draw_rows"]
 
 # Places that a column offers; twice as many brought nothing on held-out rows.
 _MOST_PLACES = 40
@@ -56,88 +54,36 @@ _LARGEST_WHOLE = 2.0**53
 def draw_rows(
     table: FloatArray, space: FeatureSpace, n_rows: int, random: Any
 ) -> tuple[FloatArray, IntArray]:
-    """Draw rows around training rows; categories stay as they are.
-
-    Parameters
-    ----------
-    table : ndarray of shape (m, n)
-        Training rows: numbers and codes of categories.
-    space : FeatureSpace
-        The features.
-    n_rows : int
-        How many rows to draw.
-    random : RandomState
-        Where they come from.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows, n)
-        Within the ranges of the training rows, whole where the feature is.
-    start : ndarray of int of shape (n_rows,)
-        The training row that each one was drawn around.
-
-    Examples
-    --------
-    >>> from sklearn.utils import check_random_state
-    >>> table = np.array([[1.0, 0.0], [5.0, 1.0]])
-    >>> space = FeatureSpace(["age", "job"], integer=[True, False], categories=[None, ["a", "b"]])
-    >>> rows, start = draw_rows(table, space, 3, check_random_state(0))
-    >>> bool((rows[:, 1] == table[start, 1]).all())
-    True
-    """
+    """Draw rows around training rows; categories and missing values stay as they are."""
     start = random.randint(len(table), size=n_rows)
     is_number = np.array([categories is None for categories in space.categories], dtype=np.bool_)
-    moves = random.normal(size=(n_rows, table.shape[1])) * table.std(axis=0) * _SPREAD
-    rows = np.clip(table[start] + moves, table.min(axis=0), table.max(axis=0))
+    has_gaps = np.isnan(table).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns without any value
+        spread = np.nanstd(table, axis=0) if has_gaps else table.std(axis=0)
+    moves = random.normal(size=(n_rows, table.shape[1])) * spread * _SPREAD
+    low, high = np.fmin.reduce(table), np.fmax.reduce(table)
+    rows = np.clip(table[start] + moves, low, high)
     rows = np.where(space.integer, np.rint(rows), rows)
     return np.where(is_number, rows, table[start]), start
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CardDomain:
-    """The cases that a card speaks of.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features of the machine, with the ranges to use; what it imputes is their `fill`.
-    declared : ndarray of bool of shape (n,)
-        Which features have a declared range, so that it counts even where the machine has no weight.
-    relations : Polyhedron or None
-        What every case satisfies, also that one column of a declared group is 1.
-    has_missing : ndarray of bool of shape (n,)
-        Which features lack values in the training rows.
-    """
+    """The cases that a card speaks of."""
 
     space: FeatureSpace
     declared: BoolArray
-    relations: Polyhedron | None
     has_missing: BoolArray
 
     @classmethod
     def read(cls, surface: Surface, X: Any, bounds: Any) -> CardDomain:
-        """Read the parameter `bounds` of `ScoreRules`, with the ranges seen in a table.
-
-        Parameters
-        ----------
-        surface : Surface
-            The plane.
-        X : data frame or array-like of shape (m, n)
-            The training table.
-        bounds : Any
-            As for `read_bounds`.
-        """
+        """Read the parameter `bounds` of `ScoreRules`, with the ranges seen in a table."""
         plain = surface.space.with_fill(None)
         table = Table.read(X).points(plain) if any(plain.categories) else plain.read(X)
         seen = _seen_space(surface.space, table)
         space, declared = read_bounds(bounds, seen)
-        relations = _with_groups(read_relations(bounds, seen), bounds, seen)
-        box = Domain(space, declared[0], declared[1], relations=relations).box(seen=True)
-        if box.is_empty:
-            raise DataError(
-                "no case satisfies the relations within the ranges of the table; correct the relations, or declare "
-                "wider ranges"
-            )
+        box = Domain(space, declared[0], declared[1]).box(seen=True)
         numeric = np.array([known is None for known in space.categories], dtype=np.bool_)
         ranges = FeatureSpace(
             space.names,
@@ -149,25 +95,7 @@ class CardDomain:
             space.fill,
         )
         is_declared, has_missing = declared.any(axis=0), np.isnan(table).any(axis=0)
-        return cls(ranges, np.asarray(is_declared), relations, np.asarray(has_missing))
-
-
-def _with_groups(
-    relations: Polyhedron | None, bounds: Any, space: FeatureSpace
-) -> Polyhedron | None:
-    """Add to relations that exactly one of the 0/1 columns of each declared group is 1."""
-    groups = bounds.groups if isinstance(bounds, Domain) else ()
-    if not groups:
-        return relations
-    sums = np.zeros((len(groups), len(space)))
-    for row, group in zip(sums, groups, strict=True):
-        row[[space.index(bounds.space.names[k]) for k in group.columns]] = 1.0
-    A, b = np.concatenate([sums, -sums]), np.repeat([1.0, -1.0], len(groups))
-    strict = np.zeros(len(b), dtype=np.bool_)
-    if relations is not None:
-        A, b = np.concatenate([relations.A, A]), np.concatenate([relations.b, b])
-        strict = np.concatenate([relations.strict, strict])
-    return Polyhedron(A, b, strict)
+        return cls(ranges, np.asarray(is_declared), np.asarray(has_missing))
 
 
 def _seen_space(space: FeatureSpace, table: FloatArray) -> FeatureSpace:
@@ -190,45 +118,11 @@ def _seen_space(space: FeatureSpace, table: FloatArray) -> FeatureSpace:
 Range = tuple[Fraction, Fraction]
 
 
-class _Term(ABC):
-    """What one feature adds to the score, and where it may be cut.
+class _NumberTerm:
+    """What a feature of numbers adds to the score; its cells end at cuts, at whole numbers where it takes only these.
 
-    `below` and `above` are the terms on both sides of each place, in ascending order, between `low` and `high`.
+    `below` and `above` are what it adds on both sides of each place where it may be cut, `low` and `high` the ends.
     """
-
-    feature: int
-    below: FloatArray
-    above: FloatArray
-    low: float
-    high: float
-
-    @abstractmethod
-    def score(self, values: FloatArray) -> FloatArray:
-        """Return what each value adds to the score, in floating point."""
-
-    @abstractmethod
-    def positions(self, values: FloatArray) -> IntArray:
-        """Return for each value the number of places below its term."""
-
-    @abstractmethod
-    def exact(self, value: float) -> tuple[Fraction, Fraction]:
-        """Return exactly what one value adds to the score, and a bound on what rounding does to it in the machine."""
-
-    @abstractmethod
-    def shell(self, chosen: IntArray) -> dict[str, Any]:
-        """Return the cuts or sets of a `CertifiedFeature` for some of the places."""
-
-    @abstractmethod
-    def corners(self, shell: dict[str, Any]) -> list[list[float]]:
-        """Return for each cell the values at which what it adds is lowest or highest."""
-
-    @abstractmethod
-    def column_values(self, corners: list[list[float]]) -> list[list[float]]:
-        """Return the values that each encoded column with a weight has at the corners of all cells."""
-
-
-class _NumberTerm(_Term):
-    """A feature of numbers; its cells end at cuts, at whole numbers where it takes only these."""
 
     def __init__(
         self, feature: int, column: int, error: ScoreError, space: FeatureSpace, values: FloatArray
@@ -259,32 +153,36 @@ class _NumberTerm(_Term):
         return np.unique(places[(places > low) & (places <= high)])
 
     def score(self, values: FloatArray) -> FloatArray:
-        return np.asarray(
-            self._error.coef[self._column] * (values - self._error.centre[self._column])
-        )
+        """Return what each value adds to the score, in floating point."""
+        return np.asarray(self._error.coef[self._column] * values)
 
     def positions(self, values: FloatArray) -> IntArray:
+        """Return for each value the number of places below its term."""
         found = np.searchsorted(self._cuts, values, side="right")
         return np.asarray(found if self._is_rising else len(self._cuts) - found, dtype=np.intp)
 
     def exact(self, value: float) -> tuple[Fraction, Fraction]:
+        """Return exactly what one value adds, and a bound on what rounding does to it in the machine."""
         return self._error.exact_term(self._column, value)
 
     def shell(self, chosen: IntArray) -> dict[str, Any]:
+        """Return the cuts or sets of a `CertifiedFeature` for some of the places."""
         at = chosen if self._is_rising else len(self._cuts) - 1 - chosen[::-1]
         return {"cuts": self._cuts[at]}
 
     def corners(self, shell: dict[str, Any]) -> list[list[float]]:
+        """Return for each cell the values at which what it adds is lowest or highest."""
         zeros = np.zeros(len(shell["cuts"]) + 1)
         cells = CertifiedFeature(self.feature, zeros, zeros, **shell).ends(self._space)
         return [[low, high] for low, high, _ in cells]
 
     def column_values(self, corners: list[list[float]]) -> list[list[float]]:
+        """Return the values that each encoded column with a weight has at the corners of all cells."""
         return [sorted({value for cell in corners for value in cell})]
 
 
-class _CategoryTerm(_Term):
-    """A categorical feature; its cells are sets of categories with neighbouring terms."""
+class _CategoryTerm:
+    """What a categorical feature adds to the score; its cells are sets of categories with neighbouring terms."""
 
     def __init__(
         self,
@@ -305,12 +203,15 @@ class _CategoryTerm(_Term):
         self.low, self.high = float(ordered[0]), float(ordered[-1])
 
     def score(self, values: FloatArray) -> FloatArray:
+        """Return what each value adds to the score, in floating point."""
         return self._worth[values.astype(np.intp)]
 
     def positions(self, values: FloatArray) -> IntArray:
+        """Return for each value the number of places below its term."""
         return np.searchsorted(self.below, self.score(values), side="left").astype(np.intp)
 
     def exact(self, value: float) -> tuple[Fraction, Fraction]:
+        """Return exactly what one value adds, and a bound on what rounding does to it in the machine."""
         parts = [
             self._error.exact_term(k, float(code == value))
             for k, code in zip(self._columns, self._codes, strict=True)
@@ -319,15 +220,21 @@ class _CategoryTerm(_Term):
         return sum(terms, Fraction(0)), sum(errors, Fraction(0))
 
     def shell(self, chosen: IntArray) -> dict[str, Any]:
+        """Return the cuts or sets of a `CertifiedFeature` for some of the places."""
         sets = np.split(np.array(self._order), self._steps[chosen] + 1)
         return {"sets": [sorted(cell.tolist()) for cell in sets]}
 
     def corners(self, shell: dict[str, Any]) -> list[list[float]]:
+        """Return for each cell the values at which what it adds is lowest or highest."""
         return [[float(code) for code in cell] for cell in shell["sets"]]
 
     def column_values(self, corners: list[list[float]]) -> list[list[float]]:
+        """Return the values that each encoded column with a weight has at the corners of all cells."""
         weights = self._error.coef[self._columns]
         return [[0.0, 1.0] for weight in weights if weight]
+
+
+_Term = _NumberTerm | _CategoryTerm
 
 
 def _terms(
@@ -353,10 +260,7 @@ def _terms(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CutTerm:
-    """The cells of a term: as a feature of the card without points, and where what each cell adds is lowest or highest.
-
-    A missing value that the machine imputes is the last cell where it has one of its own.
-    """
+    """The cells of a term: a feature of the card without points, and where each cell adds least or most."""
 
     term: _Term
     part: CertifiedFeature
@@ -467,44 +371,7 @@ def certify_card(
     random: Any,
     about: str = "",
 ) -> tuple[CertifiedScorecard, float]:
-    """Make a card with proof.
-
-    Parameters
-    ----------
-    surface : Surface
-        The plane of a linear machine of two classes.
-    domain : CardDomain
-        The cases that the card speaks of.
-    table : ndarray of shape (m, n)
-        Training rows as `Surface.read` gives them.
-    max_cuts : int
-        Maximum number of cuts.
-    n_generated : int
-        How many rows are drawn around the training rows.
-    random : RandomState
-        Where drawn rows come from.
-    about : str, default ""
-        What the card says first.
-
-    Returns
-    -------
-    card : CertifiedScorecard
-        The card. Rows decide how much it proves, not whether that is right.
-    rounding_loss : float
-        The share of the rows, drawn ones included, that whole points do not prove and exact numbers would.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> from sklearn.utils import check_random_state
-    >>> from clearmargin.models.surface import read_surface
-    >>> X = np.arange(20.0)[:, None]
-    >>> surface = read_surface(LinearSVC().fit(X, X[:, 0] > 9), X)
-    >>> domain = CardDomain.read(surface, X, "data")
-    >>> card, _ = certify_card(surface, domain, X, max_cuts=2, n_generated=10, random=check_random_state(0))
-    >>> card.prove([[2.0], [15.0], [-5.0]]).tolist()
-    [False, True, None]
-    """
+    """Make a card with proof."""
     (duel,) = surface.planes
     error = surface.errors[0] if surface.errors else direct_error(duel.plane)
     error = error if duel.positive == 1 else error.negative()
@@ -516,9 +383,7 @@ def certify_card(
     parts, thresholds = sheet.points(unit)
     others = _without_weight(domain, terms, surface.asked)
     used = sorted([*parts, *others], key=lambda part: part.feature)
-    card = CertifiedScorecard(
-        used, thresholds, domain.space, surface.classes, domain.relations, unit, about
-    )
+    card = CertifiedScorecard(used, thresholds, domain.space, surface.classes, unit, about)
     return card, loss
 
 
@@ -561,29 +426,19 @@ def _cut(
     """Choose the cuts of all terms."""
     if not terms:
         return []
-    grid = CutGrid.of(
-        [term.below for term in terms],
-        [term.above for term in terms],
-        [term.low for term in terms],
-        [term.high for term in terms],
-    )
     places = np.stack([term.positions(rows[:, term.feature]) for term in terms], axis=1)
     # Added up one after the other, so that no processor adds in another order.
     score = np.full(len(rows), constant)
     for term in terms:
         score += term.score(rows[:, term.feature])
-    chosen = select_cuts(grid, places, score > 0, weights, constant, max_cuts)
+    chosen = CutSearch(terms, places, score > 0, weights, constant).select(max_cuts)
     return [_CutTerm.of(term, cuts, domain) for term, cuts in zip(terms, chosen, strict=True)]
 
 
 def _without_weight(
     domain: CardDomain, terms: Sequence[_Term], asked: Sequence[int]
 ) -> list[CertifiedFeature]:
-    """Return the features without a weight that count all the same, in a single cell.
-
-    A case must be in a declared range, for it is no case otherwise. Where the machine has a category for missing
-    values, that may have a weight although no other has one, so that nothing is proved without the value.
-    """
+    """Return the features without a weight that count all the same, in a single cell."""
     used = {term.feature for term in terms}
     found = []
     for j in sorted({*np.flatnonzero(domain.declared).tolist(), *asked} - used):

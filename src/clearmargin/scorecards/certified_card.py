@@ -10,7 +10,7 @@ are computed: `certification.py`.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -19,24 +19,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
-from clearmargin.rules import FeatureSpace, Polyhedron, Rule, RuleSet
+from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, float_array, number
-from clearmargin.scorecards.scorecard import category_groups, show_number
 from clearmargin.tables.table import Table, case_table, make_frame
 from clearmargin.tables.table_part import over_parts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CERTIFIED_COLUMNS", "CertifiedExplanation", "CertifiedFeature", "CertifiedScorecard"]
-
 # What each line of a card says.
 CERTIFIED_COLUMNS = ("feature", "value", "at least", "at most")
 # Beyond this a float is not sure to hold a sum of points, and other languages add up floats.
 _MOST_POINTS = 2**50
 _WIDTH = 100
+# Up to so many categories of equal points are named in a line; more of them are the other ones.
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -266,8 +265,6 @@ class CertifiedScorecard(Value):
         The features of the table, with the ranges that the proof is about.
     classes : pair of labels
         The class of few points, and the class of many.
-    relations : Polyhedron, optional
-        What every case satisfies that the proof is about; one that lacks a value there does not.
     unit : float, default 1.0
         What a point is worth in the score of the machine.
     about : str, default ""
@@ -295,7 +292,6 @@ class CertifiedScorecard(Value):
     thresholds: tuple[int, int]
     space: FeatureSpace
     classes: tuple[Label, Label]
-    relations: Polyhedron | None
     unit: float
     about: str
 
@@ -305,7 +301,6 @@ class CertifiedScorecard(Value):
         thresholds: Iterable[int],
         space: FeatureSpace,
         classes: Iterable[Label],
-        relations: Polyhedron | None = None,
         unit: float = 1.0,
         about: str = "",
     ):
@@ -324,16 +319,11 @@ class CertifiedScorecard(Value):
         for part in parts:
             _check_part(part, space, seen)
             seen.add(part.feature)
-        if relations is not None and relations.n_features != len(space):
-            raise InvalidValueError(
-                f"the relations are over {relations.n_features} features, and there are {len(space)}"
-            )
         self._set(
             features=parts,
             thresholds=limits,
             space=space,
             classes=labels,
-            relations=relations,
             unit=step,
             about=str(about),
         )
@@ -373,7 +363,7 @@ class CertifiedScorecard(Value):
 
     def _totals(self, table: FloatArray) -> tuple[IntArray, IntArray, BoolArray]:
         low, high = np.zeros((2, len(table)), dtype=np.intp)
-        inside = self._holds_relations(table)
+        inside = np.ones(len(table), dtype=np.bool_)
         for part in self.features:
             place = part.place(table[:, part.feature], self.space)
             inside &= place >= 0
@@ -381,11 +371,6 @@ class CertifiedScorecard(Value):
                 low += part.at_least[place]
                 high += part.at_most[place]
         return np.where(inside, low, 0), np.where(inside, high, 0), inside
-
-    def _holds_relations(self, table: FloatArray) -> BoolArray:
-        if self.relations is None:
-            return np.ones(len(table), dtype=np.bool_)
-        return np.asarray(self.relations.contains(table))
 
     @over_parts
     def prove(self, X: Any) -> NDArray[Any]:
@@ -479,22 +464,14 @@ class CertifiedScorecard(Value):
                 said.append(f"{name} has a category that the machine does not know")
             else:
                 said.append(
-                    f"{name} {show_number(value)} is not within {self._range(part.feature)}"
+                    f"{name} {_show_number(value)} is not within {self._range(part.feature)}"
                 )
-        if not said and self.relations is not None:
-            said.append(f"not {self._relations_text()}")
         return said
-
-    def _relations_text(self) -> str:
-        from clearmargin.language.printer import Phrases
-
-        assert self.relations is not None
-        return " and ".join(Phrases(self.space).conditions(self.relations))
 
     def _range(self, j: int) -> str:
         low, high = float(self.space.lower[j]), float(self.space.upper[j])
         shown = _short_end(low, high), _short_end(high, low)
-        return f"{show_number(shown[0])} to {show_number(shown[1])}"
+        return f"{_show_number(shown[0])} to {_show_number(shown[1])}"
 
     def _condition(self, part: CertifiedFeature, place: int, row: FloatArray) -> str:
         """Say which line of a feature holds for a row."""
@@ -506,17 +483,14 @@ class CertifiedScorecard(Value):
         return f"{name} {self._interval(part, place, float(value))}"
 
     def _interval(self, part: CertifiedFeature, place: int, case: float | None = None) -> str:
-        """Write a cell; ends of the range that was seen have many digits, and are rounded inwards for people.
-
-        A line about a case always holds it: an end that would leave the case out is written exactly.
-        """
+        """Write a cell; ends of the range that was seen have many digits, and are rounded inwards for people."""
         low, high, _ = part.ends(self.space)[place]
         if low < high:
             least = _short_end(low, high) if place == 0 else low
             most = _short_end(high, low) if place == part.n_cuts else high
             low = least if case is None or least <= case else low
             high = most if case is None or case <= most else high
-        return show_number(low) if low == high else f"{show_number(low)} to {show_number(high)}"
+        return _show_number(low) if low == high else f"{_show_number(low)} to {_show_number(high)}"
 
     def cell_texts(self, part: CertifiedFeature) -> list[tuple[str, int, int]]:
         """Give the lines of one feature: interval or categories, points at least and at most."""
@@ -524,7 +498,7 @@ class CertifiedScorecard(Value):
         if part.cuts is None:
             names = self.space.categories[part.feature] or ()
             cells = [[names[code] for code in codes] for codes in part.sets or ()]
-            lines = [(text, *points[k]) for text, k in category_groups(cells)]
+            lines = [(text, *points[k]) for text, k in _category_groups(cells)]
         else:
             lines = [(self._interval(part, k), *points[k]) for k in range(part.n_cells)]
         has_own = len(points) > part.n_cells
@@ -559,7 +533,7 @@ class CertifiedScorecard(Value):
         )
 
     def conditions(self) -> str:
-        """Say what else has to hold for the proof: ranges of features without a line, and relations; "" for nothing."""
+        """Say what else has to hold for the proof: ranges of features without a line; "" for nothing."""
         ranges = [
             f"{self.space.names[part.feature]} is within {self._range(part.feature)}"
             for part in self.features
@@ -571,8 +545,6 @@ class CertifiedScorecard(Value):
             if not part.has_lines and part.cuts is None
         ]
         needed = [*ranges, *(f"{name} is a known category" for name in named)]
-        if self.relations is not None:
-            needed.append(self._relations_text())
         return f"Proved where, besides, {', '.join(needed)}." if needed else ""
 
     # Reading and writing
@@ -604,15 +576,6 @@ class CertifiedScorecard(Value):
             for k, (_, text, low, high) in enumerate(group)
         ]
 
-    def to_markdown(self) -> str:
-        """Write the card as a table in Markdown."""
-        lines = [" | ".join(word.replace("|", "\\|") for word in line) for line in self._cells()]
-        head = ["", "| feature | value | at least | at most |", "|---|---|---:|---:|"]
-        above = [self.about, ""] if self.about else []
-        below = ["", self.conditions()] if self.conditions() else []
-        summary = self.summary().replace("\n", "; ")
-        return "\n".join([*above, summary, *head, *(f"| {line} |" for line in lines), *below])
-
     def _repr_html_(self) -> str:
         from clearmargin.templates import render_macro
 
@@ -634,10 +597,8 @@ class CertifiedScorecard(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Put the card into plain data for JSON."""
-        # Rules know how to write a space and relations.
-        tied = () if self.relations is None else (Rule(self.relations, self.classes[0]),)
         return {
-            "features": RuleSet(tied, self.space, self.classes).to_dict(),
+            "features": RuleSet((), self.space, self.classes).to_dict(),
             "classes": list(self.classes),
             "cells": [_write_part(part, self.space) for part in self.features],
             "thresholds": list(self.thresholds),
@@ -654,15 +615,13 @@ class CertifiedScorecard(Value):
         shell = RuleSet.from_dict(data["features"])
         try:
             parts = [_read_part(entry, shell.space) for entry in data["cells"]]
-            relations = shell[0].region if len(shell) else None
-            if not (relations is None or isinstance(relations, Polyhedron)):
-                raise InvalidValueError("relations must be rows of a polyhedron")
+            if len(shell):
+                raise InvalidValueError("relations between features are no longer read")
             return cls(
                 parts,
                 data["thresholds"],
                 shell.space,
                 data["classes"],
-                relations,
                 data["unit"],
                 data["about"],
             )
@@ -752,3 +711,19 @@ def _check_cuts(part: CertifiedFeature, space: FeatureSpace, name: str) -> None:
         )
     if space.integer[part.feature] and (part.cuts != np.rint(part.cuts)).any():
         raise InvalidValueError(f"{name!r} takes whole numbers, and so must its cuts")
+
+
+def _category_groups(groups: Sequence[Sequence[str]]) -> list[tuple[str, int]]:
+    """Write groups of categories as the lines of a card, each with the position of its group."""
+    sizes = [len(names) for names in groups]
+    most = sizes.index(max(sizes))
+    has_others = len(groups) > 1 and sizes[most] > _MOST_NAMED
+    lines = [
+        (", ".join(names), k) for k, names in enumerate(groups) if not (has_others and k == most)
+    ]
+    return [*lines, ("other categories", most)] if has_others else lines
+
+
+def _show_number(x: float) -> str:
+    """Write a number exactly, and a whole one without a point."""
+    return str(int(x)) if x.is_integer() and abs(x) < 1e15 else repr(float(x))

@@ -17,14 +17,12 @@ then counted exactly, and the best of these is taken. At the end each cut in tur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-
-__all__ = ["CutGrid", "select_cuts"]
 
 # The border is as wide as this share of the median slack. Of 0.05 to 2 none is better by more than a point of held-out
 # rows on the tables for tuning.
@@ -38,141 +36,67 @@ _EXCHANGES = 2
 _LEAST_GAIN = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CutGrid:
-    """The places at which terms may be cut, in ascending order of the term.
+# A cut, as feature and place, the slack of all rows with it, and the smooth count of them.
+_Found = tuple[int, int, FloatArray, float]
 
-    Parameters
-    ----------
-    below, above : ndarray of shape (d, g)
-        The highest term below each place and the lowest one above it; they differ where no value lies between, as for
-        whole numbers. Of a feature with fewer places the rest does not matter.
-    sizes : ndarray of int of shape (d,)
-        The number of places of each feature.
-    low, high : ndarray of shape (d,)
-        The range of each term.
 
-    Examples
-    --------
-    >>> grid = CutGrid.of([np.array([3.0])], [np.array([3.0])], [0.0], [10.0])
-    >>> grid.n_features, grid.sizes
-    (1, array([1]))
-    """
+class Places(Protocol):
+    """The places at which a term may be cut: what it adds below and above each, in ascending order, and its ends."""
 
     below: FloatArray
     above: FloatArray
-    sizes: IntArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        below: Sequence[FloatArray],
-        above: Sequence[FloatArray],
-        low: Sequence[float],
-        high: Sequence[float],
-    ) -> CutGrid:
-        """Put the places of several features beside each other."""
-        sizes = np.array([len(places) for places in below], dtype=np.intp)
-        tables = np.zeros((2, len(sizes), max([1, *sizes.tolist()])))
-        for j, size in enumerate(sizes.tolist()):
-            tables[:, j, :size] = below[j], above[j]
-        return cls(tables[0], tables[1], sizes, np.array(low), np.array(high))
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.sizes)
+    low: float
+    high: float
 
 
-def select_cuts(
-    grid: CutGrid,
-    places: IntArray,
-    positive: BoolArray,
-    weights: FloatArray,
-    constant: float,
-    max_cuts: int,
-) -> list[IntArray]:
-    """Choose at most so many cuts, such that the cells decide as many rows as possible.
-
-    Parameters
-    ----------
-    grid : CutGrid
-        Where features may be cut.
-    places : ndarray of int of shape (m, d)
-        For each row and feature the number of places that lie below the term of the row.
-    positive : ndarray of bool of shape (m,)
-        Whether f > 0 in each row.
-    weights : ndarray of shape (m,)
-        What each row counts.
-    constant : float
-        The constant term of f.
-    max_cuts : int
-        Maximum number of cuts.
-
-    Returns
-    -------
-    list of ndarray of int
-        For each feature the positions of its cuts in the grid, ascending.
-
-    Examples
-    --------
-    >>> grid = CutGrid.of([np.array([2.0, 5.0, 8.0])], [np.array([2.0, 5.0, 8.0])], [0.0], [10.0])
-    >>> rows = np.array([0, 0, 1, 2, 3])
-    >>> select_cuts(grid, rows[:, None], rows > 1, np.ones(5), -5.0, 1)
-    [array([1])]
-    """
-    search = _Search(grid, places, positive, weights, constant)
-    for _ in range(min(max_cuts, int(grid.sizes.sum()))):
-        found = search.best()
-        if found is None:
-            break
-        search.add(found)
-    for _ in range(_EXCHANGES):
-        if not search.exchange():
-            break
-    return [np.flatnonzero(row[:size]) for row, size in zip(search.chosen, grid.sizes, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A cut, the slack of all rows with it, and the smooth count of them."""
-
-    feature: int
-    place: int
-    slack: FloatArray
-    count: float
-
-
-class _Search:
+class CutSearch:
     """The cells of the cuts chosen so far, and the slack of each row."""
 
     def __init__(
         self,
-        grid: CutGrid,
+        terms: Sequence[Places],
         places: IntArray,
         positive: BoolArray,
         weights: FloatArray,
         constant: float,
     ):
-        d, g = grid.below.shape
-        self.grid, self.places, self.positive, self.weights = grid, places, positive, weights
+        self.sizes = np.array([len(term.below) for term in terms], dtype=np.intp)
+        d, g = len(terms), max([1, *self.sizes.tolist()])
+        self.below, self.above = np.zeros((2, d, g))
+        for j, term in enumerate(terms):
+            self.below[j, : len(term.below)], self.above[j, : len(term.below)] = (
+                term.below,
+                term.above,
+            )
+        self.low, self.high = (np.array([t.low for t in terms]), np.array([t.high for t in terms]))
+        self.places, self.positive, self.weights = places, positive, weights
         self.constant = constant
         self.chosen = np.zeros((d, g), dtype=np.bool_)
-        self._is_place = np.arange(g) < grid.sizes[:, None]
+        self._is_place = np.arange(g) < self.sizes[:, None]
         # For the rows between two places the cell that they are in: its ends as terms, and as places.
         self._low, self._high = (
-            np.repeat(end[:, None], g + 1, axis=1) for end in (grid.low, grid.high)
+            np.repeat(end[:, None], g + 1, axis=1) for end in (self.low, self.high)
         )
         self._first = np.zeros((d, g + 1), dtype=np.intp)
-        self._last = np.repeat(grid.sizes[:, None], g + 1, axis=1)
+        self._last = np.repeat(self.sizes[:, None], g + 1, axis=1)
         self._flat = (np.arange(d) * (g + 1) + places).ravel()
         self._rows = np.arange(d)[:, None]
         self.slack = self._all_slack()
         # Most rows may lie on the border itself.
-        self._least_width = _LEAST_WIDTH * float((grid.high - grid.low).sum()) or 1.0
+        self._least_width = _LEAST_WIDTH * float((self.high - self.low).sum()) or 1.0
         self._width = self._least_width
+
+    def select(self, max_cuts: int) -> list[IntArray]:
+        """Choose at most so many cuts, such that the cells decide as many rows as possible."""
+        for _ in range(min(max_cuts, int(self.sizes.sum()))):
+            found = self._best()
+            if found is None:
+                break
+            self._add(found)
+        for _ in range(_EXCHANGES):
+            if not self._exchange():
+                break
+        return [np.flatnonzero(row[:n]) for row, n in zip(self.chosen, self.sizes, strict=True)]
 
     def _all_slack(self) -> FloatArray:
         """Compute the slack of all rows anew."""
@@ -181,10 +105,6 @@ class _Search:
         high = self._high.ravel()[self._flat].reshape(m, d).sum(axis=1) + self.constant
         return np.asarray(np.where(self.positive, low, -high))
 
-    def _set_width(self) -> None:
-        """Make the border as wide as the slack of the rows asks for."""
-        self._width = max(_WIDTH * float(np.median(np.abs(self.slack))), self._least_width)
-
     def _count(self, slack: FloatArray) -> FloatArray:
         """Count the rows with positive slack, smoothly; one column a count."""
         smooth = slack / (np.abs(slack) + self._width)
@@ -192,7 +112,7 @@ class _Search:
 
     def _prices(self) -> FloatArray:
         """Compute how fast the count grows with each cut of each feature, to first order."""
-        g = self.grid.below.shape[1]
+        g = self.below.shape[1]
         slope = self.weights * self._width / (np.abs(self.slack) + self._width) ** 2
         up, down = (
             self._sums(np.where(side, slope, 0.0)) for side in (self.positive, ~self.positive)
@@ -200,20 +120,21 @@ class _Search:
         first, last = self._first[:, :g], self._last[:, :g]
         above = up[self._rows, last] - up[:, :g]
         below = down[:, :g] - np.where(first > 0, down[self._rows, first - 1], 0.0)
-        gain = (self.grid.above - self._low[:, :g]) * above
-        gain += (self._high[:, :g] - self.grid.below) * below
+        gain = (self.above - self._low[:, :g]) * above
+        gain += (self._high[:, :g] - self.below) * below
         return np.where(self._is_place & ~self.chosen, gain, -1.0)
 
     def _sums(self, v: FloatArray) -> FloatArray:
         """Sum v over the rows up to each place of each feature."""
-        d, g = self.grid.below.shape
+        d, g = self.below.shape
         spread = np.repeat(v, d)
         cells = np.bincount(self._flat, weights=spread, minlength=d * (g + 1))
         return np.asarray(cells.reshape(d, g + 1).cumsum(axis=1))
 
-    def best(self) -> _Found | None:
+    def _best(self) -> _Found | None:
         """Find the cut that adds most to the count; None where none adds anything."""
-        self._set_width()
+        # The border is as wide as the slack of the rows asks for.
+        self._width = max(_WIDTH * float(np.median(np.abs(self.slack))), self._least_width)
         prices = self._prices()
         place = prices.argmax(axis=1)
         price = np.take_along_axis(prices, place[:, None], axis=1)[:, 0]
@@ -225,35 +146,35 @@ class _Search:
         slack = self.slack[:, None] + self._moves(features, place)
         counts = self._count(slack)
         k = int(np.argmax(counts))
-        return _Found(int(features[k]), int(place[k]), slack[:, k], float(counts[k]))
+        return int(features[k]), int(place[k]), slack[:, k], float(counts[k])
 
     def _moves(self, features: IntArray, place: IntArray) -> FloatArray:
         """Compute by how much each of some cuts adds to the slack of each row."""
         at = self.places[:, features]
         inside = (at >= self._first[features, place]) & (at <= self._last[features, place])
         is_above = at > place
-        up = self.grid.above[features, place] - self._low[features, place]
-        down = self._high[features, place] - self.grid.below[features, place]
+        up = self.above[features, place] - self._low[features, place]
+        down = self._high[features, place] - self.below[features, place]
         gains = self.positive[:, None] == is_above
         return np.asarray(np.where(inside & gains, np.where(is_above, up, down), 0.0))
 
-    def add(self, found: _Found) -> None:
+    def _add(self, found: _Found) -> None:
         """Take a cut."""
-        self.chosen[found.feature, found.place] = True
-        self._renew(found.feature)
-        self.slack = found.slack
+        j, place, self.slack, _ = found
+        self.chosen[j, place] = True
+        self._renew(j)
 
     def _renew(self, j: int) -> None:
         """Find the cells of a feature after its cuts have changed."""
-        grid, size = self.grid, int(self.grid.sizes[j])
+        size = int(self.sizes[j])
         ends = [-1, *np.flatnonzero(self.chosen[j]).tolist(), size]
         for before, after in pairwise(ends):
             cell = slice(before + 1, after + 1)
-            self._low[j, cell] = grid.low[j] if before < 0 else grid.above[j, before]
-            self._high[j, cell] = grid.high[j] if after == size else grid.below[j, after]
+            self._low[j, cell] = self.low[j] if before < 0 else self.above[j, before]
+            self._high[j, cell] = self.high[j] if after == size else self.below[j, after]
             self._first[j, cell], self._last[j, cell] = before + 1, after
 
-    def exchange(self) -> bool:
+    def _exchange(self) -> bool:
         """Give up each cut in turn for the one that adds most; tell whether any other one was taken."""
         has_changed = False
         for j, place in np.argwhere(self.chosen).tolist():
@@ -261,11 +182,11 @@ class _Search:
             self.chosen[j, place] = False
             self._renew(j)
             self.slack = self._all_slack()
-            found = self.best()
+            found = self._best()
             # Both counts are made with the same width, that of the slack without the cut.
             before = float(self._count(slack))
-            if found is not None and found.count > before + _LEAST_GAIN * float(self.weights.sum()):
-                self.add(found)
+            if found is not None and found[3] > before + _LEAST_GAIN * float(self.weights.sum()):
+                self._add(found)
                 has_changed = True
             else:
                 self.chosen[j, place] = True

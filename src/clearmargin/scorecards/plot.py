@@ -1,260 +1,225 @@
-"""A scorecard as a figure: what holds on the left, its points on the right, with proof from at least to at most."""
+"""Points as bars: what holds on the left, what it adds on the right, with proof from at least to at most."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from clearmargin.drawing.canvas import (
     VERBATIM,
     class_colours,
-    figure_of,
     fit_line,
     keep_right_part,
     open_axes,
+    short_number,
     size_of,
     strip_for_bars,
     wrap,
 )
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
-from clearmargin.language.words import number_text
+from clearmargin.language.words import counted, number_text
+from clearmargin.rule_svm.weighted_rules import WeightedRules, WeightLine
+from clearmargin.rules.rule import Label
 from clearmargin.scorecards.certified_card import CertifiedScorecard
-from clearmargin.scorecards.scorecard import Scorecard
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from collections.abc import Sequence
 
-__all__ = ["CardDisplay", "plot_card"]
+    from matplotlib.axes import Axes
 
 _SIZE = 9.0
-_WIDTH, _LINE_HEIGHT, _GAP = 8.0, 0.2, 0.12
-# Above and below the lines: the sentences that say how points decide, and the axis.
-_HEAD_LINE, _FOOT = 0.19, 0.55
-# The parts of the width that names of features take, and all text.
-_NAME_SHARE, _TEXT_SHARE = 0.2, 0.45
+# Inches: the width of a new figure, a line of text, a line of the title, the axis below, between features.
+_WIDTH, _LINE, _TITLE, _FOOT, _GAP = 8.0, 0.2, 0.19, 0.55, 0.12
+# The parts of the width that names of features take, and all text with and without them; the bars have the rest.
+_NAMES, _CARD_TEXT, _TEXT = 0.2, 0.45, 0.5
 # The width of a bar of no width, as a share of the axis.
 _THINNEST = 0.004
 
 
-class CardDisplay:
-    """Bars of the points of a card: from nothing to the points of a line, or from at least to at most.
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """One line: what holds, the ends of its bar, the class that it speaks for; without ends, a heading."""
 
-    Parameters
-    ----------
-    card : Scorecard or CertifiedScorecard
-        The card.
+    text: str
+    low: float
+    high: float
+    label: Label
+    name: str = ""
+    is_heading: bool = False
+    is_against: bool = False
 
-    Attributes
-    ----------
-    ax_, figure_
-        Where it was drawn.
+    @property
+    def number(self) -> str:
+        """What stands beside the bar: from at least to at most, or points with their sign."""
+        if not self.name:
+            return ("" if self.high < 0 else "+") + number_text(self.high, 3)
+        ends = dict.fromkeys((number_text(self.low), number_text(self.high)))
+        return " to ".join(ends)
 
-    Examples
-    --------
-    >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin import FeatureSpace
-    >>> from clearmargin.scorecards import ScoredFeature
-    >>> space = FeatureSpace(["age"])
-    >>> card = Scorecard([ScoredFeature(0, [0, 2, 5], [40, 60])], 2.5, space, ["well", "ill"])
-    >>> len(CardDisplay.from_card(card).ax_.patches)
-    3
-    """
 
-    def __init__(self, *, card: Scorecard | CertifiedScorecard):
-        self.card = card
+def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> Axes:
+    """Draw the points of weighted rules, or of a fitted model of them, as bars: the largest, class by class."""
+    from clearmargin.rule_svm.reading import read_weighted_rules
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the card of a fitted `ScoreRules`.
-
-        Parameters
-        ----------
-        estimator : ScoreRules
-            Fitted.
-        ax : Axes, optional
-            Where to draw; by default in a new figure as high as it needs to be.
-
-        Returns
-        -------
-        CardDisplay
-            With what was drawn.
-        """
-        from sklearn.utils.validation import check_is_fitted
-
-        if not hasattr(estimator, "fit"):
-            raise InvalidValueError(
-                f"from_estimator takes a fitted ScoreRules, not {type(estimator).__name__}; for a card there is "
-                "from_card"
+    weighted = read_weighted_rules(_fitted(model))
+    if weighted is None:
+        raise InvalidValueError(f"{type(model).__name__} has no rules with points to draw")
+    if not isinstance(max_lines, int) or max_lines < 1:
+        raise InvalidValueError(f"max_lines must be a whole number from 1, not {max_lines!r}")
+    lines, bars = weighted.lines(), list[_Bar]()
+    if not lines:
+        raise InvalidValueError("there are no points to draw: no rule has a weight")
+    for k in range(weighted.n_outputs):
+        mine = [line for line in lines if line.output == k]
+        if not weighted.is_binary and mine:
+            start = number_text(float(weighted.intercept[k]))
+            label = weighted.classes[k]
+            bars.append(
+                _Bar(f"{plain(label)} (starts at {start})", 0.0, 0.0, label, is_heading=True)
             )
-        check_is_fitted(estimator)
-        card = getattr(estimator, "scorecard_", None)
-        if card is None:
-            raise InvalidValueError(
-                f"{type(estimator).__name__} has no scorecard; fit a ScoreRules"
-            )
-        return cls.from_card(card, ax=ax)
-
-    @classmethod
-    def from_card(cls, card: Scorecard | CertifiedScorecard, *, ax: Axes | None = None) -> Self:
-        """Draw a card.
-
-        Parameters
-        ----------
-        card : Scorecard or CertifiedScorecard
-            The card.
-        ax : Axes, optional
-            Where to draw; by default in a new figure as high as it needs to be.
-
-        Returns
-        -------
-        CardDisplay
-            With what was drawn.
-        """
-        if not isinstance(card, Scorecard | CertifiedScorecard):
-            raise InvalidValueError(f"a scorecard is needed, not {type(card).__name__}")
-        if not card.lines():
-            raise InvalidValueError(
-                "there are no lines to draw: the card gives all cases the same points"
-            )
-        return cls(card=card).plot(ax)
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; by default in a new figure as high as it needs to be.
-
-        Returns
-        -------
-        CardDisplay
-            Itself, with `ax_` and `figure_`.
-        """
-        lines = self._lines()
-        tops, bottom = [], 0.0
-        for k, (name, *_) in enumerate(lines):
-            bottom += _GAP if k and name != lines[k - 1][0] else 0.0
-            tops.append(bottom)
-            bottom += _LINE_HEIGHT
-        width = _WIDTH if ax is None else size_of(ax)[0]
-        title = self._title(width)
-        head = _HEAD_LINE * (len(title) + 1)
-        size = (_WIDTH, bottom + head + _FOOT)
-        axes = open_axes(ax, size)
-        self.ax_: Axes = axes
-        self.figure_: Figure | SubFigure = figure_of(axes)
-        if ax is None:
-            low = _FOOT / size[1]
-            axes.set_position((_TEXT_SHARE, low, 0.96 - _TEXT_SHARE, bottom / size[1]))
-        else:
-            keep_right_part(axes, _TEXT_SHARE)
-        self._draw(lines, tops, bottom, width)
-        axes.set_title("\n".join(title), loc="right", size=_SIZE, **VERBATIM)
-        axes.set_xlabel(f"points towards {plain(self.card.classes[1])}", size=_SIZE, **VERBATIM)
-        return self
-
-    def _lines(self) -> list[tuple[str, str, float, float]]:
-        """Return name, condition and both ends of the bar of each line."""
-        if isinstance(self.card, CertifiedScorecard):
-            return [(name, text, float(a), float(b)) for name, text, a, b in self.card.lines()]
-        return [(name, text, 0.0, points) for name, text, points in self.card.lines()]
-
-    def _title(self, width: float) -> list[str]:
-        said = [] if isinstance(self.card, Scorecard) else [self.card.about]
-        sentences = [*said, *self.card.summary().splitlines()]
-        return [
-            line for text in sentences if text for line in wrap(plain(text), 0.95 * width, _SIZE)
+        found = [
+            _Bar(text, 0.0, p, line.label, is_against=p < 0 and not weighted.is_binary)
+            for line in mine
+            for text, p in [_reach(weighted, line)]
         ]
-
-    def _draw(
-        self,
-        lines: list[tuple[str, str, float, float]],
-        tops: list[float],
-        bottom: float,
-        width: float,
-    ) -> None:
-        ax, card = self.ax_, self.card
-        colour = class_colours(list(card.classes))[card.classes[1]]
-        lowest = min(0.0, *(low for _, _, low, _ in lines))
-        highest = max(high for *_, high in lines)
-        reach = highest - lowest or 1.0
-        # Numbers stand beside the bars.
-        ax.set_xlim(lowest - 0.02 * reach, highest + 0.22 * reach)
-        ax.set_ylim(bottom, 0.0)
-        rows = ax.get_yaxis_transform()
-        shares = ((_NAME_SHARE, 0.0), (_TEXT_SHARE - _NAME_SHARE, _NAME_SHARE))
-        for k, ((name, text, low, high), top) in enumerate(zip(lines, tops, strict=True)):
-            middle = top + _LINE_HEIGHT / 2
-            if not k or name != lines[k - 1][0]:
-                shown = fit_line(plain(name), shares[0][0] * width - 0.1, _SIZE, bold=True)
-                at = -(_TEXT_SHARE - 0.01) / (0.96 - _TEXT_SHARE)
-                ax.text(
-                    at,
-                    middle,
-                    shown,
-                    transform=rows,
-                    va="center",
-                    size=_SIZE,
-                    weight="bold",
-                    **VERBATIM,
-                )
-            shown = fit_line(plain(text), shares[1][0] * width - 0.1, _SIZE)
-            ax.text(
-                -0.02,
-                middle,
-                shown,
-                transform=rows,
-                ha="right",
+        share = max(1, max_lines // weighted.n_outputs)
+        bars += sorted(found, key=lambda bar: -abs(bar.high))[:share]
+    left_out = len(lines) - sum(not bar.is_heading for bar in bars)
+    note = f"{counted(left_out, 'smaller one')} not shown" if left_out else ""
+    drawn = _draw(bars, weighted.classes, [weighted.summary()], "points", ax, _TEXT, note)
+    if weighted.is_binary:
+        colours = class_colours(weighted.classes)
+        for x, side, label in zip((0, 1), ("left", "right"), weighted.classes, strict=True):
+            # The word "points" stands between the two.
+            shown = fit_line(plain(label), 0.36 * size_of(drawn)[0] - 0.2, _SIZE, bold=True)
+            drawn.annotate(
+                f"{shown} →" if x else f"← {shown}",
+                (x, 0),
+                xycoords="axes fraction",
+                xytext=(0, -26),
+                textcoords="offset points",
+                ha=side,
                 va="center",
+                color=colours[label],
                 size=_SIZE,
+                weight="bold",
                 **VERBATIM,
             )
-            drawn = max(high - low, _THINNEST * reach)
-            ax.barh(middle, drawn, 0.75 * _LINE_HEIGHT, left=low, color=colour)
-            ax.annotate(
-                self._numbers(low, high),
-                (low + drawn, middle),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                size=_SIZE - 1,
+    return drawn
+
+
+def plot_card(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw a card with proof from points at least to points at most, and rules with points as `plot_points` does."""
+    card = getattr(model, "scorecard_", model)
+    if not isinstance(card, CertifiedScorecard):
+        if not isinstance(card, WeightedRules) and not hasattr(_fitted(model), "weighted_rules_"):
+            raise InvalidValueError(
+                f"{type(model).__name__} has no scorecard; fit a ScoreRules, or give its scorecard_"
             )
-        strip_for_bars(ax, _SIZE - 1)
-        ax.locator_params(axis="x", integer=True)
+        return plot_points(model, ax=ax)
+    second = card.classes[1]
+    bars = [_Bar(text, low, high, second, plain(name)) for name, text, low, high in card.lines()]
+    if not bars:
+        raise InvalidValueError(
+            "there are no lines to draw: the card gives all cases the same points"
+        )
+    title = [card.about, *card.summary().splitlines()]
+    drawn = _draw(bars, card.classes, title, f"points towards {plain(second)}", ax, _CARD_TEXT)
+    drawn.locator_params(axis="x", integer=True)
+    return drawn
 
-    def _numbers(self, low: float, high: float) -> str:
-        if isinstance(self.card, Scorecard) or low == high:
-            return number_text(high)
-        return f"{number_text(low)} to {number_text(high)}"
+
+def _fitted(model: Any) -> Any:
+    """Give a value as it is, and a model if it is fitted."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    elif not isinstance(model, WeightedRules | CertifiedScorecard):
+        raise InvalidValueError(
+            f"rules with points are drawn, a card or a fitted ScoreRules or RuleSVC, not {type(model).__name__}"
+        )
+    return model
 
 
-def plot_card(model: Any, *, ax: Axes | None = None) -> CardDisplay:
-    """Draw a scorecard: a bar for each line, of a card with proof from the points at least to the points at most.
+def _reach(weighted: WeightedRules, line: WeightLine) -> tuple[str, float]:
+    """Return what a line adds; of a multiple of a number what its range adds, from one end to the other."""
+    space, j = weighted.space, line.multiplies
+    if j is not None:
+        low, high = float(space.lower[j]), float(space.upper[j])
+        if math.isfinite(low) and math.isfinite(high):
+            ends = f"{short_number(low)} to {short_number(high)}"
+            return f"{plain(space.names[j])}, from {ends}", line.points * (high - low)
+    return plain(line.text), line.points
 
-    Parameters
-    ----------
-    model : ScoreRules, Scorecard or CertifiedScorecard
-        Fitted.
-    ax : Axes, optional
-        Where to draw; by default in a new figure as high as it needs to be.
 
-    Returns
-    -------
-    CardDisplay
-        With what was drawn.
-
-    Examples
-    --------
-    >>> import matplotlib; matplotlib.use("Agg")
-    >>> from clearmargin import ScoreRules
-    >>> from clearmargin.datasets import load_wbc
-    >>> X, y = load_wbc(return_X_y=True)
-    >>> card = ScoreRules(certify=True, max_rules=5).fit(X, y)
-    >>> len(plot_card(card).ax_.patches) == len(card.scorecard_.lines())
-    True
-    """
-    if isinstance(model, Scorecard | CertifiedScorecard):
-        return CardDisplay.from_card(model, ax=ax)
-    return CardDisplay.from_estimator(model, ax=ax)
+def _draw(
+    bars: list[_Bar],
+    classes: Sequence[Label],
+    title: list[str],
+    axis: str,
+    ax: Axes | None,
+    share: float,
+    note: str = "",
+) -> Axes:
+    """Draw bars with their texts, from the top down."""
+    width = _WIDTH if ax is None else size_of(open_axes(ax))[0]
+    room = width * (share - (_NAMES if any(bar.name for bar in bars) else 0.0)) - 0.1
+    texts = [wrap(plain(bar.text), room, _SIZE, max_lines=3) for bar in bars]
+    head = [line for text in title if text for line in wrap(plain(text), 0.95 * width, _SIZE)]
+    middles, bottom = [], 0.0
+    for k, (bar, text) in enumerate(zip(bars, texts, strict=True)):
+        bottom += _GAP if k and bar.name != bars[k - 1].name else 0.0
+        height = _LINE * (len(text) + (0.0 if bar.name else 0.4))
+        middles.append(bottom + height / 2)
+        bottom += height
+    foot = _FOOT + (_LINE if note else 0.0)
+    size = (_WIDTH, bottom + _TITLE * (len(head) + 1) + foot)
+    axes = open_axes(ax, size)
+    if ax is None:
+        axes.set_position((share, foot / size[1], 0.96 - share, bottom / size[1]))
+    else:
+        keep_right_part(axes, share)
+    lowest = min(0.0, *(bar.high for bar in bars), *(bar.low for bar in bars))
+    highest = max(0.0, *(bar.high for bar in bars))
+    reach = highest - lowest or 1.0
+    # Numbers stand beside the bars.
+    spare = 0.22 * reach
+    axes.set_xlim(lowest - (spare if lowest else 0.02 * reach), highest + spare)
+    axes.set_ylim(bottom, 0.0)
+    rows, colours = axes.get_yaxis_transform(), class_colours(list(classes))
+    options: dict[str, Any] = {"va": "center", "size": _SIZE}
+    for k, (bar, text, middle) in enumerate(zip(bars, texts, middles, strict=True)):
+        if bar.name and (not k or bar.name != bars[k - 1].name):
+            shown = fit_line(bar.name, _NAMES * width - 0.1, _SIZE, bold=True)
+            at = -(share - 0.01) / (0.96 - share)
+            axes.text(at, middle, shown, transform=rows, weight="bold", **options, **VERBATIM)
+        weight = "bold" if bar.is_heading else "normal"
+        joined = "\n".join(text)
+        axes.text(
+            -0.02, middle, joined, transform=rows, ha="right", weight=weight, **options, **VERBATIM
+        )
+        if bar.is_heading:
+            continue
+        length = bar.high - bar.low
+        length = length if abs(length) > _THINNEST * reach else _THINNEST * reach
+        alpha = 0.45 if bar.is_against else 1.0
+        axes.barh(middle, length, 0.75 * _LINE, left=bar.low, color=colours[bar.label], alpha=alpha)
+        is_up = length > 0
+        axes.annotate(
+            bar.number,
+            (bar.low + length, middle),
+            xytext=(4 if is_up else -4, 0),
+            textcoords="offset points",
+            ha="left" if is_up else "right",
+            **options,
+        )
+    strip_for_bars(axes, _SIZE - 1)
+    axes.set_title("\n".join(head), loc="right", size=_SIZE, **VERBATIM)
+    axes.set_xlabel(axis, size=_SIZE, **VERBATIM)
+    if note:
+        below = -(foot - 0.05) / bottom
+        axes.text(1.0, below, note, transform=axes.transAxes, ha="right", va="bottom", size=_SIZE)
+    return axes

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,58 +16,66 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController
 
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.lp_svm.lpsvccv import default_machine
+from clearmargin.models.affine_steps import imputed_space
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
+from clearmargin.progress import all_or_nothing
 from clearmargin.rule_base.base import check_table
-from clearmargin.rule_base.cuts import candidate_cuts
 from clearmargin.rule_base.distillation import Distillation, distil
-from clearmargin.rule_base.options import WholeNumber, check_options
+from clearmargin.rule_base.options import Choice, Option, WholeNumber, check_options
 from clearmargin.rule_base.training import (
     class_codes,
     read_labels,
     train,
-    train_in_parts,
     train_kernel_machine,
 )
+from clearmargin.rule_svm.bins import Bins
+from clearmargin.rule_svm.engine import Extra, Task
+from clearmargin.rule_svm.fitting import shortened, weighted_rules, whole_points
+from clearmargin.rule_svm.logistic import merit
+from clearmargin.rule_svm.points_explanation import PointsExplanation
+from clearmargin.rule_svm.rows import TrainingRows
+from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.rules import FeatureSpace
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import FloatArray, IntArray, is_point
+from clearmargin.rules.value import BoolArray, FloatArray, is_point
 from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
 from clearmargin.scorecards.certified_card import CertifiedExplanation, CertifiedScorecard
-from clearmargin.scorecards.scorecard import Scorecard, ScoredFeature, ScoreExplanation
-from clearmargin.scorecards.stump_selection import (
-    Stumps,
-    round_points,
-    select_stumps,
-)
-from clearmargin.tables.encoding import Encoding, column_encoding
 from clearmargin.tables.part_survey import TableParts
-from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.row_order import canonical_order
-from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
+from clearmargin.tables.sampled_fit import fits_a_sample
+from clearmargin.tables.table import Table, as_header, case_table, read_frame
 from clearmargin.tables.table_part import TablePart, over_parts
 from clearmargin.tables.validation import TwoClasses, naming_columns, plain_labels
 
-__all__ = ["ScoreRules"]
-
+# Found once: looking for the libraries takes as long as the fit of a small card.
+_LIBRARIES = ThreadpoolController()
+# Stands for a missing value where rows are put in order; no table holds it.
+_MISSING = 1.7e308
 _ONE_CARD_A_CLASS = (
     "a card tells two apart. Make one for each class, ScoreRules().fit(X, y == c), or all of them at once with "
     "sklearn.multiclass.OneVsRestClassifier(ScoreRules())"
 )
 
-_OPTIONS = {
+_OPTIONS: Mapping[str, Option] = {
     "max_rules": WholeNumber(1),
     "max_features": WholeNumber(1, optional=True),
-    "integer_points": WholeNumber(1, optional=True),
+    "max_conditions": Choice(1, 2, 3),
     "n_generated": WholeNumber(1),
 }
 
-# Cuts that a column offers; twice as many brought nothing on held-out rows (see `candidate_cuts`).
-_MOST_CUTS = 20
+# Of very many columns so many may stand in a rule, and so many values are drawn beside the training rows.
+_MOST_COLUMNS, _MOST_VALUES = 200, 5_000_000
+# Conditions whose pairs are priced, and the cost of an average row in the last fit: a model does not err as labels do.
+_MOST_CONDITIONS, _C = 256, 1.0
+# How steep the logistic curve is in units of the median |f|.
+_STEEPNESS = 2.0
 # Rows by which the cuts of a table in partitions are chosen, and those of a larger one in memory.
-SAMPLE_ROWS, _MOST_ROWS = 20_000, 10_000
+_MOST_ROWS = 10_000
 
 
 def _has_scores(rules: ScoreRules) -> bool:
@@ -78,13 +88,13 @@ def _has_scores(rules: ScoreRules) -> bool:
 
 
 class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A scorecard of few rules that says what a classifier of two classes says, without asking it again.
+    """Few rules with points that say what a classifier of two classes says, without asking it again.
 
-    Each rule is a cut of one feature (or one category) with points; the points of a case are summed, and above a
-    threshold it is of the second class. Cuts and points are chosen together for the whole sum, such that it is close
-    to the decision function where that is close to zero; see `clearmargin.scorecards.stump_selection`. A column may be
-    cut at up to 20 places, at its quantiles. The model is asked about the training rows and about rows drawn around
-    them. Where features act together, as in a curved model they may, a sum of single features says so only in part.
+    The model is asked about the training rows and about rows drawn around them, and rules with points are chosen from
+    its answers as `RuleSVC` chooses them from labels (`clearmargin.rule_svm.engine`): the points of the rules that hold
+    for a case are summed, and above a threshold it is of the second class. The answers are soft,
+    1 / (1 + exp(-2 f / s)) for a decision function f of median size s, so that scores are ordered as the model orders
+    them. With ``max_conditions=1`` each rule is a condition on one feature, and the whole is a scorecard.
 
     With `certify=True`, for linear machines, the card has points *at least* and points *at most* instead: what the
     machine gives in an interval is never less and never more. Where the sums leave no doubt, the class of the machine
@@ -100,7 +110,9 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         machine of `RuleExtractor`, or a `LinearSVC` behind a `StandardScaler` where no sparse plane beats a constant
         one.
     max_rules : int, default 15
-        Most cuts and categories with points.
+        Most rules; with `certify=True` most cuts.
+    max_conditions : {1, 2, 3}, default 2
+        Most conditions of a rule.
     certify : bool, default False
         Whether to make a card with proof, a `CertifiedScorecard`.
     max_features : int, optional
@@ -109,10 +121,10 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         agrees with the machine.
     bounds : "data", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain
         With `certify=True`: where features live, and so what the card speaks of; by default the ranges seen in the
-        data. A `Domain` may also declare relations between features. Nothing is proved of a row outside.
-    integer_points : int or None, default 10
-        Largest height of a cut where points are to be whole numbers; None for points as they come out. A card with
-        proof has whole points in the coarsest unit that loses at most 1 % of the rows that exact numbers prove.
+        data. Nothing is proved of a row outside.
+    points : bool, default True
+        Whether points are whole numbers of at most 10; else numbers of three digits. A card with proof has whole points
+        in the coarsest unit that loses at most 1 % of the rows that exact numbers prove.
     n_generated : int, default 2000
         How many rows are drawn. All of them together weigh as much as the training rows; for a card with proof, 0.3
         times as much.
@@ -123,32 +135,31 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     ----------
     estimator_ : classifier
         The model.
-    scorecard_ : Scorecard or CertifiedScorecard
-        The card.
+    scorecard_ : WeightedRules or CertifiedScorecard
+        Rules with points, or the card with proof; print it.
     fidelity_ : float
-        Share of the training rows for which the card predicts what the model predicts. On other rows it will be less,
-        unless the card has the proof of this very model: then it is 1 everywhere.
+        Share of the training rows for which the card predicts what the model predicts; with `certify=True` the card
+        alone, where it proves nothing with the class that the model predicts most often there. On other rows it will be
+        less.
     proved_ : float
         With `certify=True`: the share of the training rows whose class the card proves.
     n_chosen_on_ : int
         Number of rows by which cuts and points were chosen: of up to 10,000 rows all, of more a sample of so many,
-        drawn by their values; of a table in partitions (`clearmargin.scan`) about 20,000, with the smallest and
-        largest values and the categories of all rows. A card with proof of a table in memory is chosen
-        by all rows. `fidelity_` and `proved_` are counted on all rows, and what is proved holds for all rows in any
-        case.
+        drawn by their values. A card with proof is chosen by all rows.
+        `fidelity_` and `proved_` are counted on all rows, and what is proved holds for all rows in any case.
     distillation_ : Distillation or None
         With `certify=True`: the plane that stands in for the model, and how often the two agree; None where the card
         is that of the model itself.
     surface_ : Surface
         With `certify=True`: the plane that the card is proved of, and the encoding of the table.
     rounding_loss_ : float
-        By how much whole points lowered the weighted agreement on training rows and drawn rows; 0.0 without them. It
-        may be negative, since their threshold is the one with the best agreement. With `certify=True`: the share of
-        the rows that whole points do not prove, and exact numbers would.
+        With `certify=True`: the share of the rows that whole points do not prove, and exact numbers would.
     space_ : FeatureSpace
         The features; with `certify=True`, with the ranges that the card speaks of.
     classes_ : ndarray
         The classes.
+    n_rows_, n_sampled_rows_ : int
+        How many rows the table has, and how many of them were taken: all, or of a table in files a sample.
     n_features_in_, feature_names_in_
         As usual.
 
@@ -157,7 +168,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     >>> from clearmargin.datasets import load_wbc
     >>> X, y = load_wbc(return_X_y=True)
     >>> card = ScoreRules(max_rules=5, random_state=0).fit(X, y)
-    >>> card.scorecard_.n_rules <= 5, card.fidelity_ > 0.95
+    >>> len(card.scorecard_.rules) <= 5, card.fidelity_ > 0.95
     (True, True)
     >>> linear = ScoreRules(certify=True, max_rules=10).fit(X, y)
     >>> proved = linear.scorecard_.prove(X)
@@ -166,39 +177,46 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     """
 
     _reads_tables = True  # see `Table.taken_by`
+    _most_sampled_rows = 20_000
     _makes_card = True  # see `is_card` of reports
+    # What is handed on to the model may be routed here.
+    __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": None}
 
-    scorecard_: Any  # a Scorecard, with certify=True a CertifiedScorecard
+    scorecard_: Any  # WeightedRules, with certify=True a CertifiedScorecard
 
     def __init__(
         self,
         estimator: Any = None,
-        *,
         max_rules: int = 15,
+        *,
+        max_conditions: int = 2,
         certify: bool = False,
         max_features: int | None = None,
         bounds: Any = "data",
-        integer_points: int | None = 10,
+        points: bool = True,
         n_generated: int = 2000,
         random_state: Any = 0,
     ):
         self.estimator = estimator
         self.max_rules = max_rules
+        self.max_conditions = max_conditions
         self.certify = certify
         self.max_features = max_features
         self.bounds = bounds
-        self.integer_points = integer_points
+        self.points = points
         self.n_generated = n_generated
         self.random_state = random_state
 
+    @all_or_nothing
+    @fits_a_sample
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Train the model if need be, and make its scorecard.
 
         Parameters
         ----------
         X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
-            The table, as the model takes it. A table in files has its labels with it; its model is trained already, or
-            one that takes such tables, by default the sparse support vector machine.
+            The table, as the model takes it. A table in files has its labels with it; of more than 20,000 rows a sample
+            is taken (`n_sampled_rows_`), and what the card gives is counted on all rows.
         y : array-like of shape (m,)
             The classes.
         **params : dict
@@ -211,8 +229,6 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         """
         check_options(self, _OPTIONS)
         self._check_proof_options()
-        if is_partitions(X):
-            return self._fit_parts(X, y, params)
         X = read_frame(X)
         labels = read_labels(X, y)
         TwoClasses(labels, _ONE_CARD_A_CLASS)
@@ -226,63 +242,52 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
                 f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
             )
         class_codes(labels, self.classes_)
-        self._make_card(table)
-        return self
-
-    def _make_card(self, table: Table) -> None:
         self.n_chosen_on_ = len(table)
         if self.certify:
             self._certify(table)
+            self.fidelity_, self.proved_ = _shares(self._count(table))
         else:
-            self.space_ = table.space()
-            self._imitate_some(table)
-
-    def _imitate_some(self, X: Table) -> None:
-        """Choose the card by a sample of very many rows, and count on all rows how often it agrees with the model."""
-        if len(X) <= _MOST_ROWS:
-            self._imitate(X)
-            return
-        table = self.space_.read(X)
-        known = np.flatnonzero(is_point(table))
-        rows = canonical_order(table, known, _MOST_ROWS)
-        # With no row of which all is known, the sample is empty, too, and refused.
-        self.n_chosen_on_ = len(rows)
-        self._imitate(X.take(np.sort(rows)) if len(rows) else X)
-        n_rows, n_agree, _ = self._count(X)
-        self.fidelity_ = n_agree / n_rows
-
-    def _fit_parts(self, parts: TableParts, y: Any, params: dict[str, Any]) -> Self:
-        """Choose the card on a sample with the ranges of all rows, and count on all rows what it gives."""
-        survey = parts.survey()
-        self.estimator_ = train_in_parts(self.estimator, parts, y, params)
-        validate_data(self, parts.header, skip_check_array=True)
-        self.classes_ = self.estimator_.classes_
-        class_codes(survey.labels, self.classes_)
-        if len(self.classes_) != 2:
-            raise InvalidValueError(
-                f"a scorecard tells two classes apart, and the model has {len(self.classes_)}"
-            )
-        self._make_card(parts.sample_with_ends(SAMPLE_ROWS).table(parts.names))
-        counts = np.sum(parts.map(_card_counts, common=(self, parts.names)), axis=0)
-        self.fidelity_ = float(counts[1] / counts[0])
-        if self.certify:
-            self.proved_ = float(counts[2] / counts[0])
+            self.space_ = imputed_space(self.estimator_, table)
+            self._imitate(table)
+            if self.n_chosen_on_ == _MOST_ROWS:
+                self.fidelity_, _ = _shares(self._count(table))
         return self
 
-    def _count(self, X: Table) -> tuple[int, int, int]:
-        """Count rows that the card speaks of, those where it agrees with the model, and those that are proved."""
+    def _count_on_all(self, parts: TableParts) -> None:
+        """Count on all rows of a table in partitions what the card gives."""
+        counts = np.sum(parts.map(_card_counts, common=(self, parts.names)), axis=0)
+        self.fidelity_, proved = _shares(counts)
+        if self.certify:
+            self.proved_ = proved
+
+    def _count(self, X: Table) -> tuple[int, int, int, int]:
+        """Count rows that the card speaks of, those it decides as the model does, those it decides, and others."""
         if self.certify:
             codes = self.scorecard_.prove_codes(X)
             asked = class_codes(self._ask(X), self.classes_)
-            agree = np.where(codes >= 0, codes, asked) == asked
-            return len(X), int(agree.sum()), int((codes >= 0).sum())
-        known = is_point(self.space_.read(X))
+            decided = codes >= 0
+            others = int(asked[~decided].sum())
+            return len(X), int((codes == asked)[decided].sum()), int(decided.sum()), others
+        known = self._answerable(X)
         if not known.any():
-            return 0, 0, 0
+            return 0, 0, 0, 0
         rows = X.take(known)
         asked = class_codes(self._ask(rows), self.classes_)
         agree = (self.scorecard_.decision_function(rows) > 0) == (asked == 1)
-        return len(rows), int(agree.sum()), 0
+        return len(rows), int(agree.sum()), len(rows), 0
+
+    def _answerable(self, X: Table) -> BoolArray:
+        """Tell about which rows the model can be asked: all, or those without missing values."""
+        table = self.space_.read(X)
+        whole = np.asarray(np.isfinite(table).all(axis=1))
+        gaps = np.flatnonzero(~whole & ~np.isinf(table).any(axis=1))
+        if len(gaps):
+            try:
+                self._ask(X.take(gaps))
+            except ValueError:
+                return whole
+            whole[gaps] = True
+        return whole
 
     def _train(self, X: Table, y: Any, params: dict[str, Any]) -> Any:
         """Train the model, or the default where none is given."""
@@ -293,10 +298,12 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             if sparse.coef_.any():
                 return sparse
             # No plane of few features beats a constant one; a dense one at least says something.
-            model = make_pipeline(StandardScaler(), LinearSVC())
+            model = make_pipeline(StandardScaler(), LinearSVC(random_state=0))
             params = {f"linearsvc__{name}": value for name, value in params.items()}
         elif model is None:
-            return train_kernel_machine(make_pipeline(StandardScaler(), SVC()), X, y, params)[0]
+            return train_kernel_machine(
+                make_pipeline(StandardScaler(), SVC(random_state=0)), X, y, params
+            )[0]
         return train(model, X.taken_by(model), y, params)
 
     def _check_proof_options(self) -> None:
@@ -344,8 +351,6 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             else f"The card is that of {self.distillation_}.",
         )
         self.scorecard_ = card
-        n_rows, n_agree, n_proved = self._count(X)
-        self.fidelity_, self.proved_ = n_agree / n_rows, n_proved / n_rows
 
     def _ask(self, X: Table) -> NDArray[Any]:
         """Ask the model for the classes of rows."""
@@ -355,33 +360,55 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             return np.asarray(self.estimator_.predict(X.taken_by(self.estimator_)))
 
     def _imitate(self, X: Table) -> None:
-        """Choose cuts and points, and make the card."""
+        """Choose rules and points by the answers of the model."""
         table = self.space_.read(X)
-        known = is_point(table)
-        if not known.any():
+        known = np.flatnonzero(self._answerable(X))
+        if not len(known):
             raise DataError(
-                "every row of X has a missing value; a scorecard needs rows without gaps"
+                "every row of X has a missing value that the model does not impute; a scorecard needs rows without gaps"
             )
-        table, decision = table[known], self._decision(X)[known]
-        drawn_table, drawn = self._draw(X, table, np.flatnonzero(known))
-        m = len(table)
-        encoding = column_encoding(self.space_)
-        rows = encoding.spread(np.vstack([table, drawn_table]))
-        decision = np.concatenate([decision, self._decision(drawn)])
-        weights = np.concatenate([np.ones(m), np.full(len(rows) - m, m / (len(rows) - m))])
-        cuts = [candidate_cuts(column, _MOST_CUTS) for column in rows[:m].T]
-        found = select_stumps(rows, decision, weights, cuts, self.max_rules)
-        positive = decision > 0
-        self.rounding_loss_ = 0.0
-        if self.integer_points is not None:
-            whole = round_points(found, rows, positive, weights, self.integer_points)
-            before, after = (
-                float(weights @ ((s.score(rows) > 0) == positive)) for s in (found, whole)
-            )
-            self.rounding_loss_ = (before - after) / float(weights.sum())
-            found = whole
-        self.fidelity_ = float(((found.score(rows[:m]) > 0) == positive[:m]).mean())
-        self.scorecard_ = _card(found, encoding, [as_label(c) for c in self.classes_.tolist()])
+        known = canonical_order(np.where(np.isnan(table), _MISSING, table), known, _MOST_ROWS)
+        self.n_chosen_on_, m = len(known), len(known)
+        X, table = X.take(known), table[known]
+        count = max(1, min(self.n_generated, _MOST_VALUES // table.shape[1]))
+        drawn, start = draw_rows(table, self.space_, count, check_random_state(self.random_state))
+        # Categories are written as in the row that each one started from.
+        columns = [
+            drawn[:, j] if self.space_.categories[j] is None else column.values[start]
+            for j, column in enumerate(X.all_columns())
+        ]
+        f = np.concatenate([self._decision(X), self._decision(X.make_like(columns))])
+        positive = f > 0
+        rows = np.vstack([table, drawn])
+        rows[:, ~_telling_columns(self.space_, table, positive[:m])] = np.nan
+        weight = np.concatenate([np.ones(m), np.full(count, m / count)])
+        weight /= weight.mean()
+        target = expit(_STEEPNESS * f / (np.median(np.abs(f)) or 1.0))[None, :]
+        bins = Bins(self.space_, rows)
+        task = Task(
+            bins, bins.codes(rows), target, weight, Extra.join([], len(f)), bins.signs(None)
+        )
+        with _LIBRARIES.limit(limits=1, user_api="blas"):
+            chosen = task.select(self.max_rules, self.max_conditions, _MOST_CONDITIONS)
+            design = task.design(chosen)
+            fitted = task.fit(design, _C)
+        held = design[0][:, 1:] > 0.0
+        weights, intercept = shortened(fitted[:, 1:], fitted[:, 0])
+        if self.points and weights.any():
+            weights, intercept = whole_points(held, weights, intercept, target, weight, merit)
+        says = held[:m] @ weights[0] + intercept[0] > 0.0
+        self.fidelity_ = float((says == positive[:m]).mean())
+        seen = TrainingRows(
+            self.space_,
+            table,
+            positive[:m].astype(np.intp),
+            self.classes_,
+            np.ones(m),
+            np.ones(m),
+            np.ones(m, dtype=np.intp),
+        )
+        rules = [bins.rule(column.items, self.classes_) for column in chosen]
+        self.scorecard_ = weighted_rules(rules, weights, intercept, held[:m], seen, self.space_)
 
     def _decision(self, X: Any) -> FloatArray:
         """Return the decision function of the model, positive where it says the second class."""
@@ -400,16 +427,12 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         # What counts is what the model predicts; its values may disagree, as the probabilities of an SVC do.
         return np.where(predicted == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
 
-    def _draw(self, X: Table, table: FloatArray, known: IntArray) -> tuple[FloatArray, Any]:
-        """Draw rows around training rows, as numbers and as the model takes them; categories stay as they are."""
-        random = check_random_state(self.random_state)
-        rows, start = draw_rows(table, self.space_, self.n_generated, random)
-        # Categories are written as in the row that each one started from.
-        columns = [
-            rows[:, j] if self.space_.categories[j] is None else column.values[known[start]]
-            for j, column in enumerate(X.all_columns())
-        ]
-        return rows, X.make_like(columns)
+    @property
+    def weighted_rules_(self) -> WeightedRules:
+        """The rules with points of a card without proof, which are saved, exported and drawn as those of `RuleSVC`."""
+        if not isinstance(self.scorecard_, WeightedRules):
+            raise AttributeError("a card with proof has points at least and at most: scorecard_")
+        return self.scorecard_
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]
     @over_parts
@@ -432,13 +455,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
         if isinstance(self.scorecard_, CertifiedScorecard):
             return self._decision(X)
-        table = self.space_.read(X)
-        wrong = ~np.isfinite(table).all(axis=1)
-        if wrong.any():
-            raise DataError(
-                f"{name_row(int(np.argmax(wrong)), X)} holds NaN or infinity; a scorecard needs rows without gaps"
-            )
-        return np.asarray(self.scorecard_.decision_function(X))
+        return np.asarray(self.scorecard_.decision_function(self.space_.read(X)))
 
     @over_parts
     def predict(self, X: Any) -> NDArray[Any]:
@@ -469,11 +486,11 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             codes[asked] = np.where(codes[asked] < 0, answers, codes[asked])
         return np.asarray(self.classes_[codes])
 
-    def explain(self, row: Any) -> ScoreExplanation | CertifiedExplanation:
-        """Say which points a case has, and from where; see `Scorecard.explain` and `CertifiedScorecard.explain`."""
+    def explain(self, row: Any) -> PointsExplanation | CertifiedExplanation:
+        """Say which points a case has, and from where; see `WeightedRules.explain` and `CertifiedScorecard.explain`."""
         check_is_fitted(self)
-        card: Scorecard | CertifiedScorecard = self.scorecard_
-        if isinstance(card, Scorecard):
+        card: WeightedRules | CertifiedScorecard = self.scorecard_
+        if isinstance(card, WeightedRules):
             return card.explain(row)
         names, categories = card.space.names, card.space.categories
         categorical = [
@@ -496,28 +513,29 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
 
 def _card_counts(
     part: TablePart, rules: ScoreRules, names: tuple[str, ...]
-) -> tuple[int, int, int]:
-    return rules._count(part.table(names)) if len(part.rows) else (0, 0, 0)
+) -> tuple[int, int, int, int]:
+    return rules._count(part.table(names)) if len(part.rows) else (0, 0, 0, 0)
 
 
-def _card(stumps: Stumps, encoding: Encoding, classes: list[Any]) -> Scorecard:
-    """Make a card of a sum of steps, with no points below zero: each feature's least points are 0."""
-    cuts: dict[int, list[float]] = {}
-    steps: dict[int, list[float]] = {}
-    categories: dict[int, FloatArray] = {}
-    for k, cut, height in zip(
-        stumps.column.tolist(), stumps.cut.tolist(), stumps.weights.tolist(), strict=True
-    ):
-        j, code = encoding.sources[k]
-        if code is None:
-            cuts.setdefault(j, []).append(cut)
-            steps.setdefault(j, []).append(height)
-        else:
-            named = encoding.space.categories[j] or ()
-            categories.setdefault(j, np.zeros(len(named)))[code] += height
-    parts, threshold = [], -stumps.intercept
-    for j in sorted([*cuts, *categories]):
-        points = categories[j] if j in categories else np.cumsum([0.0, *steps[j]])
-        threshold -= points.min()
-        parts.append(ScoredFeature(j, points - points.min(), cuts.get(j)))
-    return Scorecard(parts, float(threshold), encoding.space, classes)
+def _shares(counts: Any) -> tuple[float, float]:
+    """Give the shares of rows on which a card agrees with the model, with one class where it is silent, and decides."""
+    n_rows, n_agree, n_decided, n_second = (int(count) for count in counts)
+    silent = max(n_second, n_rows - n_decided - n_second)
+    return (n_agree + silent) / n_rows, n_decided / n_rows
+
+
+def _telling_columns(space: FeatureSpace, table: FloatArray, positive: BoolArray) -> BoolArray:
+    """Tell which columns may stand in a rule: all, of very many those on which the predicted classes differ most."""
+    n = len(space)
+    if n <= _MOST_COLUMNS or positive.all() or not positive.any():
+        return np.arange(n) < _MOST_COLUMNS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns without any value
+        means = [np.nanmean(table[side], axis=0) for side in (positive, ~positive)]
+        spread = np.nanstd(table, axis=0)
+    merit = np.abs(means[0] - means[1]) / np.where(spread > 0, spread, np.inf)
+    # Codes of categories have no mean.
+    merit = np.where([known is None for known in space.categories], np.nan_to_num(merit), np.inf)
+    told = np.zeros(n, dtype=np.bool_)
+    told[np.argsort(-merit, kind="stable")[:_MOST_COLUMNS]] = True
+    return told
