@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from clearmargin.datasets.info import Feature
 
-__all__ = ["Contents", "Loaded", "describe"]
-
 # A scikit-learn Bunch (which has no types), or (X, y) as frame and series or as two arrays.
 Loaded: TypeAlias = Any
 
@@ -29,38 +27,7 @@ _DTYPES: dict[str, type] = {"real": np.float64, "integer": np.int64, "category":
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """A data set in memory, ready to be handed out.
-
-    Parameters
-    ----------
-    name : str
-        Stem of the description's file.
-    features : tuple of Feature
-        What the columns of `X` are.
-    X : array of shape (m, n)
-        The values: float64, or object where a feature is a category.
-    y : array of shape (m,)
-        The target.
-    target_names : tuple of str
-        Names of the classes in the order of a classifier's `classes_`, or of the one number in `y`.
-    citation : str
-        Whom to cite.
-    licence, filename : str, optional
-        Terms of use and file name of shipped data.
-    target_column : str
-        Name of the target's column in frames.
-    extras : mapping
-        Further entries of the Bunch.
-
-    Examples
-    --------
-    >>> from clearmargin.datasets.info import Feature
-    >>> age, y = np.array([[3.0], [4.0]]), np.array(["old", "new"], dtype=object)
-    >>> pets = Contents("votes", (Feature("age", "years"),), age, y, ("new", "old"), "nobody")
-    >>> X, y = pets.deliver(return_X_y=True, as_frame=True)
-    >>> list(X.columns), y.name
-    (['age'], 'target')
-    """
+    """A data set in memory, ready to be handed out."""
 
     name: str
     features: tuple[Feature, ...]
@@ -111,13 +78,7 @@ class Contents:
 
 
 def describe(name: str) -> str:
-    """Return the description of a data set.
-
-    Examples
-    --------
-    >>> describe("pima").splitlines()[0]
-    '# Pima Indians diabetes'
-    """
+    """Return the description of a data set."""
     return (files("clearmargin.datasets") / "descr" / f"{name}.md").read_text(encoding="utf-8")
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from clearmargin.datasets.bunch import Contents, Loaded
 from clearmargin.datasets.info import Feature
 
-__all__ = ["make_components"]
-
 # Table 1 of the paper: rank, série, age, taille, fabriquant. The 90 in the middle are not printed.
 _TABLE = (
     (1, "15B25", 2, 500, "B"),
@@ -26,32 +24,7 @@ _TOP_SIZE = 5
 
 
 def make_components(*, return_X_y: bool = False, as_frame: bool = True) -> Loaded:
-    """Return ten ranked electrical components: the five likeliest to fail, and the five least.
-
-    The rows are those of Table 1 of Salleb-Aouissi, Huang and Waltz (EGC 2009), in the order of the
-    ranking, with English names: age, length (there *taille*, size) and manufacturer.
-
-    Parameters
-    ----------
-    return_X_y : bool
-        Return ``(X, y)`` instead of a Bunch.
-    as_frame : bool
-        X as a DataFrame and y as a Series (needs pandas), or both as arrays; the array X has dtype
-        object because manufacturer is a category.
-
-    Returns
-    -------
-    Bunch or (X, y)
-        The target is the rank, 1 to 5 and 96 to 100; rank 1 is the likeliest to fail, so ``-y`` is
-        a score. Besides the entries of `load_wbc` the Bunch has ``side`` ("top" or "bottom") and
-        ``serial`` (serial numbers).
-
-    Examples
-    --------
-    >>> X, rank = make_components(return_X_y=True)
-    >>> X["manufacturer"][rank <= 5].tolist()
-    ['B', 'B', 'C', 'A', 'B']
-    """
+    """Return ten ranked electrical components: the five likeliest to fail, and the five least."""
     rank, serial, age, length, manufacturer = zip(*_TABLE, strict=True)
     contents = Contents(
         name="components",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
     from numpy.typing import NDArray
 
-__all__ = ["make_imbalanced", "make_votes"]
-
 _SVMT_PAPER = (
     "S. Pang and N. Kasabov, r-SVMT: Discovering the Knowledge of Association Rule over SVM "
     "Classification Trees, IJCNN 2008, section V-A"
@@ -48,30 +46,6 @@ def make_imbalanced(
     168 and 16 give the accuracy of 91.3 % that the paper prints for a machine that always answers
     class 1; class 1 around (0, 0) with standard deviation 1.5; class 2 around (-2.5, 0.5) with
     standard deviation 0.7. So compare methods on it, but do not expect the digits of its Table I.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows; ``floor(n_samples / (1 + imbalance))`` of them are of class_2.
-    imbalance : float
-        How many times as many rows class_1 has, at least 1.
-    random_state : int, RandomState or None
-        Seed; the same seed gives the same rows. The rows are in random order.
-    return_X_y : bool
-        Return ``(X, y)`` (the default, as in scikit-learn's generators) or a Bunch.
-    as_frame : bool
-        X as a DataFrame and y as a Series (needs pandas), or both as arrays.
-
-    Returns
-    -------
-    (X, y) or Bunch
-        Features x1 and x2; classes class_1 (the large one) and class_2 (the small one).
-
-    Examples
-    --------
-    >>> X, y = make_imbalanced(random_state=0)
-    >>> X.shape, int((y == "class_2").sum())
-    ((184, 2), 16)
     """
     n_small = _small_size(_integer("n_samples", n_samples), _real("imbalance", imbalance, 1.0))
     X, y = _draw_clouds(n_samples - n_small, n_small, _generator(random_state))
@@ -116,33 +90,6 @@ def make_votes(
     1000 rows of 50 values in {-1, 1}, and the class is the sign of the sum of the first eleven. The
     paper does not say how the values are drawn: here each is -1 or 1 with equal chance,
     independently. Flipped labels are not in the paper.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Shape of X.
-    n_informative : int
-        How many features have a vote; odd, so that there are no ties.
-    flip : float
-        Share of the rows, from 0 to 1, whose label is turned round: ``round(flip * n_samples)``
-        rows, chosen at random. X does not depend on it.
-    random_state : int, RandomState or None
-        Seed; the same seed gives the same rows.
-    return_X_y : bool
-        Return ``(X, y)`` (the default, as in scikit-learn's generators) or a Bunch.
-    as_frame : bool
-        X as a DataFrame and y as a Series (needs pandas), or both as arrays.
-
-    Returns
-    -------
-    (X, y) or Bunch
-        Features x1, x2, ...; the target is -1 or 1.
-
-    Examples
-    --------
-    >>> X, y = make_votes(random_state=0)
-    >>> X.shape, bool((y == np.sign(X[:, :11].sum(axis=1))).all())
-    ((1000, 50), True)
     """
     shape = _integer("n_samples", n_samples), _integer("n_features", n_features)
     _check_voters(_integer("n_informative", n_informative), n_features)

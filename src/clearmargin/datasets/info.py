@@ -8,27 +8,10 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLEVELAND", "IONOSPHERE", "PIMA", "SHIPPED", "WBC", "DatasetInfo", "Feature"]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One column of a data set.
-
-    Parameters
-    ----------
-    name : str
-        The column's name.
-    unit : str, optional
-        Unit of measurement; None for counts, scores, codes and where the source is silent.
-    kind : {"real", "integer", "category"}
-        What its values are; codes for categories that the source writes as numbers are integers.
-
-    Examples
-    --------
-    >>> Feature("age", "years", "integer").unit
-    'years'
-    """
+    """One column of a data set."""
 
     name: str
     unit: str | None = None
@@ -37,28 +20,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class DatasetInfo:
-    """Everything about a shipped data set but its values.
-
-    Parameters
-    ----------
-    name : str
-        Stem of its files, ``data/<name>.csv`` and ``descr/<name>.md``.
-    features : tuple of Feature
-        The columns before the last one of the CSV file.
-    column : str
-        The last column of the CSV file, from which the target is made.
-    targets : mapping of str to mapping of str to str
-        For each target on offer, the class that each value of `column` belongs to.
-    sha256 : str
-        Digest of the CSV file.
-    citation, licence : str
-        Whom to cite; on which terms the values may be used.
-
-    Examples
-    --------
-    >>> PIMA.feature_names[:3]
-    ('pregnancies', 'glucose', 'blood_pressure')
-    """
+    """Everything about a shipped data set but its values."""
 
     name: str
     features: tuple[Feature, ...]

@@ -20,9 +20,6 @@ from .prose import (
     rules_html as rules_html,
 )
 from .resolve import (
-    parse_relations as parse_relations,
-)
-from .resolve import (
     parse_rules as parse_rules,
 )
 from .rule_text import (
@@ -55,7 +52,6 @@ __all__ = [
     "describe_rules",
     "edit_bound",
     "format_rules",
-    "parse_relations",
     "parse_rules",
     "read_rule_text",
     "rules_frame",

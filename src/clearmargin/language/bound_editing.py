@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.lexer import Source, quote, shown
-from clearmargin.language.printer import format_number, format_rule
+from clearmargin.language.lexer import quote, shown
+from clearmargin.language.printer import format_number
 from clearmargin.language.rule_text import (
     RuleText,
     Side,
@@ -17,11 +17,8 @@ from clearmargin.language.rule_text import (
     WrittenCondition,
     read_rule_text,
 )
-from clearmargin.language.sentences import is_sentence, sentence_comment
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace, nearest_name
-
-__all__ = ["edit_bound"]
 
 _SIDES: tuple[Side, Side] = ("low", "high")
 
@@ -47,8 +44,7 @@ def edit_bound(
     r"""Change one bound of one rule in a text, and nothing else.
 
     Where the rule has such a bound, its number is replaced; comments, blanks and all other rules stay as they are. A
-    bound that the rule does not have is added, as ``<=`` or ``>=``, and None drops one. A sentence becomes a line of
-    the rule language where a condition comes or goes.
+    bound that the rule does not have is added, as ``<=`` or ``>=``, and None drops one.
 
     Parameters
     ----------
@@ -99,9 +95,6 @@ def edit_bound(
     edit = _Edit(text, statement, feature, side, number)
     changes = edit.of_number()
     if changes is None:
-        line = _as_line(text, written, statement)
-        if line is not None:
-            return edit_bound(line, rule, feature, side, value, space=space, classes=classes)
         changes = edit.of_conditions()
     for change in sorted(changes, reverse=True):
         text = text[: change.start] + change.text + text[change.end :]
@@ -235,17 +228,3 @@ def _without(conditions: tuple[WrittenCondition, ...], gone: WrittenCondition) -
     if k:
         return _Change(conditions[k - 1].end, gone.end, "")
     return _Change(gone.start, conditions[1].start, "")
-
-
-def _as_line(text: str, written: RuleText, rule: Statement) -> str | None:
-    """Return the text with a sentence as a line of the rule language; None where the rule is no sentence."""
-    source = Source(text)
-    start, end = next(span for span in source.lines() if span[0] <= rule.start <= span[1])
-    if not is_sentence(source, start, end):
-        return None
-    if rule.rule is None or rule.label is None:
-        raise InvalidValueError(
-            "this sentence has a mistake, and no condition can come or go in it"
-        )
-    line = format_rule(written.rules[rule.rule], written.rules.space)
-    return text[:start] + line + text[sentence_comment(text, rule.label[1], end) :]

@@ -22,8 +22,6 @@ from clearmargin.language.syntax import Bound, Chain, Condition, Membership, Mis
 from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = ["Candidate", "complete"]
-
 CandidateKind = Literal["feature", "category", "class", "number", "sign", "keyword"]
 
 # No name that people give to anything.
@@ -42,18 +40,12 @@ _ENDINGS = (
     " 1]",
     " 0, 1]",
     " c}",
-    " is at least 0 then c",
-    " then c",
-    " 0 then c",
-    " z is 0 then c",
-    " 0 and 1 then c",
 )
 _DECLARING = ("integer", "in [", "in {", "unit", "fill")
 _WORDS: tuple[tuple[str, CandidateKind], ...] = (
-    *((word, "keyword") for word in ("and", "then", "not", "true", "weight")),
+    *((word, "keyword") for word in ("and", "not", "true", "weight")),
     *((sign, "sign") for sign in ("=>", "<=", "<", ">=", ">", "=", "}", ",", "[weight")),
     *((word, "keyword") for word in ("is missing", "is not missing", "missing", "not missing")),
-    *((word, "keyword") for word in ("is at least", "is at most", "is between")),
     *((word, "keyword") for word in _DECLARING),
 )
 _QUOTED = re.compile(r"`(?:[^`\\]|\\.)*(?:`|\Z)")
@@ -197,7 +189,7 @@ class _Asked:
             return any(not rule.conditions for rule in tree.rules)
         if word == "not":
             return any(rule.label.is_negated for rule in tree.rules)
-        is_taken_for_a_name = word in {"then", "weight", "missing"} and is_name
+        is_taken_for_a_name = word in {"weight", "missing"} and is_name
         is_class = "missing" in word and any(r.label.value == "missing" for r in tree.rules)
         fits = all(self._fits(c) for rule in tree.rules for c in rule.conditions)
         return fits and not (is_taken_for_a_name or is_class)
@@ -219,7 +211,7 @@ class _Asked:
         glue = "" if not self.before or self.before[-1:].isspace() else " "
         for ending in _ENDINGS:
             try:
-                tree = parse_tree(Source(f"{self.before}{glue}{word}{ending}"), self.space)
+                tree = parse_tree(Source(f"{self.before}{glue}{word}{ending}"))
             except RuleSyntaxError:
                 continue
             yield tree

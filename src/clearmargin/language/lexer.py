@@ -11,26 +11,6 @@ from typing import NamedTuple
 from clearmargin.exceptions import RuleSyntaxError
 from clearmargin.rules.space import closest_name, nearest_name
 
-__all__ = [
-    "KEYWORDS",
-    "NAME",
-    "NOT_NUMBERS",
-    "NUMBER",
-    "Recovery",
-    "Source",
-    "Token",
-    "escape",
-    "is_bare_name",
-    "nearest",
-    "number_value",
-    "quote",
-    "scan_line",
-    "shown",
-    "suggestion",
-    "unquote",
-]
-
-
 # Nothing else ends a line: str.splitlines also cuts at form feeds and at U+2028.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -40,28 +20,7 @@ _MOST_COMPARED = 10_000
 
 
 class Recovery:
-    """What becomes of a mistake: it is raised at once, or kept while reading goes on behind it.
-
-    A block ``with recovery:`` ends at its first mistake; where mistakes are kept, what follows the block is reached.
-
-    Parameters
-    ----------
-    keep : bool, default False
-        Whether mistakes are kept.
-
-    Attributes
-    ----------
-    mistakes : list of RuleSyntaxError
-        What was kept, in the order met.
-
-    Examples
-    --------
-    >>> recovery = Recovery(keep=True)
-    >>> with recovery:
-    ...     raise Source("x ! 3").error("unexpected character '!'", 2)
-    >>> [mistake.offset for mistake in recovery.mistakes]
-    [2]
-    """
+    """What becomes of a mistake: it is raised at once, or kept while reading goes on behind it."""
 
     __slots__ = ("keep", "mistakes")
 
@@ -81,25 +40,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    r"""Rule text; places in it are offsets, which become line and column when an error needs them.
-
-    Parameters
-    ----------
-    text : str
-        The whole text. A byte order mark at its start is passed over.
-    recovery : Recovery, optional
-        What becomes of mistakes; by default the first one is raised.
-
-    Examples
-    --------
-    >>> source = Source("x > 3 => a\r\ny > => b")
-    >>> [source.text[start:end] for start, end in source.lines()]
-    ['x > 3 => a', 'y > => b']
-    >>> print(source.error("a number is missing", 16))
-    line 2, column 5: a number is missing
-      y > => b
-          ^
-    """
+    r"""Rule text; places in it are offsets, which become line and column when an error needs them."""
 
     text: str
     recovery: Recovery = field(default_factory=Recovery, compare=False, repr=False)
@@ -138,13 +79,7 @@ class Source:
 
 
 def shown(name: object) -> str:
-    """Quote a name in a message, cut to a length that people read.
-
-    Examples
-    --------
-    >>> shown("bmi"), len(shown("x" * 1000))
-    ("'bmi'", 62)
-    """
+    """Quote a name in a message, cut to a length that people read."""
     if isinstance(name, str):
         return repr(_cut(name))
     return _cut(repr(name))
@@ -155,25 +90,13 @@ def _cut(text: str) -> str:
 
 
 def suggestion(name: str, known: Iterable[object]) -> str:
-    """Suggest the nearest known name, as the tail of a message; nothing where the search would take long.
-
-    Examples
-    --------
-    >>> suggestion("glucos", ["age", "glucose"])
-    "; did you mean 'glucose'?"
-    """
+    """Suggest the nearest known name, as the tail of a message; nothing where the search would take long."""
     names = _comparable(name, known)
     return "" if names is None else nearest_name(name, names)
 
 
 def nearest(name: str, known: Iterable[object]) -> str | None:
-    """Return the known name that `suggestion` takes for the one that was meant; None where it takes none.
-
-    Examples
-    --------
-    >>> nearest("glucos", ["age", "glucose"])
-    'glucose'
-    """
+    """Return the known name that `suggestion` takes for the one that was meant; None where it takes none."""
     names = _comparable(name, known)
     return None if names is None else closest_name(name, names)
 
@@ -255,43 +178,20 @@ _LARGEST_CODE = 0x10FFFF
 
 
 class Token(NamedTuple):
-    """A piece of text and where it starts.
-
-    Its kind is "name", "quoted", "number" or "end", and for keywords and signs what they say ("and", "<=").
-    """
+    """A piece of text and where it starts."""
 
     kind: str
     text: str
     start: int
-    stop: int | None = None
-    """Where it ends, for a token of a sentence that is printed in other characters than those of its text."""
 
     @property
     def end(self) -> int:
         """Offset just after the token."""
-        return self.start + len(self.text) if self.stop is None else self.stop
+        return self.start + len(self.text)
 
 
 def scan_line(source: Source, start: int, end: int) -> list[Token]:
-    """Cut one line into tokens; blanks and the comment are left out.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-    start, end : int
-        Where the line starts and ends.
-
-    Returns
-    -------
-    list of Token
-        The last one is of the kind "end", also for an empty line.
-
-    Examples
-    --------
-    >>> [token.kind for token in scan_line(Source("age >= 30 => `at risk`  # so"), 0, 28)]
-    ['name', '>=', 'number', '=>', 'quoted', 'end']
-    """
+    """Cut one line into tokens; blanks and the comment are left out."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(source.text, start, end):
         kind = match.lastgroup
@@ -366,24 +266,12 @@ def unquote(source: Source, token: Token) -> str:
 
 
 def is_bare_name(text: str) -> bool:
-    """Tell whether a name can be written without backquotes.
-
-    Examples
-    --------
-    >>> is_bare_name("petal.width"), is_bare_name("petal width"), is_bare_name("in")
-    (True, False, False)
-    """
+    """Tell whether a name can be written without backquotes."""
     return _BARE.fullmatch(text) is not None and text.lower() not in KEYWORDS | NOT_NUMBERS
 
 
 def quote(text: str) -> str:
-    r"""Write a name so that it reads back as the same name: bare where possible, else in backquotes.
-
-    Examples
-    --------
-    >>> print(quote("age"), quote("worst area"), quote("a`b\n"))
-    age `worst area` `a\`b\n`
-    """
+    r"""Write a name so that it reads back as the same name: bare where possible, else in backquotes."""
     return text if is_bare_name(text) else f"`{escape(text)}`"
 
 

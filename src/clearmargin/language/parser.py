@@ -7,7 +7,6 @@ missing values; `parse_feature` and `parse_classes` read declarations.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NoReturn
 
 from clearmargin.language.lexer import (
@@ -19,7 +18,6 @@ from clearmargin.language.lexer import (
     shown,
     unquote,
 )
-from clearmargin.language.sentences import KnownNames, is_sentence, sentence_tokens
 from clearmargin.language.syntax import (
     Bound,
     Chain,
@@ -35,18 +33,6 @@ from clearmargin.language.syntax import (
     Tree,
 )
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.space import FeatureSpace
-
-__all__ = [
-    "Cursor",
-    "is_declaration",
-    "parse_classes",
-    "parse_feature",
-    "parse_premise",
-    "parse_relations_tree",
-    "parse_tree",
-]
-
 
 _MIRRORED = {">=": "<=", ">": "<"}
 _COMPARISONS = frozenset({"<=", "<", ">=", ">", "="})
@@ -56,44 +42,15 @@ _IN_SUMS = frozenset({"+", "-", "*"})
 Statement = RuleNode | FeatureNode | ClassesNode
 
 
-def parse_tree(
-    source: Source, space: FeatureSpace | None = None, classes: Iterable[Label] | None = None
-) -> Tree:
-    """Read a whole text as a tree of what was written.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-    space : FeatureSpace, optional
-        The features that sentences may name as they are printed; by default those that the text declares.
-    classes : iterable of labels, optional
-        The classes, likewise.
-
-    Returns
-    -------
-    Tree
-        Rules and declarations; names are not looked up yet.
-
-    Examples
-    --------
-    >>> tree = parse_tree(Source("obese: bmi >= 30 => ill [weight 2]"))
-    >>> tree.rules[0].name, tree.rules[0].label.value, tree.rules[0].weight
-    ('obese', 'ill', 2.0)
-    """
+def parse_tree(source: Source) -> Tree:
+    """Read a whole text as a tree of what was written."""
     tree = Tree()
     declared: set[str] = set()
-    sentences: list[tuple[int, int, int]] = []
     for start, end in source.lines():
         with source.recovery:
-            if is_sentence(source, start, end):
-                sentences.append((len(tree.rules) + len(sentences), start, end))
-                continue
             statement = _parse_line(source, start, end)
             if statement is not None:
                 _add_statement(tree, source, statement, declared)
-    if sentences:
-        _add_sentences(tree, source, sentences, space, classes)
     return tree
 
 
@@ -112,26 +69,6 @@ def _add_statement(tree: Tree, source: Source, statement: Statement, declared: s
             raise source.error("this feature is declared twice", name.start, name.end)
         declared.add(name.text)
         tree.features.append(statement)
-
-
-def _add_sentences(
-    tree: Tree,
-    source: Source,
-    sentences: list[tuple[int, int, int]],
-    space: FeatureSpace | None,
-    classes: Iterable[Label] | None,
-) -> None:
-    """Read sentences last, when all declarations are known, and put each rule in its place."""
-    if classes is None:
-        classes = () if tree.classes is None else [node.value for node in tree.classes.labels]
-    known = KnownNames.gather(space, tree.features, classes)
-    unread = 0
-    for place, start, end in sentences:
-        n_rules = len(tree.rules)
-        with source.recovery:
-            cursor = Cursor(source, sentence_tokens(source, start, end, known))
-            tree.rules.insert(place - unread, _parse_rule(cursor))
-        unread += len(tree.rules) == n_rules
 
 
 def _parse_line(source: Source, start: int, end: int) -> Statement | None:
@@ -216,84 +153,43 @@ def _after_class(cursor: Cursor) -> str:
 
 
 def parse_premise(cursor: Cursor) -> list[Condition]:
-    """Read the conditions before ``=>``; none for ``true``.
-
-    Parameters
-    ----------
-    cursor : Cursor
-        At the first token of the premise; afterwards at ``=>``.
-
-    Returns
-    -------
-    list of Condition
-        In the order written.
-    """
+    """Read the conditions before ``=>``; none for ``true``."""
     if cursor.token.kind == "=>":
         cursor.fail("nothing before '=>'; a rule without condition is written 'true => ...'")
     if cursor.token.kind == "true" and cursor.following.kind == "=>":
         cursor.take()
         return []
-    conditions = _parse_conditions(cursor, "=>")
+    conditions = _parse_conditions(cursor)
     if cursor.token.kind != "=>":  # only behind a mistake
         cursor.fail(_after_condition(cursor))
     return conditions
 
 
-def parse_relations_tree(source: Source) -> list[Condition]:
-    """Read lines of conditions without a class, which hold for every case.
-
-    Parameters
-    ----------
-    source : Source
-        The text; blank lines and comments are passed over.
-
-    Returns
-    -------
-    list of Condition
-        The conditions of all lines, in order.
-
-    Examples
-    --------
-    >>> len(parse_relations_tree(Source("a <= b and b <= c  # sorted")))
-    2
-    """
-    conditions: list[Condition] = []
-    for start, end in source.lines():
-        cursor = Cursor(source, scan_line(source, start, end))
-        if cursor.token.kind == "end":
-            continue
-        conditions += _parse_conditions(cursor, "end")
-    return conditions
-
-
-def _parse_conditions(cursor: Cursor, end: str) -> list[Condition]:
-    """Read conditions joined by ``and``, up to a token of the kind `end`; after a mistake, from the next ``and`` on."""
+def _parse_conditions(cursor: Cursor) -> list[Condition]:
+    """Read conditions joined by ``and``, up to ``=>``; after a mistake, from the next ``and`` on."""
     conditions: list[Condition] = []
     while True:
         with cursor.source.recovery:
             conditions.append(_parse_condition(cursor))
-            if cursor.token.kind not in {"and", end}:
+            if cursor.token.kind not in {"and", "=>"}:
                 fix = " and" if cursor.token.kind == "," else None
-                cursor.fail(_after_condition(cursor, end), fix)
-        while cursor.token.kind not in {"and", end, "end"}:
+                cursor.fail(_after_condition(cursor), fix)
+        while cursor.token.kind not in {"and", "=>", "end"}:
             cursor.take()
         if cursor.token.kind != "and":
             return conditions
         cursor.take()
 
 
-def _after_condition(cursor: Cursor, end: str = "=>") -> str:
+def _after_condition(cursor: Cursor) -> str:
     kind = cursor.token.kind
-    if end == "end" and kind == "=>":
-        return "a relation has no class; it holds for every case"
     if kind == "or":
         return "a premise has no 'or', so that it stays convex; write two rules"
     if kind == "end":
         return "no '=>' in this line; a rule reads 'premise => class'"
     if kind == ",":
         return "expected 'and' between conditions, not ','"
-    following = "'=>'" if end == "=>" else "the end of the relation"
-    return f"expected 'and' or {following}, not {cursor.what_is_here()}"
+    return f"expected 'and' or '=>', not {cursor.what_is_here()}"
 
 
 def _parse_condition(cursor: Cursor) -> Condition:
@@ -367,8 +263,6 @@ def _no_comparison(cursor: Cursor) -> str:
 
 def _between_words(cursor: Cursor) -> str:
     before = cursor.before
-    if before.text.lower() == "if":
-        return "a sentence that starts with 'if' has 'then' before its class, not '=>'"
     if before.kind == "number":
         return "a weight is written 2*x"
     if before.kind == "name" and cursor.token.kind == "name":
@@ -515,18 +409,7 @@ def is_declaration(cursor: Cursor, word: str) -> bool:
 
 
 def parse_classes(cursor: Cursor) -> ClassesNode:
-    """Read ``classes: benign, malignant``.
-
-    Parameters
-    ----------
-    cursor : Cursor
-        At the word ``classes``; afterwards at the end of the line.
-
-    Returns
-    -------
-    ClassesNode
-        The classes in the order written, all different.
-    """
+    """Read ``classes: benign, malignant``."""
     start = cursor.take().start
     cursor.expect(":", "after 'classes' (or '=>' if this is a rule)")
     labels = [cursor.take_label()]
@@ -543,18 +426,7 @@ def parse_classes(cursor: Cursor) -> ClassesNode:
 
 
 def parse_feature(cursor: Cursor) -> FeatureNode:
-    """Read ``feature age: integer in [20, 80] unit years fill 35``.
-
-    Parameters
-    ----------
-    cursor : Cursor
-        At the word ``feature``; afterwards at the end of the line.
-
-    Returns
-    -------
-    FeatureNode
-        What was said; every part but the name may be missing.
-    """
+    """Read ``feature age: integer in [20, 80] unit years fill 35``."""
     start = cursor.take().start
     name = cursor.take_name("the name of a feature")
     node = FeatureNode(name, start, name.end)
@@ -603,12 +475,14 @@ def _once(cursor: Cursor, is_known: bool) -> None:
 
 def _parse_range(cursor: Cursor, node: FeatureNode) -> None:
     start = cursor.take().start
-    node.lower = _take_bound(cursor)
+    lower = _take_bound(cursor)
     cursor.expect(",", "between the bounds")
-    node.upper = _take_bound(cursor)
+    upper = _take_bound(cursor)
     cursor.expect("]", "after the bounds")
-    if node.lower > node.upper or node.lower == math.inf or node.upper == -math.inf:
+    if lower > upper or lower == math.inf or upper == -math.inf:
         raise cursor.source.error("this range is empty", start, cursor.last_end)
+    # Not before: a text is read on behind a mistake.
+    node.lower, node.upper = lower, upper
 
 
 def _take_bound(cursor: Cursor) -> float:
@@ -640,23 +514,7 @@ def _parse_categories(cursor: Cursor, node: FeatureNode) -> None:
 
 
 class Cursor:
-    """Walks over the tokens of a line; `token` is the next one, not yet taken.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-    tokens : list of Token
-        One line of it; the last token is of the kind "end".
-
-    Examples
-    --------
-    >>> from clearmargin.language.lexer import scan_line
-    >>> source = Source("age >= 30")
-    >>> cursor = Cursor(source, scan_line(source, 0, 9))
-    >>> cursor.take_name("a feature").text, cursor.take().kind, cursor.take_number()
-    ('age', '>=', 30.0)
-    """
+    """Walks over the tokens of a line; `token` is the next one, not yet taken."""
 
     __slots__ = ("_at", "source", "token", "tokens")
 

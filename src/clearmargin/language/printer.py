@@ -14,15 +14,6 @@ from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import FloatArray
 
-__all__ = [
-    "Phrases",
-    "check_rules",
-    "format_label",
-    "format_number",
-    "format_rule",
-    "format_rules",
-]
-
 
 def format_rules(rules: RuleSet) -> str:
     """Write rules in the rule language, so that `parse_rules` gives back the same rules, bit for bit.
@@ -61,25 +52,7 @@ def format_rules(rules: RuleSet) -> str:
 
 
 def format_rule(rule: Rule, space: FeatureSpace | None = None) -> str:
-    """Write one rule in the rule language, as a line without declarations.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    space : FeatureSpace, optional
-        Its features; without it they are called x0, x1 and so on, and categories by their codes.
-
-    Returns
-    -------
-    str
-        One line, without its end.
-
-    Examples
-    --------
-    >>> format_rule(Rule(Box([30.0, 0.0], [60.0, np.inf]), "ill"))
-    '30 <= x0 <= 60 and x1 >= 0 => ill'
-    """
+    """Write one rule in the rule language, as a line without declarations."""
     if space is None:
         codes = {f"x{j}": range(max(categories) + 1) for j, categories in rule.region.sets.allowed}
         names = [f"x{j}" for j in range(rule.n_features)]
@@ -102,24 +75,12 @@ def check_rules(rules: object) -> None:
 
 
 def format_number(x: float) -> str:
-    """Write a float with the fewest digits that read back as the same float.
-
-    Examples
-    --------
-    >>> format_number(30.0), format_number(0.1), format_number(1e300)
-    ('30', '0.1', '1e+300')
-    """
+    """Write a float with the fewest digits that read back as the same float."""
     return repr(float(x)).removesuffix(".0")
 
 
 def format_label(label: Label) -> str:
-    """Write a class so that it reads back as the same value of the same type.
-
-    Examples
-    --------
-    >>> [format_label(label) for label in ("ill", "1", 1, 1.0, True, "true")]
-    ['ill', '`1`', '1', '1.0', 'true', '`true`']
-    """
+    """Write a class so that it reads back as the same value of the same type."""
     if isinstance(label, bool):
         return "true" if label else "false"
     if isinstance(label, str):
@@ -129,19 +90,7 @@ def format_label(label: Label) -> str:
 
 
 class Phrases:
-    """Writes conditions over the features of a space; every name is spelled once.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features.
-
-    Examples
-    --------
-    >>> phrases = Phrases(FeatureSpace(["age", "body mass"]))
-    >>> phrases.conditions(Polyhedron([[-0.5, 1.0]], [3.0]))
-    ['0.5*age - `body mass` >= -3']
-    """
+    """Writes conditions over the features of a space; every name is spelled once."""
 
     def __init__(self, space: FeatureSpace):
         self.names = [quote(name) for name in space.names]

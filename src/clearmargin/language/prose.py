@@ -19,23 +19,6 @@ from clearmargin.rules.space import FeatureSpace
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "PROOF_WORDS",
-    "RuleRow",
-    "describe_fill",
-    "describe_premise",
-    "describe_rules",
-    "filled_features",
-    "mostly_wrong",
-    "percent",
-    "plain",
-    "ratio_text",
-    "rule_rows",
-    "rules_frame",
-    "rules_html",
-]
-
-
 # The words for the proof of a rule.
 PROOF_WORDS = {
     "proved": "proved",
@@ -86,51 +69,16 @@ def describe_rules(rules: RuleSet, digits: int = 3) -> str:
 
 
 def describe_fill(rules: RuleSet) -> str | None:
-    """Say what missing values count as, of the features that rules have conditions on.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-
-    Returns
-    -------
-    str or None
-        A comment; None where no value that a rule needs is filled.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> describe_fill(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
-    '# A missing value counts as: bmi 32.5.'
-    """
+    """Say what missing values count as, of the features that rules have conditions on."""
     phrases = [
         f"{plain(name)} {plain(value) if isinstance(value, str) else format_number(value)}"
         for name, value in filled_features(rules)
     ]
-    # Where sentences are read back, this is a comment.
     return f"# A missing value counts as: {', '.join(phrases)}." if phrases else None
 
 
 def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
-    """List the features that rules have conditions on and whose missing values count as something.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-
-    Returns
-    -------
-    list of (str, float or str)
-        Name and value, in the order of the space.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> filled_features(parse_rules("feature bmi: fill 32.5" + chr(10) + "bmi >= 30 => ill"))
-    [('bmi', 32.5)]
-    """
+    """List the features that rules have conditions on and whose missing values count as something."""
     used = {j for rule in rules for j in rule.region.bounded}
     pairs = enumerate(zip(rules.space.names, rules.space.fill, strict=True))
     return [(name, value) for j, (name, value) in pairs if value is not None and j in used]
@@ -139,34 +87,7 @@ def filled_features(rules: RuleSet) -> list[tuple[str, float | str]]:
 def describe_premise(
     rule: Rule, space: FeatureSpace, digits: int = 3, case: Sequence[float] = ()
 ) -> str:
-    """Say the conditions of a rule in words; nothing where there are none.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    space : FeatureSpace
-        Its features.
-    digits : int, default 3
-        Significant digits of the bounds; more where fewer would shut out the case.
-    case : sequence of float, optional
-        A case that the rule covers: its value of each feature.
-
-    Returns
-    -------
-    str
-        The conditions, joined by *and*.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> rules = parse_rules("bmi >= 30 and age < 40 => ill")
-    >>> describe_premise(rules[0], rules.space)
-    'bmi is at least 30 and age is less than 40'
-    >>> narrow = parse_rules("bmi <= 30.1234 => ill")
-    >>> describe_premise(narrow[0], narrow.space), describe_premise(narrow[0], narrow.space, case=[30.12])
-    ('bmi is at most 30.1', 'bmi is at most 30.12')
-    """
+    """Say the conditions of a rule in words; nothing where there are none."""
     return _premise(rule, space, Phrases(space), digits, case)
 
 
@@ -241,10 +162,7 @@ def _whole_numbers(interval: Interval) -> Interval | None:
 
 
 def _at_an_end(whole: Interval, first: float, last: float) -> Interval:
-    """Return a count that is at most 0 is 0: the one number of the range that is left.
-
-    The rule language keeps what the rule says, ``count <= 0``, for it must read back as the same rule.
-    """
+    """Return a count that is at most 0 is 0: the one number of the range that is left."""
     if whole.low == -math.inf and whole.high == first:
         return Interval(first, first, closed="both")
     if whole.high == math.inf and whole.low == last:
@@ -290,13 +208,7 @@ def _remarks(rule: Rule) -> str:
 
 
 def mostly_wrong(correct: int | None, covered: int) -> bool:
-    """Tell whether a rule is right on less than half of the rows that it covers.
-
-    Examples
-    --------
-    >>> mostly_wrong(31, 100), mostly_wrong(50, 100), mostly_wrong(None, 100), mostly_wrong(0, 0)
-    (True, False, False, False)
-    """
+    """Tell whether a rule is right on less than half of the rows that it covers."""
     return correct is not None and 2 * correct < covered
 
 
@@ -311,25 +223,13 @@ def _say_stats(stats: RuleStats) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Say a share in percent, rounded down: only all of them are 100 %.
-
-    Examples
-    --------
-    >>> percent(382, 383), percent(383, 383), percent(1, 2)
-    ('99.7 %', '100 %', '50 %')
-    """
+    """Say a share in percent, rounded down: only all of them are 100 %."""
     tenths = 1000 * part // whole
     return f"{format_number(tenths / 10)} %"
 
 
 def ratio_text(ratio: float) -> str:
-    """Say a share that is no count in percent, as `percent` does: at most one decimal, rounded down.
-
-    Examples
-    --------
-    >>> ratio_text(0.98), ratio_text(0.98765), ratio_text(0.9999), ratio_text(0.0004)
-    ('98 %', '98.7 %', '99.9 %', '0 %')
-    """
+    """Say a share that is no count in percent, as `percent` does: at most one decimal, rounded down."""
     # A billionth of a thousandth lifts what is a whole number of tenths but for the last bits.
     return percent(math.floor(1000 * ratio + 1e-9), 1000)
 
@@ -349,14 +249,7 @@ class RuleRow:
 
 
 def rule_rows(rules: RuleSet) -> list[RuleRow]:
-    """Put rules into plain rows.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> rule_rows(parse_rules("3 <= x < 5 => a"))[0].premise
-    '3 <= x < 5'
-    """
+    """Put rules into plain rows."""
     check_rules(rules)
     phrases = Phrases(rules.space)
     return [

@@ -16,7 +16,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
 from clearmargin.language.lexer import NOT_NUMBERS, Source, nearest, quote, shown, suggestion
-from clearmargin.language.parser import parse_relations_tree, parse_tree
+from clearmargin.language.parser import parse_tree
 from clearmargin.language.printer import format_label
 from clearmargin.language.syntax import (
     Bound,
@@ -38,23 +38,6 @@ from clearmargin.rules.rule import Label, Region, Rule, as_label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = [
-    "Limits",
-    "Resolved",
-    "Row",
-    "Vocabulary",
-    "compared",
-    "infer_classes",
-    "infer_space",
-    "make_region",
-    "make_vocabulary",
-    "parse_relations",
-    "parse_rules",
-    "refuse_infinity",
-    "resolve",
-]
-
-
 _NO_SETS = CategorySets()
 
 
@@ -66,8 +49,7 @@ def parse_rules(
     Parameters
     ----------
     text : str
-        One rule a line, ``name: premise => class [weight 2]`` or ``if premise then class``; see the reference of
-        the rule language.
+        One rule a line, ``name: premise => class [weight 2]``; see the reference of the rule language.
     space : FeatureSpace, optional
         The features that may occur. Without it they are what the text declares or, if it declares none, what
         the rules speak about, in the order in which they appear.
@@ -115,29 +97,9 @@ class Resolved(NamedTuple):
 def resolve(
     source: Source, space: FeatureSpace | None, classes: Iterable[Label] | None
 ) -> Resolved:
-    r"""Read a text as a tree, and make rules of it.
-
-    Parameters
-    ----------
-    source : Source
-        The text; its `recovery` says whether reading goes on after a mistake.
-    space, classes
-        As for `parse_rules`.
-
-    Returns
-    -------
-    Resolved
-        Everything that could be read.
-
-    Examples
-    --------
-    >>> from clearmargin.language.lexer import Recovery
-    >>> source = Source("x > 3 > => a\ny > 2 => b", Recovery(keep=True))
-    >>> [rule is None for rule in resolve(source, None, None).rules], len(source.recovery.mistakes)
-    ([True, False], 1)
-    """
+    r"""Read a text as a tree, and make rules of it."""
     labels = None if classes is None else tuple(as_label(label) for label in classes)
-    tree = parse_tree(source, space, labels)
+    tree = parse_tree(source)
     mistakes = source.recovery.mistakes
     n_parsed = len(mistakes)
     words = make_vocabulary(source, tree, space, labels)
@@ -156,67 +118,6 @@ def resolve(
         if line in wrong:
             rules[k] = None
     return Resolved(tree, words, rules)
-
-
-def parse_relations(relations: str | Iterable[str], space: FeatureSpace) -> Polyhedron | None:
-    """Read relations between numbers, which every case satisfies, in the rule language.
-
-    Parameters
-    ----------
-    relations : str or iterable of str
-        Comparisons as in the premise of a rule, joined by *and* or one a line; several texts are read as lines.
-    space : FeatureSpace
-        The features.
-
-    Returns
-    -------
-    Polyhedron or None
-        One row for each comparison, two for ``=``; None where the text says nothing.
-
-    Raises
-    ------
-    RuleSyntaxError
-        If the text cannot be understood; it says where and, if possible, what was meant.
-
-    Examples
-    --------
-    >>> pressure = FeatureSpace(["diastolic", "systolic"])
-    >>> parse_relations("diastolic <= systolic", pressure)
-    Polyhedron([[1.0, -1.0]], [0.0])
-    >>> parse_relations("diastolic <= sistolic", pressure)
-    Traceback (most recent call last):
-    clearmargin.exceptions.RuleSyntaxError: line 1, column 14: unknown feature 'sistolic'; did you mean 'systolic'?
-      diastolic <= sistolic
-                   ^^^^^^^^
-    """
-    lines = [relations] if isinstance(relations, str) else list(relations)
-    for line in lines:
-        if not isinstance(line, str):
-            raise TypeError(
-                f"relations are texts in the rule language or a Polyhedron, not {type(line).__name__}"
-            )
-    source = Source("\n".join(lines))
-    conditions = parse_relations_tree(source)
-    words = Vocabulary.over(source, space, ())
-    rows: list[Row] = []
-    for condition in conditions:
-        rows += _relation_rows(condition, words)
-    return _polyhedron(rows, len(space)) if rows else None
-
-
-def _relation_rows(condition: Condition, words: Vocabulary) -> Iterator[Row]:
-    if isinstance(condition, Missing) or words.categories(condition) is not None:
-        raise words.source.error(
-            "a relation compares numbers; categories and missing values belong into rules",
-            condition.start,
-            condition.end,
-        )
-    if isinstance(condition, Bound):
-        yield from _as_rows(_limits(condition, words))
-    else:
-        assert isinstance(condition, Chain)
-        for item in _compare(condition, words):
-            yield from [item] if isinstance(item, Row) else _as_rows(item)
 
 
 def _make_rule(node: RuleNode, words: Vocabulary) -> Rule | None:
@@ -240,17 +141,7 @@ def _make_rule(node: RuleNode, words: Vocabulary) -> Rule | None:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Features, categories and classes by name, with an error that suggests the nearest where one is unknown.
-
-    Parameters
-    ----------
-    source : Source
-        The text, for errors.
-    space : FeatureSpace
-        The features.
-    classes : tuple of labels
-        The classes.
-    """
+    """Features, categories and classes by name, with an error that suggests the nearest where one is unknown."""
 
     source: Source
     space: FeatureSpace
@@ -391,32 +282,7 @@ def make_vocabulary(
     space: FeatureSpace | None = None,
     classes: Iterable[Label] | None = None,
 ) -> Vocabulary:
-    """Find out what the names in a text stand for.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-    tree : Tree
-        What was written in it.
-    space : FeatureSpace, optional
-        The features, if the caller knows them; declarations may then name no others.
-    classes : iterable of labels, optional
-        The classes, if the caller knows them; declarations may then name no others.
-
-    Returns
-    -------
-    Vocabulary
-        Every name that may occur.
-
-    Examples
-    --------
-    >>> from clearmargin.language.parser import parse_relations_tree, parse_tree
-    >>> source = Source("smoker = yes and age > 40 => ill")
-    >>> words = make_vocabulary(source, parse_tree(source))
-    >>> words.space.names, words.space.categories, words.classes
-    (('smoker', 'age'), (('yes',), None), ('ill',))
-    """
+    """Find out what the names in a text stand for."""
     if space is None:
         space = _declared_space(source, tree) if tree.features else infer_space(source, tree.rules)
     if classes is not None:
@@ -486,32 +352,7 @@ def infer_classes(rules: Sequence[RuleNode]) -> tuple[Label, ...]:
 
 
 def infer_space(source: Source, rules: Sequence[RuleNode]) -> FeatureSpace:
-    r"""Collect the features, and the categories of each, in the order in which they appear.
-
-    A feature with a name after ``=`` or a set after ``in`` has categories, all others are numbers (also those of which
-    the rules say no more than whether they are missing). If both sides of
-    ``=`` are names, the left one has categories unless it is compared as a number somewhere else.
-
-    Parameters
-    ----------
-    source : Source
-        The text, for errors.
-    rules : sequence of RuleNode
-        The rules.
-
-    Returns
-    -------
-    FeatureSpace
-        Unbounded features without units.
-
-    Examples
-    --------
-    >>> from clearmargin.language.parser import parse_relations_tree, parse_tree
-    >>> source = Source("colour = red and size > 3 => a\ncolour in {blue} => b")
-    >>> space = infer_space(source, parse_tree(source).rules)
-    >>> space.names, space.categories
-    (('colour', 'size'), (('red', 'blue'), None))
-    """
+    r"""Collect the features, and the categories of each, in the order in which they appear."""
     usage = _Usage(source, set(_compared_as_numbers(rules)))
     for rule in rules:
         for condition in rule.conditions:
@@ -643,21 +484,7 @@ class Limits(NamedTuple):
 
 
 def make_region(rule: RuleNode, words: Vocabulary) -> Region:
-    """Make the region of a premise.
-
-    Parameters
-    ----------
-    rule : RuleNode
-        The rule as written.
-    words : Vocabulary
-        What its names stand for.
-
-    Returns
-    -------
-    Box or Polyhedron
-        A box when every comparison is a plain bound; else one row for each comparison in the order
-        written, a chain from low to high, and for ``=`` first >= and then <=.
-    """
+    """Make the region of a premise."""
     found: list[Limits | Row] = []
     sets: dict[int, set[int]] = {}
     missing: dict[int, Missing] = {}
@@ -721,20 +548,7 @@ def _listed(missing: dict[int, Missing], is_missing: bool) -> list[int]:
 
 
 def compared(condition: Bound | Chain, words: Vocabulary) -> list[Limits | Row]:
-    """Read a comparison of numbers as plain bounds and linear inequalities.
-
-    Parameters
-    ----------
-    condition : Bound or Chain
-        What was written; not a category.
-    words : Vocabulary
-        What its names stand for.
-
-    Returns
-    -------
-    list of Limits or Row
-        In the order written.
-    """
+    """Read a comparison of numbers as plain bounds and linear inequalities."""
     if isinstance(condition, Bound):
         return [_limits(condition, words)]
     return list(_compare(condition, words))

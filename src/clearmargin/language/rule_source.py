@@ -7,13 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
-from clearmargin.language.lexer import Source
 from clearmargin.language.resolve import parse_rules
-from clearmargin.language.sentences import is_sentence
 from clearmargin.rules import RuleSet
 from clearmargin.rules.file_writing import read_text
-
-__all__ = ["RuleSource", "read_rules"]
 
 RuleSource = RuleSet | str | os.PathLike[str]
 
@@ -21,33 +17,7 @@ RuleSource = RuleSet | str | os.PathLike[str]
 def read_rules(
     source: RuleSource, parse: Callable[[str], RuleSet] = parse_rules, *, what: str = "rules"
 ) -> RuleSet:
-    """Read rules from a rule set, a text or a file.
-
-    Parameters
-    ----------
-    source : RuleSet, str or path
-        Rules; or their text; or a .rules or .json file. A text has an arrow ``=>``, is a sentence with *if* and
-        *then*, or has more than one line.
-    parse : callable, default parse_rules
-        What reads a text.
-    what : str, default "rules"
-        What the rules are, for messages.
-
-    Returns
-    -------
-    RuleSet
-        The rules.
-
-    Raises
-    ------
-    RuleSyntaxError
-        Where a text cannot be read; it says where.
-
-    Examples
-    --------
-    >>> read_rules("bmi >= 30 => ill")
-    <RuleSet of 1 rules over 1 features, classes ('ill',)>
-    """
+    """Read rules from a rule set, a text or a file."""
     if isinstance(source, RuleSet):
         return source
     if isinstance(source, str) and _is_text(source):
@@ -72,4 +42,4 @@ def read_rules(
 def _is_text(source: str) -> bool:
     """Check whether a text is rules rather than the name of a file with rules."""
     line = source.strip()
-    return "=>" in line or "\n" in line or is_sentence(Source(line), 0, len(line))
+    return "=>" in line or "\n" in line

@@ -30,15 +30,6 @@ from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 
-__all__ = [
-    "Mistake",
-    "RuleText",
-    "Statement",
-    "WrittenBound",
-    "WrittenCondition",
-    "read_rule_text",
-]
-
 Side = Literal["low", "high"]
 
 

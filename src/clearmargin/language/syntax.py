@@ -9,28 +9,10 @@ from dataclasses import dataclass, field
 
 from clearmargin.rules.rule import Label
 
-__all__ = [
-    "Bound",
-    "Chain",
-    "ClassesNode",
-    "Condition",
-    "FeatureNode",
-    "LabelNode",
-    "Membership",
-    "Missing",
-    "Name",
-    "RuleNode",
-    "Sum",
-    "Tree",
-]
-
 
 @dataclass(slots=True)
 class Name:
-    """A name as it is meant, without backquotes and escapes.
-
-    A number where a category is expected is kept as it is spelled, with `is_number` set.
-    """
+    """A name as it is meant, without backquotes and escapes."""
 
     text: str
     start: int
@@ -40,10 +22,7 @@ class Name:
 
 @dataclass(slots=True)
 class Sum:
-    """One side of a comparison: weights times features, plus a number.
-
-    `name` is set when the side is nothing but a name, which may be a feature or a category.
-    """
+    """One side of a comparison: weights times features, plus a number."""
 
     terms: tuple[tuple[float, Name], ...]
     constant: float
@@ -54,11 +33,7 @@ class Sum:
 
 @dataclass(slots=True)
 class Bound:
-    """A bare name between numbers, the commonest condition: ``x >= 3``, ``3 <= x < 5``, ``x = 4``.
-
-    A bound that is not written is infinite. Where `is_equality` is set, the name may have categories
-    and the number may be one of them.
-    """
+    """A bare name between numbers, the commonest condition: ``x >= 3``, ``3 <= x < 5``, ``x = 4``."""
 
     feature: Name
     low: float
@@ -75,11 +50,7 @@ class Bound:
 
 @dataclass(slots=True)
 class Chain:
-    """Any other comparison: ``3 <= x + y < 5``, ``x < y``, ``colour = red``.
-
-    From low to high: the signs are ``<=`` and ``<`` (or a single ``=``), and what was written the other way
-    round is turned.
-    """
+    """Any other comparison: ``3 <= x + y < 5``, ``x < y``, ``colour = red``."""
 
     sums: tuple[Sum, ...]
     signs: tuple[str, ...]

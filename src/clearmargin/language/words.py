@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clearmargin.language.printer import format_number
@@ -14,10 +14,12 @@ from clearmargin.rules.rule import Region
 __all__ = [
     "condition_texts",
     "counted",
+    "error_text",
     "finite",
     "listed",
     "number_text",
     "plain",
+    "rare_text",
     "ratio_text",
     "sentences",
     "share_text",
@@ -28,36 +30,18 @@ _LABEL = "x"
 
 
 def finite(value: Any) -> float | None:
-    """Give a number as JSON can hold it: None where it is infinite or not a number.
-
-    Examples
-    --------
-    >>> finite(0.5), finite(float("nan"))
-    (0.5, None)
-    """
+    """Give a number as JSON can hold it: None where it is infinite or not a number."""
     number = float(value)
     return number if math.isfinite(number) else None
 
 
 def counted(count: int, word: str, plural: str | None = None) -> str:
-    """Write a count with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "rule"), counted(1200, "rule"), counted(0, "class", "classes")
-    ('1 rule', '1,200 rules', '0 classes')
-    """
+    """Write a count with its noun."""
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
 
 
 def listed(words: Sequence[str], most: int | None = 8) -> str:
-    """Join words as a sentence does; of more than `most` only the first.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
+    """Join words as a sentence does; of more than `most` only the first."""
     shown = list(words[:most])
     if most is not None and len(words) > most:
         return f"{', '.join(shown)} and {len(words) - most} more"
@@ -66,24 +50,12 @@ def listed(words: Sequence[str], most: int | None = 8) -> str:
 
 
 def share_text(part: int | None, whole: int) -> str:
-    """Write a share in percent, rounded down; a dash where there is nothing to share.
-
-    Examples
-    --------
-    >>> share_text(382, 383), share_text(0, 0), share_text(None, 5)
-    ('99.7 %', '–', '–')
-    """
+    """Write a share in percent, rounded down; a dash where there is nothing to share."""
     return percent(part, whole) if part is not None and whole else "–"
 
 
 def number_text(value: float | None, digits: int = 4) -> str:
-    """Write a measured number with few digits, in the form that numbers have in rules and sentences.
-
-    Examples
-    --------
-    >>> number_text(3.0), number_text(-0.123456), number_text(1234567.0), number_text(54321.6), number_text(None)
-    ('3', '-0.1235', '1234567', '54320', '–')
-    """
+    """Write a measured number with few digits, in the form that numbers have in rules and sentences."""
     if value is None or math.isnan(value):
         return "–"
     is_whole = float(value).is_integer() and abs(value) < 1e15
@@ -91,13 +63,7 @@ def number_text(value: float | None, digits: int = 4) -> str:
 
 
 def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
-    """Write rules as sentences, without statistics or names.
-
-    Examples
-    --------
-    >>> sentences([Rule(Box([29.9876], [40.0]), "ill")], FeatureSpace(["bmi"]))
-    ['If bmi is between 30 and 40, then ill.']
-    """
+    """Write rules as sentences, without statistics or names."""
     if not rules:
         return []
     bare = RuleSet([Rule(rule.region, rule.label) for rule in rules], space)
@@ -107,25 +73,7 @@ def sentences(rules: Sequence[Rule], space: FeatureSpace) -> list[str]:
 
 
 def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]:
-    """Write premises as text, with bounds rounded inwards.
-
-    Parameters
-    ----------
-    regions : sequence of Box or Polyhedron
-        The premises, none of them without conditions.
-    space : FeatureSpace
-        The features.
-
-    Returns
-    -------
-    list of str
-        One text a premise.
-
-    Examples
-    --------
-    >>> condition_texts([Box([29.9876], [math.inf])], FeatureSpace(["bmi"], units=["kg/m2"]))
-    ['bmi is at least 30 kg/m2']
-    """
+    """Write premises as text, with bounds rounded inwards."""
     if not regions:
         return []
     # All at once: the names of the space are spelled once. No name has a line feed that is not escaped.
@@ -138,13 +86,7 @@ def condition_texts(regions: Sequence[Region], space: FeatureSpace) -> list[str]
 
 
 def single_condition(box: Box, feature: int) -> Box:
-    """Keep of a box the condition on one feature alone.
-
-    Examples
-    --------
-    >>> single_condition(Box([1.0, 2.0], [3.0, 4.0]), 1)
-    Box({1: [2, 4]}, n_features=2)
-    """
+    """Keep of a box the condition on one feature alone."""
     n = box.n_features
     if feature in box.missing or feature in box.known:
         missing, known = ({feature} & {*listed} for listed in (box.missing, box.known))
@@ -152,3 +94,31 @@ def single_condition(box: Box, feature: int) -> Box:
     if feature in box.sets:
         return Box.from_intervals({}, n, CategorySets({feature: box.sets[feature]}))
     return Box.from_intervals({feature: box.interval(feature)}, n)
+
+
+def error_text(text: str, error: float | None, digits: int = 1) -> str:
+    """Add a standard error to a figure that is written already; shares are in percent."""
+    if error is None or not math.isfinite(error):
+        return text
+    return f"{text} (standard error {error if digits > 1 else 100 * error:.{digits}f})"
+
+
+def rare_text(facts: Mapping[str, Any], rows: str = "rows") -> str:
+    """Say how well a rare class is told from the others, from what `Evaluation.to_dict` gives."""
+    label = facts["rare_class"]
+
+    def share(name: str) -> str:
+        return error_text(ratio_text(facts[name]["value"]), facts[name]["standard_error"])
+
+    balanced, found = share("balanced_accuracy"), share("recall")
+    area = facts["auc"]["value"]
+    ranked = ""
+    if area is not None:
+        ranked = f" and an AUC of {error_text(f'{area:.3f}', facts['auc']['standard_error'], 3)}"
+    named = f"no {rows} are named {label}"
+    if facts["precision"]["value"] is not None:
+        named = f"of those named {label} {share('precision')} are right"
+    return (
+        f"a balanced accuracy of {balanced}{ranked}; of the {rows} of {label}, the rare class, {found} are found, and "
+        f"{named} ({label} has {ratio_text(facts['rare_class_share'])} of all {rows})"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import singledispatch
 from typing import Any
 
@@ -27,45 +28,37 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.utils.validation import check_is_fitted
 
-from clearmargin.exceptions import InvalidValueError, NotLinearError
+from clearmargin.exceptions import ClearmarginError, InvalidValueError, NotLinearError
 from clearmargin.models.fitted import check_fitted
-from clearmargin.models.flow import AffineMap, CentredMap, Flow
+from clearmargin.models.flow import AffineMap, Flow, Sources
+from clearmargin.rules import FeatureSpace
 from clearmargin.rules.space import category_name
-from clearmargin.tables.table import Column
+from clearmargin.tables.table import Column, Table
 from clearmargin.tables.table_encoder import TableEncoder
 
-__all__ = ["pass_step", "pass_steps", "unwrap"]
+
+def imputed_space(estimator: Any, X: Any) -> FeatureSpace:
+    """Give the features of a table, with the fixed values by which a model of any kind replaces missing ones."""
+    table = Table.read(X)
+    space, sources = table.space(), Sources([column.name for column in table.all_columns()])
+    with suppress(ClearmarginError):  # steps that are not affine may follow
+        unwrap(estimator, Flow.start(sources, range(len(space))), "a classifier")
+    fills = [sources.fill(j) for j in range(len(space))]
+    categories = [
+        known
+        if known is None or fill is None or category_name(fill) in known
+        else (*known, category_name(fill))
+        for known, fill in zip(space.categories, fills, strict=True)
+    ]
+    if categories == list(space.categories) and not any(fill is not None for fill in fills):
+        return space
+    return FeatureSpace(
+        space.names, space.lower, space.upper, space.integer, categories, space.units, fills
+    )
 
 
 def unwrap(estimator: Any, flow: Flow, what: str) -> tuple[Any, Flow]:
-    """Find what decides within pipelines, searches and frozen estimators, and the columns that reach it.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        Bare, or wrapped.
-    flow : Flow
-        The columns that it is given.
-    what : str
-        What is looked for, for messages.
-
-    Returns
-    -------
-    estimator
-        What decides.
-    Flow
-        The columns that it is given.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from clearmargin.models.flow import Sources
-    >>> X, y = [[1.0], [5.0]], [0, 1]
-    >>> model = FrozenEstimator(make_pipeline(StandardScaler(), RidgeClassifier()).fit(X, y))
-    >>> unwrap(model, Flow.start(Sources(["age"]), [0]), "a classifier")[0]
-    RidgeClassifier()
-    """
+    """Find what decides within pipelines, searches and frozen estimators, and the columns that reach it."""
     while True:
         check_fitted(estimator)
         if isinstance(estimator, Pipeline):
@@ -86,53 +79,14 @@ def unwrap(estimator: Any, flow: Flow, what: str) -> tuple[Any, Flow]:
 
 
 def pass_steps(steps: list[tuple[str, Any]], flow: Flow, path: str = "") -> Flow:
-    """Pass columns through named steps, one after the other.
-
-    Parameters
-    ----------
-    steps : list of (str, transformer)
-        Fitted transformers; "passthrough" and None change nothing.
-    flow : Flow
-        The columns before.
-    path : str, default ""
-        Name of the step that these steps are part of, for messages.
-
-    Returns
-    -------
-    Flow
-        The columns after.
-    """
+    """Pass columns through named steps, one after the other."""
     for name, step in steps:
         flow = pass_step(step, flow, _join(path, name))
     return flow
 
 
 def pass_step(step: Any, flow: Flow, name: str) -> Flow:
-    """Pass columns through one step; a step that is not affine is an error that names it.
-
-    Parameters
-    ----------
-    step : fitted transformer, "passthrough" or None
-        The step.
-    flow : Flow
-        The columns before.
-    name : str
-        What the step is called, for messages.
-
-    Returns
-    -------
-    Flow
-        The columns after.
-
-    Examples
-    --------
-    >>> from clearmargin.models.flow import Sources
-    >>> scaler = StandardScaler().fit([[1.0], [5.0]])
-    >>> flow = pass_step(scaler, Flow.start(Sources(["age"]), [0]), "scale")
-    >>> flow.affine.apply([[3.0], [5.0]])
-    array([[0.],
-           [1.]])
-    """
+    """Pass columns through one step; a step that is not affine is an error that names it."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return flow
     if _pass.dispatch(type(step)) is not _pass.dispatch(object):
@@ -149,7 +103,7 @@ def _refusal(step: Any, name: str, why: str) -> NotLinearError:
     return NotLinearError(
         f"step {name!r} ({type(step).__name__}) {why}",
         "hyperplanes in the user's units need steps that scale, select, encode categories or map linearly. Leave the "
-        "step out, or use SurrogateRules(method='train'), which takes any classifier",
+        "step out, or use SurrogateRules(), which takes any classifier",
     )
 
 
@@ -181,17 +135,14 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 def _(step: Any, flow: Flow, name: str) -> Flow:
     _refuse_clipping(step, name)
     scale, low = (np.asarray(part, dtype=np.float64) for part in (step.scale_, step.min_))
-    return flow.through(AffineMap.diagonal(scale, low), flow.centred.scaled(scale, low))
+    return flow.through(flow.affine.scaled(scale, low))
 
 
 def _standardise(flow: Flow, center: Any, scale: Any) -> Flow:
     n = flow.affine.n_out
-    mean = None if center is None else np.asarray(center, dtype=np.float64)
-    width = None if scale is None else np.asarray(scale, dtype=np.float64)
-    factor = np.ones(n) if width is None else 1.0 / width
-    shift = np.zeros(n) if mean is None else -mean * factor
-    step = AffineMap.diagonal(factor, shift)
-    return flow.through(step, flow.centred.standardised(mean, width))
+    factor = np.ones(n) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
+    shift = np.zeros(n) if center is None else -np.asarray(center, dtype=np.float64) * factor
+    return flow.through(flow.affine.scaled(factor, shift))
 
 
 def _refuse_clipping(step: Any, name: str) -> None:
@@ -213,16 +164,15 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
         spread = np.sqrt(step.explained_variance_)
         components = components / np.maximum(spread, np.finfo(spread.dtype).eps)[:, None]
     means = components * step.mean_
-    shift = -means.sum(axis=1)
-    centred = flow.centred.mapped(components, shift, np.abs(means).sum(axis=1))
-    return flow.through(AffineMap.linear(components, shift), centred)
+    terms = np.abs(means).sum(axis=1)
+    return flow.through(flow.affine.mapped(components, -means.sum(axis=1), terms))
 
 
 @_pass.register(TruncatedSVD)
 @_pass.register(GaussianRandomProjection)
 @_pass.register(SparseRandomProjection)
 def _(step: Any, flow: Flow, name: str) -> Flow:
-    return flow.through(AffineMap.linear(step.components_))
+    return flow.through(flow.affine.mapped(step.components_))
 
 
 @_pass.register(SimpleImputer)
@@ -308,10 +258,7 @@ def _is_dropped(part: Any) -> bool:
 def _weighted(flow: Flow, weight: float | None) -> Flow:
     if weight is None:
         return flow
-    factors = np.full(flow.affine.n_out, weight, dtype=np.float64)
-    return flow.through(
-        AffineMap.diagonal(factors), flow.centred.scaled(factors, np.zeros_like(factors))
-    )
+    return flow.through(flow.affine.scaled(np.full(flow.affine.n_out, weight)))
 
 
 @_pass.register(OneHotEncoder)
@@ -383,5 +330,4 @@ def _combine(rows: list[list[tuple[int, float]]], flow: Flow) -> Flow:
     for i, row in enumerate(rows):
         for source, weight in row:
             matrix[i, source] = weight
-    centred = CentredMap.combined(matrix, flow.sources.unit)
-    return Flow(AffineMap.linear(matrix), (None,) * len(rows), flow.sources, centred)
+    return flow.through(AffineMap.combined(matrix))

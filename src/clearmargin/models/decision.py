@@ -19,61 +19,24 @@ from sklearn.svm import SVC, NuSVC
 from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow
-from clearmargin.models.score_error import DOUBLE, PipelinePlane, ScoreError, direct_error
-from clearmargin.models.surface import Duel, highest_wins
+from clearmargin.models.score_error import DOUBLE, ScoreError
+from clearmargin.models.surface import Lead, highest_wins
 from clearmargin.models.threshold import only_calibrated, score_threshold
-from clearmargin.rules import Hyperplane
 from clearmargin.rules.value import FloatArray
-
-__all__ = ["Decision", "read_decision", "register_reader"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """The decision function of a classifier, and the duels that come to the same.
-
-    Parameters
-    ----------
-    classes : ndarray
-        The classes.
-    scores : tuple of Hyperplane
-        The values of `decision_function`: one for two classes, one for each of more classes, or one for
-        each pair of classes of a vote.
-    duels : tuple of Duel
-        A class is predicted where it wins all its duels; under a vote of three or more classes possibly elsewhere, too.
-    is_vote : bool
-        Whether three or more classes are decided by a vote of pairs.
-    """
+    """The decision function of a classifier, and the duels that come to the same."""
 
     classes: NDArray[Any]
-    scores: tuple[Hyperplane, ...]
-    duels: tuple[Duel, ...]
+    scores: tuple[ScoreError, ...]
+    duels: tuple[Lead, ...]
     is_vote: bool = False
 
 
 def read_decision(estimator: Any, flow: Flow) -> Decision:
-    """Read how a fitted classifier decides.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        A linear classifier, or a pipeline, a search or a reduction to two classes around one.
-    flow : Flow
-        The columns that it is given.
-
-    Returns
-    -------
-    Decision
-        Its planes over the sources of the columns.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from clearmargin.models.flow import Sources
-    >>> model = RidgeClassifier(alpha=1.0).fit([[-1.0], [1.0]], ["no", "yes"])
-    >>> read_decision(model, Flow.start(Sources(["age"]), [0])).scores
-    (Hyperplane([0.666...], 0.0),)
-    """
+    """Read how a fitted classifier decides."""
     return _read(*unwrap(estimator, flow, "a classifier; rules need classes"))
 
 
@@ -81,28 +44,7 @@ Reader = Callable[[Any, Flow], Decision]
 
 
 def register_reader(*types: type[Any]) -> Callable[[Reader], Reader]:
-    """Teach `read_decision`, and with it `RuleExtractor`, to read further classes of classifiers.
-
-    Parameters
-    ----------
-    *types : type
-        Classes of classifiers; their subclasses are read alike, unless they have a reader of their own.
-
-    Returns
-    -------
-    callable
-        A decorator for a function of a fitted classifier and the columns that it is given (a `Flow`), which returns a
-        `Decision`.
-
-    Examples
-    --------
-    >>> class Above:
-    ...     classes_ = np.array(["low", "high"])
-    >>> @register_reader(Above)
-    ... def read_above(estimator, flow):
-    ...     plane = flow.plane(np.array([1.0]), -5.0)
-    ...     return Decision(estimator.classes_, (plane,), (Duel(1, 0, plane),))
-    """
+    """Teach `read_decision`, and with it `RuleExtractor`, to read further classes of classifiers."""
 
     def register(reader: Reader) -> Reader:
         for type_ in types:
@@ -120,13 +62,11 @@ def _read(estimator: Any, flow: Flow) -> Decision:
     if not (hasattr(estimator, "coef_") and hasattr(estimator, "intercept_")):
         raise NotLinearError(
             f"{kind} is not linear: it has no coef_ and intercept_ to read hyperplanes from",
-            "use a linear classifier such as LPSVC, or SurrogateRules(method='train'), which takes any classifier",
+            "use a linear classifier such as LPSVC, or SurrogateRules(), which takes any classifier",
         )
     classes = np.asarray(estimator.classes_)
-    scores = _coefficient_planes(estimator, flow)
-    if len(scores) == 1 and len(classes) == 2:
-        return Decision(classes, scores, (Duel(1, 0, scores[0]),))
-    if len(scores) != len(classes):
+    scores = _coefficient_scores(estimator, flow)
+    if len(scores) != len(classes) and (len(scores), len(classes)) != (1, 2):
         raise InvalidValueError(
             f"{kind} has {len(scores)} rows of weights for {len(classes)} classes; one row for two classes, or one "
             "for each class is what can be read"
@@ -134,9 +74,9 @@ def _read(estimator: Any, flow: Flow) -> Decision:
     return Decision(classes, scores, highest_wins(scores))
 
 
-def _coefficient_planes(
+def _coefficient_scores(
     estimator: Any, flow: Flow, sizes: FloatArray | None = None
-) -> tuple[Hyperplane, ...]:
+) -> tuple[ScoreError, ...]:
     coef: Any = estimator.coef_
     if hasattr(coef, "toarray"):  # sparse after sparsify() or a fit to sparse rows
         coef = coef.toarray()
@@ -148,7 +88,7 @@ def _coefficient_planes(
     # Without an intercept some classifiers keep a single zero for all rows.
     given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
     constants = np.broadcast_to(given, (len(weights),))
-    return tuple(flow.plane(w, float(b), sizes) for w, b in zip(weights, constants, strict=True))
+    return tuple(flow.score(w, float(b), sizes) for w, b in zip(weights, constants, strict=True))
 
 
 @_read.register(RFE)
@@ -166,14 +106,14 @@ def _(estimator: Any, flow: Flow) -> Decision:
             "use SupportVectorRules, which reads rules out of kernel machines",
         )
     classes = estimator.classes_
-    scores = _coefficient_planes(estimator, flow, _support_sizes(estimator))
+    scores = _coefficient_scores(estimator, flow, _support_sizes(estimator))
     if len(classes) == 2:
         # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
-        return Decision(classes, scores, (Duel(0, 1, _negative(scores[0])),))
+        return Decision(classes, scores, (Lead(0, 1, scores[0].negative()),))
     # Of each pair the first class is the positive one; ties go to the second, unless they are
     # broken by scikit-learn, which looks at the sign anew.
     duels = tuple(
-        Duel(second, first, _negative(f)) if estimator.break_ties else Duel(first, second, f)
+        Lead(second, first, f.negative()) if estimator.break_ties else Lead(first, second, f)
         for (first, second), f in zip(combinations(range(len(classes)), 2), scores, strict=True)
     )
     return Decision(classes, scores, duels, is_vote=True)
@@ -184,7 +124,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
     raise NotLinearError(
         "CalibratedClassifierCV decides by calibrated probabilities, not by a hyperplane",
         "pass the linear classifier itself (its predictions may differ where the two disagree), or use "
-        "SurrogateRules(method='train') or ScoreRules, which take any classifier",
+        "SurrogateRules() or ScoreRules, which take any classifier",
     )
 
 
@@ -198,19 +138,18 @@ def _(estimator: Any, flow: Flow) -> Decision:
     decision = _of_two(inside, reached)
     threshold = score_threshold(estimator)
     # A class is predicted where sign * f >= value: the other one is on the positive side of value - sign * f.
-    score = direct_error(decision.scores[0], flow.sources.unit)
+    score = decision.scores[0]
     lead = score.negative() if threshold.sign == 1 else score
     constant = lead.constant + threshold.value
     shifted = ScoreError(
         lead.coef,
-        lead.centre,
         constant,
         lead.slope,
         lead.base + threshold.slack + DOUBLE * abs(constant),
         lead.is_direct and threshold.value == 0.0 and not threshold.slack,
     )
     positive = threshold.positive
-    duel = Duel(1 - positive, positive, PipelinePlane(shifted))
+    duel = Lead(1 - positive, positive, shifted)
     return Decision(np.asarray(estimator.classes_), decision.scores, (duel,))
 
 
@@ -222,8 +161,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
         )
     # Here the parts speak by their decision functions, so that their own way with ties is not asked.
     scores = tuple(_of_two(part, flow).scores[0] for part in estimator.estimators_)
-    duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else highest_wins(scores)
-    return Decision(np.asarray(estimator.classes_), scores, duels)
+    return Decision(np.asarray(estimator.classes_), scores, highest_wins(scores))
 
 
 @_read.register(OneVsOneClassifier)
@@ -234,7 +172,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
     for pair, part in zip(pairs, estimator.estimators_, strict=True):
         decision = _of_two(part, flow)
         scores.append(decision.scores[0])
-        duels += [Duel(pair[d.positive], pair[d.negative], d.plane) for d in decision.duels]
+        duels += [Lead(pair[d.positive], pair[d.negative], d.score) for d in decision.duels]
     return Decision(classes, tuple(scores), tuple(duels), is_vote=len(classes) > 2)
 
 
@@ -253,7 +191,3 @@ def _of_two(part: Any, flow: Flow) -> Decision:
             f"{type(part).__name__} inside a reduction to two classes has {len(decision.scores)} decision functions"
         )
     return decision
-
-
-def _negative(plane: Hyperplane) -> Hyperplane:
-    return PipelinePlane(direct_error(plane).negative())

@@ -16,31 +16,12 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["THRESHOLDED", "check_fitted", "innermost", "is_fitted", "wrapped_layers"]
-
 # The classifiers of scikit-learn that set an operating threshold.
 THRESHOLDED = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
 
 def wrapped_layers(estimator: Any) -> Iterator[Any]:
-    """Give an estimator and what it wraps, layer by layer, down to the classifier that decides in the end.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Pipelines, searches, frozen estimators and those with an operating threshold have another one inside.
-
-    Yields
-    ------
-    estimator
-        The outermost first.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> [type(layer).__name__ for layer in wrapped_layers(FixedThresholdClassifier(LinearSVC()))]
-    ['FixedThresholdClassifier', 'LinearSVC']
-    """
+    """Give an estimator and what it wraps, layer by layer, down to the classifier that decides in the end."""
     while True:
         yield estimator
         if isinstance(estimator, Pipeline):
@@ -56,38 +37,13 @@ def wrapped_layers(estimator: Any) -> Iterator[Any]:
 
 
 def innermost(estimator: Any) -> Any:
-    """Give the classifier at the end of pipelines and inside searches.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Anything.
-
-    Returns
-    -------
-    estimator
-        What decides in the end.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from sklearn.svm import SVC
-    >>> innermost(make_pipeline(StandardScaler(), SVC(C=2.0)))
-    SVC(C=2.0)
-    """
+    """Give the classifier at the end of pipelines and inside searches."""
     *_, last = wrapped_layers(estimator)
     return last
 
 
 def check_fitted(estimator: Any) -> None:
-    """Raise scikit-learn's `NotFittedError` if an estimator cannot be used as it is.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Anything. A threshold needs no training: around a fitted classifier it can be used as it is.
-    """
+    """Raise scikit-learn's `NotFittedError` if an estimator cannot be used as it is."""
     if isinstance(estimator, FixedThresholdClassifier) and not hasattr(estimator, "estimator_"):
         check_fitted(estimator.estimator)
     else:
@@ -95,14 +51,7 @@ def check_fitted(estimator: Any) -> None:
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Check whether an estimator can be used as it is; see `check_fitted`.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> is_fitted(RidgeClassifier()), is_fitted(RidgeClassifier().fit([[0.0], [1.0]], [0, 1]))
-    (False, True)
-    """
+    """Check whether an estimator can be used as it is; see `check_fitted`."""
     try:
         check_fitted(estimator)
     except NotFittedError:

@@ -13,9 +13,7 @@ import numpy as np
 
 from clearmargin.rules.value import FloatArray
 
-__all__ = ["KernelFunction", "KernelKind"]
-
-KernelKind = Literal["linear", "poly", "rbf", "sigmoid"]
+KernelKind = Literal["linear", "poly", "rbf"]
 
 # A block of kernel values of this many numbers stays in the caches, and bounds the memory whatever the sizes.
 _BLOCK = 1 << 20
@@ -23,34 +21,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelFunction:
-    """The functions f_q(z) = sum_i coefs[i, q] k(z, vectors[i]) + intercepts[q], over the columns of the machine.
-
-    Two classes have one function; a machine of more classes has one for each pair. The kernels are those of
-    libsvm: z's ("linear"), (gamma z's + coef0)^degree ("poly"), exp(-gamma |z - s|^2) ("rbf") and
-    tanh(gamma z's + coef0) ("sigmoid").
-
-    Parameters
-    ----------
-    kind : {"linear", "poly", "rbf", "sigmoid"}
-        The kernel.
-    vectors : ndarray of shape (s, n)
-        Support vectors.
-    coefs : ndarray of shape (s, q)
-        What each support vector counts in each function.
-    intercepts : ndarray of shape (q,)
-        What is added.
-    gamma, coef0 : float
-        Constants of the kernel.
-    degree : int, default 3
-        Degree of a polynomial kernel.
-
-    Examples
-    --------
-    >>> bump = KernelFunction("rbf", np.zeros((1, 2)), np.ones((1, 1)), np.array([-0.5]), gamma=1.0)
-    >>> bump.values(np.array([[0.0, 0.0], [3.0, 4.0]])).round(3)
-    array([[ 0.5],
-           [-0.5]])
-    """
+    """The functions f_q(z) = sum_i coefs[i, q] k(z, vectors[i]) + intercepts[q], over the columns of the machine."""
 
     kind: KernelKind
     vectors: FloatArray
@@ -71,18 +42,7 @@ class KernelFunction:
         return int(self.coefs.shape[1])
 
     def kernel(self, Z: FloatArray) -> FloatArray:
-        """Give the kernel of each row with each support vector.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (m, n)
-            Rows in the units of the machine.
-
-        Returns
-        -------
-        ndarray of shape (m, s)
-            Kernel values.
-        """
+        """Give the kernel of each row with each support vector."""
         if self.kind == "rbf":
             # Centred, so that the squares that cancel in |z|^2 - 2 z's + |s|^2 are small.
             centre = self.vectors.mean(axis=0) if len(self.vectors) else np.zeros(self.n_features)
@@ -93,24 +53,10 @@ class KernelFunction:
         products = Z @ self.vectors.T
         if self.kind == "linear":
             return products
-        products = self.gamma * products + self.coef0
-        if self.kind == "sigmoid":
-            return np.tanh(products)
-        return np.asarray(products**self.degree)
+        return np.asarray((self.gamma * products + self.coef0) ** self.degree)
 
     def values(self, Z: FloatArray) -> FloatArray:
-        """Give the values of all functions, block by block: memory does not grow with rows times support vectors.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (m, n)
-            Rows in the units of the machine.
-
-        Returns
-        -------
-        ndarray of shape (m, q)
-            Values.
-        """
+        """Give the values of all functions, block by block: memory does not grow with rows times support vectors."""
         found = np.empty((len(Z), self.n_functions))
         rows = max(1, _BLOCK // max(1, len(self.vectors)))
         for start in range(0, len(Z), rows):
@@ -119,20 +65,7 @@ class KernelFunction:
         return found
 
     def take(self, functions: Sequence[int], signs: Sequence[int]) -> KernelFunction:
-        """Take some of the functions, each kept (sign 1) or negated (sign -1).
-
-        Parameters
-        ----------
-        functions : sequence of int
-            Their positions.
-        signs : sequence of int
-            1 or -1 for each.
-
-        Returns
-        -------
-        KernelFunction
-            Over the same support vectors, without those that count nowhere any more.
-        """
+        """Take some of the functions, each kept (sign 1) or negated (sign -1)."""
         factors = np.asarray(signs, dtype=np.float64)
         coefs = self.coefs[:, list(functions)] * factors
         used = coefs.any(axis=1)

@@ -32,26 +32,9 @@ from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding, build_encoding
 from clearmargin.tables.table import Column, ModelTable, Table
 
-__all__ = ["FittedSVM", "KernelMachine", "known_columns", "read_machine", "read_svm"]
-
 
 class FittedSVM(NamedTuple):
-    """A support vector machine and the columns that reach it.
-
-    Parameters
-    ----------
-    function : KernelFunction
-        Its decision functions: for two classes positive for the second, for more one for each pair, positive for the
-        first of the pair.
-    classes : ndarray
-        Its classes.
-    support_codes : ndarray of int of shape (s,)
-        The class of each support vector, as trained.
-    flow : Flow
-        The columns as functions of those of the table.
-    breaks_ties : bool
-        Whether equal votes of three or more classes are decided by the values of the functions.
-    """
+    """A support vector machine and the columns that reach it."""
 
     function: KernelFunction
     classes: NDArray[Any]
@@ -61,23 +44,16 @@ class FittedSVM(NamedTuple):
 
 
 def known_columns(estimator: Any) -> tuple[str, ...]:
-    """Give the names of the columns that a fitted estimator takes; x0, x1, ... where it knows none.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        The model.
-
-    Returns
-    -------
-    tuple of str
-        Names.
-    """
-    while isinstance(estimator, Pipeline | FrozenEstimator | FixedThresholdClassifier):
-        if not isinstance(estimator, Pipeline):
-            estimator = getattr(estimator, "estimator_", estimator.estimator)
-        else:
+    """Give the names of the columns that a fitted estimator takes; x0, x1, ... where it knows none."""
+    while isinstance(estimator, Pipeline | FrozenEstimator | FixedThresholdClassifier) or hasattr(
+        estimator, "best_estimator_"
+    ):
+        if isinstance(estimator, Pipeline):
             estimator = next(step for _, step in estimator.steps if hasattr(step, "fit"))
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            estimator = getattr(estimator, "estimator_", estimator.estimator)
     check_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
@@ -87,20 +63,7 @@ def known_columns(estimator: Any) -> tuple[str, ...]:
 
 
 def read_svm(estimator: Any, flow: Flow) -> FittedSVM:
-    """Read a fitted support vector machine, bare or at the end of affine steps.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        The machine, or a pipeline or search around it.
-    flow : Flow
-        The columns it is given.
-
-    Returns
-    -------
-    FittedSVM
-        What it decides by.
-    """
+    """Read a fitted support vector machine, bare or at the end of affine steps."""
     return _read(*unwrap(estimator, flow, "a support vector machine"))
 
 
@@ -113,7 +76,7 @@ def _read(estimator: Any, flow: Flow) -> FittedSVM:
         )
     raise InvalidValueError(
         f"{kind} is no support vector machine that can be read; SVC, NuSVC and OneClassSVM can, bare or at the end of "
-        "a pipeline. SurrogateRules(method='train') takes any classifier"
+        "a pipeline. SurrogateRules() takes any classifier"
     )
 
 
@@ -122,7 +85,7 @@ def _(estimator: Any, flow: Flow) -> FittedSVM:
     raise InvalidValueError(
         "CalibratedClassifierCV decides by probabilities averaged over several machines, not by one decision function; "
         "pass the support vector machine itself (its predictions may differ where the calibrated probability and the "
-        "decision function disagree), or use SurrogateRules(method='train') or ScoreRules, which take any "
+        "decision function disagree), or use SurrogateRules() or ScoreRules, which take any "
         "classifier"
     )
 
@@ -180,12 +143,11 @@ def _check_kernel(estimator: Any, name: str) -> None:
     if kernel == "precomputed":
         raise InvalidValueError(
             f"{name} was fitted to a precomputed kernel and does not know the columns of the table, so that no rule "
-            "can speak of them; fit it to the table with kernel='linear', 'poly', 'rbf' or 'sigmoid'"
+            "can speak of them; fit it to the table with kernel='linear', 'poly' or 'rbf'"
         )
     raise InvalidValueError(
-        f"{name} has a kernel of your own ({kernel!r}), about which nothing is known but its values, so that surface "
-        "and proof cannot be had; SurrogateRules, PrototypeRules, HyperRectangleRules and FuzzyRules ask the machine "
-        "for predictions only and take it"
+        f"{name} has the kernel {kernel!r}, for which surface and proof cannot be had; SurrogateRules asks the machine "
+        "for predictions only and takes it"
     )
 
 
@@ -195,10 +157,7 @@ def _dense(matrix: Any) -> FloatArray:
 
 
 def _pairs(weights: FloatArray, codes: IntArray, n_classes: int) -> FloatArray:
-    """Return the weights of each support vector in the machine of each pair of classes, out of libsvm's rows.
-
-    Row r of a support vector of class k is its weight against class r for r < k, and against class r + 1 else.
-    """
+    """Return the weights of each support vector in the machine of each pair of classes, out of libsvm's rows."""
     pairs = list(combinations(range(n_classes), 2))
     coefs = np.zeros((len(codes), len(pairs)))
     for p, (first, second) in enumerate(pairs):
@@ -215,31 +174,7 @@ _ULPS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelMachine:
-    """A kernel machine over encoded columns: its columns are z = scale * x[source] + shift.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        From the user's table to encoded columns.
-    function : KernelFunction
-        The decision functions, over the columns of the machine.
-    source : ndarray of int of shape (n,)
-        The encoded column of each column of the machine.
-    scale, shift : ndarray of shape (n,)
-        The map between them.
-    classes : tuple of labels
-        The classes; -1 and 1 for a one-class machine.
-    support_codes : ndarray of int of shape (s,)
-        The class of each support vector.
-    terms : ndarray of shape (n,)
-        The sum of the sizes of the terms of each shift, of which it has lost some ulps.
-    breaks_ties : bool
-        Whether equal votes of three or more classes are decided by the values of the functions.
-
-    See Also
-    --------
-    read_machine : Reads it from a fitted estimator.
-    """
+    """A kernel machine over encoded columns: its columns are z = scale * x[source] + shift."""
 
     encoding: Encoding
     function: KernelFunction
@@ -252,52 +187,17 @@ class KernelMachine:
     breaks_ties: bool
 
     def to_machine(self, points: FloatArray) -> FloatArray:
-        """Carry encoded rows over into the units of the machine.
-
-        Parameters
-        ----------
-        points : ndarray of shape (m, n_encoded)
-            Encoded rows.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            What the machine is given.
-        """
+        """Carry encoded rows over into the units of the machine."""
         return np.asarray(points[:, self.source] * self.scale + self.shift)
 
     def from_machine(self, rows: FloatArray, filled: FloatArray) -> FloatArray:
-        """Carry rows of the machine back to encoded columns.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (m, n)
-            Rows in the units of the machine.
-        filled : ndarray of shape (n_encoded,)
-            What columns get that the machine does not look at.
-
-        Returns
-        -------
-        ndarray of shape (m, n_encoded)
-            Encoded rows.
-        """
+        """Carry rows of the machine back to encoded columns."""
         points = np.tile(filled, (len(rows), 1))
         points[:, self.source] = (rows - self.shift) / self.scale
         return points
 
     def box_to_machine(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Carry boxes over encoded columns into the units of the machine, widened by what rounding may have cost.
-
-        Parameters
-        ----------
-        lower, upper : ndarray of shape (r, n_encoded)
-            Ends of the boxes.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (r, n)
-            Boxes that hold the image of every point of the ones given.
-        """
+        """Carry boxes over encoded columns into the units of the machine, widened by what rounding may have cost."""
         ends = np.stack([lower[:, self.source], upper[:, self.source]])
         moved = ends * self.scale
         slack = _ULPS * np.finfo(np.float64).eps * (np.abs(moved) + self.terms)
@@ -309,21 +209,7 @@ class KernelMachine:
         return low, high
 
     def region(self, k: int) -> KernelFunction:
-        """Give functions that are all positive only where the machine predicts class k.
-
-        A vote of three or more classes may be won without winning all duels; there the machine predicts k on more than
-        that.
-
-        Parameters
-        ----------
-        k : int
-            Position of the class.
-
-        Returns
-        -------
-        KernelFunction
-            One function for two classes, one for each other class for more.
-        """
+        """Give functions that are all positive only where the machine predicts class k."""
         if len(self.classes) == 2:
             return self.function.take([0], [1 if k == 1 else -1])
         pairs = list(combinations(range(len(self.classes)), 2))
@@ -336,35 +222,7 @@ class KernelMachine:
 
 
 def read_machine(estimator: Any, X: Any = None) -> KernelMachine:
-    """Read the decision function of a fitted kernel machine.
-
-    The machine is an `SVC`, `NuSVC` or `OneClassSVM` with a linear, polynomial, RBF or sigmoid kernel, bare or at the
-    end of pipelines of steps that treat each column by itself: scalers, selections, one-hot encoders.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        The machine.
-    X : data frame or array-like of shape (m, n), optional
-        A table as the model takes it, from which the ranges of the features are seen, and on whose rows what was
-        read is compared with what the model predicts.
-
-    Returns
-    -------
-    KernelMachine
-        The machine.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import MinMaxScaler
-    >>> from sklearn.svm import SVC
-    >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "yes", "yes", "no"]
-    >>> model = make_pipeline(MinMaxScaler(), SVC(gamma=9.0)).fit(X, y)
-    >>> machine = read_machine(model, X)
-    >>> bool(np.allclose(machine.function.values(machine.to_machine(np.array(X)))[:, 0], model.decision_function(X)))
-    True
-    """
+    """Read the decision function of a fitted kernel machine."""
     table = (
         ModelTable.blank(known_columns(estimator)) if X is None else ModelTable.read(estimator, X)
     )
@@ -386,14 +244,14 @@ def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> Ke
         mixed = int(np.argmax(entries != 1))
         raise InvalidValueError(
             f"column {mixed} that reaches the kernel machine is not one column of the table scaled by itself; rules "
-            "about the table need steps that scale, select or one-hot encode. SurrogateRules(method='train') takes any "
+            "about the table need steps that scale, select or one-hot encode. SurrogateRules() takes any "
             "model"
         )
     if (times > 1).any():
         first, second = np.flatnonzero(origin == taken[times > 1][0])[:2]
         raise InvalidValueError(
             f"columns {first} and {second} that reach the kernel machine are the same column of the table; leave one "
-            "of them out. SurrogateRules(method='train') takes any model"
+            "of them out. SurrogateRules() takes any model"
         )
     counted = np.zeros(len(sources), dtype=np.bool_)
     counted[origin] = True

@@ -2,8 +2,8 @@
 
 Published as `model.schema.json` beside this file, which refers to the schema of rules. The features, classes and rules
 are a document of rules, as `RuleSet.to_dict` writes it. Weights are named by feature and category; those that are zero
-are left out. Version 2 has relations between features, in the rule language; a model without them is written as
-version 1, which earlier releases read. Numbers have the shortest digits that read back as the same float. Nothing that
+are left out. Version 2 had relations between features, which are refused; models are
+written as version 1. Numbers have the shortest digits that read back as the same float. Nothing that
 trains models is imported.
 """
 
@@ -21,26 +21,13 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import FileDamagedError, FileTooNewError, InvalidValueError
-from clearmargin.language import parse_relations
-from clearmargin.language.printer import Phrases
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import check_proofs
-from clearmargin.rules import Polyhedron, RuleSet, rules_schema
+from clearmargin.rules import RuleSet, rules_schema
 from clearmargin.rules.file_writing import read_json
 from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace, nearest_name
-
-__all__ = [
-    "FORMAT",
-    "check_model_name",
-    "is_model_document",
-    "load_planes",
-    "model_schema",
-    "read_model",
-    "write_model",
-]
-
 
 FORMAT = Format(
     "clearmargin-model",
@@ -56,13 +43,7 @@ RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_model_document(data: object) -> bool:
-    """Tell whether the plain data of JSON say of themselves that they are a model.
-
-    Examples
-    --------
-    >>> is_model_document({"format": "clearmargin-model"}), is_model_document([])
-    (True, False)
-    """
+    """Tell whether the plain data of JSON say of themselves that they are a model."""
     return isinstance(data, Mapping) and data.get("format") == FORMAT.name
 
 
@@ -93,28 +74,10 @@ def _own_schema() -> dict[str, Any]:
 
 
 def write_model(model: Planes) -> dict[str, Any]:
-    """Put a model into plain data for JSON.
-
-    Parameters
-    ----------
-    model : Planes
-        The model.
-
-    Returns
-    -------
-    dict
-        What `read_model` reads.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace, RuleSet
-    >>> model = Planes(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
-    >>> write_model(model)["planes"]
-    [{'weights': [{'feature': 'age', 'weight': 1.0}], 'intercept': -40.0}]
-    """
+    """Put a model into plain data for JSON."""
     document: dict[str, Any] = {
         "format": FORMAT.name,
-        "version": 1 if model.relations is None else FORMAT.version,
+        "version": 1,
         "facts": dict(model.facts or {}),
         "rules": model.rules.to_dict(),
         "planes": [
@@ -127,8 +90,6 @@ def write_model(model: Planes) -> dict[str, Any]:
         document["advice"] = {"given": given.to_dict(), "refined": refined.to_dict()}
     if model.fill is not None:
         document["fill"] = dict(model.fill)
-    if model.relations is not None:
-        document["relations"] = Phrases(model.space).conditions(model.relations)
     return document
 
 
@@ -145,25 +106,7 @@ def _write_weights(model: Planes, coef: Any) -> list[dict[str, Any]]:
 
 
 def read_model(data: object) -> Planes:
-    """Take a model out of the plain data of JSON.
-
-    Parameters
-    ----------
-    data : mapping
-        What `write_model` made, possibly by way of a file.
-
-    Returns
-    -------
-    Planes
-        The model.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace, RuleSet
-    >>> model = Planes(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
-    >>> read_model(write_model(model)).predict([[50]]).tolist()
-    ['old']
-    """
+    """Take a model out of the plain data of JSON."""
     document = FORMAT.check_header(data)
     _checker()(document)
     rules = _read_rules(document["rules"], "'rules'")
@@ -173,7 +116,6 @@ def read_model(data: object) -> Planes:
     for k, entry in enumerate(document["planes"]):
         with inside(f"plane {k + 1}"):
             planes.append(_read_weights(entry["weights"], rules.space))
-    relations = _read_relations(document, rules.space)
     with inside("the planes are damaged"):
         try:
             model = Planes(
@@ -183,7 +125,6 @@ def read_model(data: object) -> Planes:
                 advice=advice,
                 fill=document.get("fill"),
                 facts=document.get("facts", {}),
-                relations=relations,
             )
         except ValueError as error:
             raise FileDamagedError(str(error)) from error
@@ -208,11 +149,6 @@ def _read_rules(data: object, place: str) -> RuleSet:
 def _read_advice(advice: Mapping[str, Any]) -> tuple[RuleSet, RuleSet]:
     with inside("'advice'"):
         return _read_rules(advice["given"], "'given'"), _read_rules(advice["refined"], "'refined'")
-
-
-def _read_relations(document: Mapping[str, Any], space: FeatureSpace) -> Polyhedron | None:
-    with inside("'relations'"):
-        return parse_relations(document.get("relations", ()), space)
 
 
 def _check_fill(fill: Mapping[str, Any], space: FeatureSpace) -> None:
@@ -245,24 +181,7 @@ def _read_weights(entries: list[Mapping[str, Any]], space: FeatureSpace) -> list
 
 
 def load_planes(path: str | os.PathLike[str]) -> Planes:
-    """Read the planes of a model file, and no more than that.
-
-    Parameters
-    ----------
-    path : path
-        What `save_model` wrote.
-
-    Returns
-    -------
-    Planes
-        They predict; `load_model` makes an estimator of them.
-
-    Examples
-    --------
-    >>> load_planes("model.txt")
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: model.txt: the name of a model file ends in .json
-    """
+    """Read the planes of a model file, and no more than that."""
     data = read_json(check_model_name(path))
     try:
         return read_model(data)

@@ -15,8 +15,6 @@ from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.tables.table_part import over_parts
 from clearmargin.tables.validation import read_points
 
-__all__ = ["PlaneClassifier"]
-
 FloatArray = NDArray[np.float64]
 
 

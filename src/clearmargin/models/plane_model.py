@@ -12,12 +12,11 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.decision import Decision, register_reader
 from clearmargin.models.flow import Flow
 from clearmargin.models.planes import Planes
-from clearmargin.models.surface import Duel, Surface, highest_wins, read_surface
+from clearmargin.models.score_error import direct_error
+from clearmargin.models.surface import Surface, highest_wins, read_surface
 from clearmargin.rules import Hyperplane, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.tables.encoding import column_encoding
-
-__all__ = ["PlaneModel"]
 
 
 class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
@@ -43,8 +42,6 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
         What stands for a missing value of each feature.
     facts : mapping, optional
         Where the model comes from, for people.
-    relations : Polyhedron, optional
-        What holds between the features of every case, as it was declared when the rules were extracted.
 
     Attributes
     ----------
@@ -77,7 +74,6 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
             advice=planes.advice,
             fill=planes.fill,
             facts=planes.facts,
-            relations=planes.relations,
         )
 
     @classmethod
@@ -95,7 +91,7 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
         positive : label, optional
             Of two classes, the one on the positive side.
         **more
-            `advice`, `fill`, `facts` and `relations`.
+            `advice`, `fill` and `facts`.
 
         Returns
         -------
@@ -184,7 +180,5 @@ def _(estimator: Any, flow: Flow) -> Decision:
     for coef, intercept in zip(estimator.coef_, estimator.intercept_, strict=True):
         weights = np.zeros(len(sources))
         weights[places] = coef
-        scores.append(Hyperplane(weights, float(intercept)))
-    if len(scores) == 1:
-        return Decision(estimator.classes_, tuple(scores), (Duel(1, 0, scores[0]),))
-    return Decision(estimator.classes_, tuple(scores), highest_wins(tuple(scores)))
+        scores.append(direct_error(Hyperplane(weights, float(intercept)), sources.unit))
+    return Decision(estimator.classes_, tuple(scores), highest_wins(scores))

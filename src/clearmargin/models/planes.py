@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.models.score_error import direct_error
 from clearmargin.models.surface import Duel, Surface, highest_wins
-from clearmargin.rules import FeatureSpace, Hyperplane, Polyhedron, RuleSet
+from clearmargin.rules import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -18,22 +19,12 @@ from clearmargin.tables.encoding import column_encoding
 from clearmargin.tables.table import name_row
 from clearmargin.tables.table_part import over_parts
 
-__all__ = ["Planes"]
-
 # What a model remembers of its training, for people: names of programs, numbers of rows.
 Facts = Mapping[str, str | int | float]
 
 
 class Planes:
-    """Weights over the encoded columns of a table, with all that a model file holds; see `PlaneModel`.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace, RuleSet
-    >>> planes = Planes(RuleSet([], FeatureSpace(["age"]), ["young", "old"]), [[1.0]], [-40.0])
-    >>> planes.predict([[50]]).tolist()
-    ['old']
-    """
+    """Weights over the encoded columns of a table, with all that a model file holds; see `PlaneModel`."""
 
     _reads_tables = True  # see `Table.taken_by`
 
@@ -46,7 +37,6 @@ class Planes:
         advice: tuple[RuleSet, RuleSet] | None = None,
         fill: Mapping[str, Any] | None = None,
         facts: Facts | None = None,
-        relations: Polyhedron | None = None,
     ):
         # What a missing value counts as is part of what a feature is, so that rules know it without the model.
         self.rules = rules if not fill else _with_fill(rules, fill)
@@ -55,7 +45,6 @@ class Planes:
         self.advice = advice
         self.fill = fill
         self.facts = facts
-        self.relations = relations
         self._prepare()
 
     def _prepare(self) -> None:
@@ -85,7 +74,6 @@ class Planes:
             advice=self.advice,
             fill=self.fill,
             facts={**(self.facts or {}), **facts},
-            relations=self.relations,
         )
 
     @property
@@ -130,12 +118,16 @@ class Planes:
             What `read_surface` reads, where the model decides over the table as it is.
         """
         encoding = column_encoding(space)
-        scores = tuple(
-            Hyperplane(coef, float(b)) for coef, b in zip(self.coef_, self.intercept_, strict=True)
-        )
-        duels = (Duel(1, 0, scores[0]),) if len(scores) == 1 else highest_wins(scores)
+        pairs = zip(self.coef_, self.intercept_.tolist(), strict=True)
+        leads = highest_wins([direct_error(Hyperplane(coef, b)) for coef, b in pairs])
         return Surface(
-            encoding.columns, encoding.sources, space, self.rules.classes, duels, is_partition=True
+            encoding.columns,
+            encoding.sources,
+            space,
+            self.rules.classes,
+            tuple(Duel(p, n, Hyperplane(score.coef, score.constant)) for p, n, score in leads),
+            is_partition=True,
+            errors=tuple(lead.score for lead in leads),
         )
 
     @over_parts

@@ -2,7 +2,7 @@
 
 A file can be edited, cut and pasted. So the word *proved* is never taken from it: each rule that claims it is
 decided anew, in exact arithmetic, over the cases that can exist (`Domain`): whole numbers where features are marked as
-such, exactly one category of each feature, and the ranges and relations that were declared when the rules were
+such, exactly one category of each feature, and the ranges that were declared when the rules were
 extracted.
 """
 
@@ -22,39 +22,12 @@ from clearmargin.rules.domain import Domain
 from clearmargin.rules.rule import Proof, Rule
 from clearmargin.tables.encoding import Encoding
 
-__all__ = ["DECLARED_RANGES", "check_proofs", "encoded_box"]
-
 # The fact of a model that names the features whose lower and upper ends were declared, as JSON.
 DECLARED_RANGES = "declared_ranges"
 
 
 def check_proofs(model: Planes, rules: RuleSet) -> RuleSet:
-    """Decide for each rule that claims a proof whether the model gives its class everywhere in it.
-
-    Parameters
-    ----------
-    model : Planes
-        The model.
-    rules : RuleSet
-        Rules over its features; the proof of those that claim one is "stated".
-
-    Returns
-    -------
-    RuleSet
-        The same rules; "stated" has become "proved", or nothing where the model contradicts it, with a warning. It
-        stays where the premise has linear conditions or asks for a missing value, which is not decided here, and where
-        the file is one of an earlier version that does not say which ranges were declared, and the rule is true within
-        all of them.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace
-    >>> space = FeatureSpace(["age"])
-    >>> old = Rule(Box([50.0], [60.0]), "old", proof="stated")
-    >>> model = Planes(RuleSet([], space, ["young", "old"]), [[1.0]], [-40.0])
-    >>> check_proofs(model, RuleSet([old], space, ["young", "old"]))[0].proof
-    'proved'
-    """
+    """Decide for each rule that claims a proof whether the model gives its class everywhere in it."""
     if rules.space.names != model.space.names or not any(r.proof == "stated" for r in rules):
         return rules
     domain = _domain(model)
@@ -100,7 +73,7 @@ def _domain(model: Planes) -> Domain:
         [[name in names for name in model.space.names] for names in _declared(model.facts)],
         dtype=np.bool_,
     )
-    return model.encoding_.domain(declared=declared, relations=model.relations)
+    return model.encoding_.domain(declared=declared)
 
 
 def _declared(facts: Mapping[str, Any] | None) -> tuple[set[str], set[str]]:

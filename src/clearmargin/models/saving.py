@@ -27,8 +27,6 @@ from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.file_writing import json_text, read_json, write_text_atomically
 from clearmargin.rules.rule import as_label
 
-__all__ = ["load_model", "save_model"]
-
 # The format of rules with weights, which rooms above this one write.
 _WEIGHTED_RULES = "clearmargin-weighted-rules"
 
@@ -40,7 +38,7 @@ def save_model(
 
     Parameters
     ----------
-    model : PlaneModel, LPSVC, LPSVCCV, ProximalSVC, AdviceSVC, RuleExtractor, RuleSVC or other linear classifier
+    model : PlaneModel, LPSVC, LPSVCCV, AdviceSVC, RuleExtractor, RuleSVC or other linear classifier
         Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after, a
         `RuleSVC` with its rules and their weights.
     path : path
@@ -184,7 +182,7 @@ def _with_rules(model: Any) -> PlaneModel:
         DECLARED_RANGES: json.dumps(declared, ensure_ascii=False),
     }
     facts.update(extraction)
-    more: dict[str, Any] = {"facts": facts, "relations": model.domain_.relations}
+    more: dict[str, Any] = {"facts": facts}
     if isinstance(inner, PlaneModel):
         facts.update({**(inner.facts or {}), **extraction})
         more.update(advice=inner.advice, fill=inner.fill)

@@ -2,13 +2,11 @@
 
 A model computes f(x) step by step in floating point, and every step rounds. The bound has the form ::
 
-    |computed f(x) - (coef.(x - centre) + constant)| <= base + slope.|x - centre|
+    |computed f(x) - (coef.x + constant)| <= base + slope.|x|
 
-with the centre where the data are: behind a scaler a column with a large offset is a small difference, which hardly
-rounds, and a bound in terms of |x| itself would be as large as the digits of the offset. A box is *proved* for a
-class when its score at the corner that is nearest to the plane, in exact arithmetic, exceeds the bound there. Both
-sides of the inequality grow linearly on the way into the box, the score faster than the bound, so that the corner
-speaks for the whole box, also where it has no end.
+A box is *proved* for a class when its score at the corner that is nearest to the plane, in exact arithmetic, exceeds
+the bound there. Both sides of the inequality grow linearly on the way into the box, the score faster than the bound,
+so that the corner speaks for the whole box, also where it has no end.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, Value
 
-__all__ = ["DOUBLE", "SINGLE", "Guard", "PipelinePlane", "ScoreError", "direct_error"]
-
 # Half the distance between 1 and the next number, in double and in single precision.
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24
 # Bounds are computed in floating point themselves, from far fewer than 1e12 terms; an eighth more covers that.
@@ -35,38 +31,16 @@ _SAFETY = 1.125
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreError(Value):
-    """A score around a centre, and a bound on what rounding does to it.
-
-    Parameters
-    ----------
-    coef, centre : ndarray of shape (n,)
-        The score is coef.(x - centre) + constant.
-    constant : float
-        The score at the centre.
-    slope : ndarray of shape (n,)
-        How fast the bound grows with the distance from the centre.
-    base : float
-        The bound at the centre.
-    is_direct : bool
-        Whether the model computes the sum of coef * x as it stands, with centre zero: where that needs no rounding,
-        there is no error at all.
-
-    Examples
-    --------
-    >>> error = direct_error(Hyperplane([1.0, 2.0], -3.0))
-    >>> bool(0 < error.bound(np.array([1.0, 1.0])) < 1e-14)
-    True
-    """
+    """A score, and a bound on what rounding does to it."""
 
     coef: FloatArray
-    centre: FloatArray
     constant: float
     slope: FloatArray
     base: float
     is_direct: bool = False
 
     def bound(self, reach: FloatArray) -> float:
-        """Give the bound at a distance from the centre, feature by feature; infinite where one that counts is."""
+        """Give the bound where features have such absolute values; infinite where one that counts is."""
         counts = self.slope > 0
         with np.errstate(over="ignore"):
             grown = float((self.slope[counts] * reach[counts]).sum())
@@ -75,66 +49,19 @@ class ScoreError(Value):
     def score(self, point: FloatArray) -> float:
         """Return the score at a point, rounded once; features without weight are not looked at."""
         active = np.flatnonzero(self.coef)
-        coef = self.coef[active]
-        return exact_score(
-            np.concatenate([coef, -coef]),
-            np.concatenate([point[active], self.centre[active]]),
-            self.constant,
-        )
+        return exact_score(self.coef[active], point[active], self.constant)
 
     def exact_term(self, k: int, x: float) -> tuple[Fraction, Fraction]:
-        """Give what a column adds to the score, coef * (x - centre), and its part of the bound, both exactly.
-
-        Parameters
-        ----------
-        k : int
-            The column.
-        x : float
-            Its value.
-
-        Returns
-        -------
-        term, bound : Fraction
-            The first is linear in x and the second convex, so that over an interval both are largest at an end.
-
-        Examples
-        --------
-        >>> term, bound = direct_error(Hyperplane([2.0], -1.0)).exact_term(0, 1.5)
-        >>> term, bound < Fraction(1, 10**14)
-        (Fraction(3, 1), True)
-        """
-        moved = Fraction(x) - Fraction(float(self.centre[k]))
-        bound = Fraction(_SAFETY) * Fraction(float(self.slope[k])) * abs(moved)
-        return Fraction(float(self.coef[k])) * moved, bound
+        """Give what a column adds to the score, coef * x, and its part of the bound, both exactly."""
+        bound = Fraction(_SAFETY) * Fraction(float(self.slope[k])) * abs(Fraction(x))
+        return Fraction(float(self.coef[k])) * Fraction(x), bound
 
     def exact_constant(self) -> tuple[Fraction, Fraction]:
-        """Give the score at the centre and the bound there, both exactly."""
+        """Give the score at zero and the bound there, both exactly."""
         return Fraction(self.constant), Fraction(_SAFETY) * Fraction(self.base)
 
     def adds_exactly(self, values: Sequence[Sequence[float]]) -> bool:
-        """Check whether the score comes out exactly at all points with certain values, however it is added up.
-
-        It does when all terms are multiples of one power of two and their sum has no more than 53 binary digits above
-        it. Rounding never turns the order of two sums round, so that no point between such points, computed in the
-        same order, can come out on the wrong side of them either.
-
-        Parameters
-        ----------
-        values : sequence of sequences of float
-            For each column with a weight the values that it may have, in the order of the columns.
-
-        Returns
-        -------
-        bool
-            Always False where the model computes something else than the sum as it stands.
-
-        Examples
-        --------
-        >>> direct_error(Hyperplane([0.5, 2.0], -1.0)).adds_exactly([[1.0, 3.0], [7.0]])
-        True
-        >>> direct_error(Hyperplane([0.1, 2.0], -1.0)).adds_exactly([[3.0], [7.0]])
-        False
-        """
+        """Check whether the score comes out exactly at all points with certain values, however it is added up."""
         if not self.is_direct:
             return False
         weights = self.coef[np.flatnonzero(self.coef)].tolist()
@@ -155,21 +82,15 @@ class ScoreError(Value):
 
     def negative(self) -> ScoreError:
         """Return the same of the score with the other sign."""
-        return ScoreError(
-            -self.coef, self.centre, -self.constant, self.slope, self.base, self.is_direct
-        )
+        return ScoreError(-self.coef, -self.constant, self.slope, self.base, self.is_direct)
 
     def minus(self, other: ScoreError) -> ScoreError:
         """Return the same of the lead of this score over another one, each computed by itself."""
         n = max(len(self.coef), len(other.coef))
-        ours = self.padded(n)
-        # Where only the other score has a centre, it is taken; a model mostly has one for all scores.
-        ours = ours.recentred(np.where(ours.coef == 0, other.padded(n).centre, ours.centre))
-        theirs = other.padded(n).recentred(ours.centre)
+        ours, theirs = self.padded(n), other.padded(n)
         coef, constant = ours.coef - theirs.coef, ours.constant - theirs.constant
         return ScoreError(
             coef,
-            ours.centre,
             constant,
             ours.slope + theirs.slope + DOUBLE * np.abs(coef),
             ours.base + theirs.base + DOUBLE * abs(constant),
@@ -182,34 +103,17 @@ class ScoreError(Value):
         more = (0, n - len(self.coef))
         return ScoreError(
             np.pad(self.coef, more),
-            np.pad(self.centre, more),
             self.constant,
             np.pad(self.slope, more),
             self.base,
             self.is_direct,
         )
 
-    def recentred(self, centre: FloatArray) -> ScoreError:
-        """Return the same around another centre."""
-        moved = centre - self.centre
-        if not moved.any():
-            return self
-        # One rounding of the sum; the bound grows by what it may have been farther away.
-        constant = exact_score(
-            np.concatenate([self.coef, -self.coef]),
-            np.concatenate([centre, self.centre]),
-            self.constant,
-        )
-        base = self.base + float((self.slope * np.abs(moved)).sum()) * (1 + 4 * DOUBLE)
-        base += DOUBLE * abs(constant)
-        return ScoreError(self.coef, centre, constant, self.slope, base)
-
     def take(self, kept: list[int]) -> ScoreError:
         """Return the same over some of the features; the others have no weight."""
         full = self.padded(max(len(self.coef), max(kept, default=-1) + 1))
         return ScoreError(
             full.coef[kept],
-            full.centre[kept],
             full.constant,
             full.slope[kept],
             full.base,
@@ -217,55 +121,11 @@ class ScoreError(Value):
         )
 
 
-class PipelinePlane(Hyperplane):
-    """A hyperplane that was pulled back through a pipeline, with the error of the way.
-
-    Parameters
-    ----------
-    error : ScoreError
-        The score around a centre; the plane is the same in the user's units, rounded.
-
-    Examples
-    --------
-    >>> PipelinePlane(direct_error(Hyperplane([2.0], -1.0)))
-    Hyperplane([2.0], -1.0)
-    """
-
-    __slots__ = ("error",)
-    error: ScoreError
-
-    def __init__(self, error: ScoreError):
-        Hyperplane.__init__(
-            self, error.coef, exact_score(-error.coef, error.centre, error.constant)
-        )
-        self._set(error=error)
-
-    def __reduce__(self) -> tuple[type[PipelinePlane], tuple[ScoreError]]:
-        return PipelinePlane, (self.error,)
-
-
 def direct_error(plane: Hyperplane, unit: float = DOUBLE) -> ScoreError:
-    """Return the error of a plane that is added up as it stands, in any order.
-
-    Parameters
-    ----------
-    plane : Hyperplane
-        What is computed.
-    unit : float
-        Half the distance between 1 and the next number.
-
-    Returns
-    -------
-    ScoreError
-        (n + 2) roundings of the terms (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A
-        `PipelinePlane` has its own.
-    """
-    if isinstance(plane, PipelinePlane):
-        return plane.error
+    """Return the error of a plane that is added up as it stands, in any order."""
     rounding = (len(plane.active) + 2) * unit
     return ScoreError(
         plane.coef,
-        np.zeros(plane.n_features),
         plane.intercept,
         rounding * np.abs(plane.coef),
         rounding * abs(plane.intercept),
@@ -275,22 +135,7 @@ def direct_error(plane: Hyperplane, unit: float = DOUBLE) -> ScoreError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """The proof that a model gives a class all over a box, rounding included.
-
-    Parameters
-    ----------
-    halfspace : HalfSpace
-        Where the class is, as far as the plane in the user's units tells.
-    error : ScoreError
-        The score that the model computes.
-
-    Examples
-    --------
-    >>> plane = Hyperplane([0.1, 0.2], -0.3)
-    >>> guard = Guard(plane.side(1), direct_error(plane))
-    >>> guard.proves(Box([1.0, 1.0], [2.0, 2.0])), guard.proves(Box([1.0, 1.1], [2.0, 2.0]))
-    (False, True)
-    """
+    """The proof that a model gives a class all over a box, rounding included."""
 
     halfspace: HalfSpace
     error: ScoreError
@@ -303,10 +148,7 @@ class Guard:
         return found is not None and (found > 0 or (found == 0 and self._touches_rightly(box)))
 
     def excess(self, box: Box) -> float | None:
-        """Compute by how much the score at the corner nearest to the plane exceeds the bound; None without a corner.
-
-        A value that is not negative is a lower bound, one that is negative is right to some roundings.
-        """
+        """Compute by how much the score at the corner nearest to the plane exceeds the bound; None without a corner."""
         error, sign = self.error, self.halfspace.sign
         corner = self.corner(box)
         active = error.coef != 0
@@ -318,8 +160,8 @@ class Guard:
         # A bound that grows faster than the score is largest at the far end instead.
         steep = error.slope * 2.0 > np.abs(error.coef)
         with np.errstate(invalid="ignore"):
-            ends = np.maximum(np.abs(box.lower - error.centre), np.abs(box.upper - error.centre))
-            reach = np.where(steep, ends, np.abs(corner - error.centre))
+            ends = np.maximum(np.abs(box.lower), np.abs(box.upper))
+            reach = np.where(steep, ends, np.abs(corner))
         bound = error.bound(reach)
         return score - bound if math.isfinite(bound) else None
 
@@ -330,8 +172,8 @@ class Guard:
 
     def _touches_rightly(self, box: Box) -> bool:
         """Check whether a corner on the plane, or at the bound, belongs to the class or not to the box."""
-        if self.halfspace.sign < 0 or not self.error.is_direct:
-            return True
+        if self.halfspace.sign < 0 or self.error.score(self.corner(box)) > 0:
+            return True  # the bound is larger than any error
         rising = self.error.coef > 0
         closed = np.where(rising, box.lower_closed, box.upper_closed)
         return not closed[self.error.coef != 0].all()
@@ -340,10 +182,8 @@ class Guard:
         """Tell of each point of a domain whether the model is certain to give it the class."""
         error, sign = self.error, self.halfspace.sign
         active = np.flatnonzero(error.coef)
-        moved = points[:, active] - error.centre[active]
-        scores = sign * linear_scores(moved, error.coef[active], error.constant)
-        low, high = domain.lower - error.centre, domain.upper - error.centre
-        reach = np.maximum(np.abs(low), np.abs(high))
+        scores = sign * linear_scores(points[:, active], error.coef[active], error.constant)
+        reach = np.maximum(np.abs(domain.lower), np.abs(domain.upper))
         size = float((np.abs(error.coef[active]) * reach[active]).sum()) + abs(error.constant)
         band = error.bound(reach) + (len(active) + 4) * 2.0 * DOUBLE * size
         inside = scores > band

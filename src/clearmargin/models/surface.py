@@ -19,11 +19,10 @@ from clearmargin.models.score_error import (
     DOUBLE,
     SINGLE,
     Guard,
-    PipelinePlane,
     ScoreError,
     direct_error,
 )
-from clearmargin.rules import HalfSpace, Hyperplane, Polyhedron
+from clearmargin.rules import HalfSpace, Hyperplane
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -38,54 +37,27 @@ __all__ = ["Duel", "Source", "Surface", "check_agreement", "highest_wins", "read
 
 
 class Duel(NamedTuple):
-    """A plane between two classes: f > 0 speaks for the one, f <= 0 for the other, which also wins ties.
-
-    Parameters
-    ----------
-    positive, negative : int
-        Positions of the two classes among all classes.
-    plane : Hyperplane
-        The plane f = 0.
-
-    Examples
-    --------
-    >>> Duel(1, 0, Hyperplane([2.0], -1.0)).plane.side(1).contains([[0.5], [0.75]])
-    array([False,  True])
-    """
+    """A plane between two classes: f > 0 speaks for the one, f <= 0 for the other, which also wins ties."""
 
     positive: int
     negative: int
     plane: Hyperplane
 
 
-def highest_wins(scores: tuple[Hyperplane, ...]) -> tuple[Duel, ...]:
-    """Give the duels that come to the same as the highest of several scores.
+class Lead(NamedTuple):
+    """The score of a duel, with the error of computing it."""
 
-    Parameters
-    ----------
-    scores : tuple of Hyperplane
-        The score of each class.
-
-    Returns
-    -------
-    tuple of Duel
-        One for each pair. Of equal scores the first wins, as in `numpy.argmax`: the later class must be strictly
-        better.
-
-    Examples
-    --------
-    >>> highest_wins((Hyperplane([2.0], 0.0), Hyperplane([3.0], -1.0)))
-    (Duel(positive=1, negative=0, plane=Hyperplane([1.0], -1.0)),)
-    """
-    return tuple(
-        Duel(later, first, _difference(scores[later], scores[first]))
-        for first, later in combinations(range(len(scores)), 2)
-    )
+    positive: int
+    negative: int
+    score: ScoreError
 
 
-def _difference(f: Hyperplane, g: Hyperplane) -> Hyperplane:
-    # Parts with encoders of their own may know different numbers of sources.
-    return PipelinePlane(direct_error(f).minus(direct_error(g)))
+def highest_wins(scores: Sequence[ScoreError]) -> tuple[Lead, ...]:
+    """Give the duels that come to the same as the highest of several scores, or as the sign of a single one."""
+    if len(scores) == 1:
+        return (Lead(1, 0, scores[0]),)
+    pairs = combinations(range(len(scores)), 2)
+    return tuple(Lead(later, first, scores[later].minus(scores[first])) for first, later in pairs)
 
 
 # Single precision inside a pipeline costs about 1e-7 of the terms of a sum, a few steps several times that.
@@ -99,34 +71,7 @@ def check_agreement(
     regions: Sequence[Sequence[HalfSpace]],
     classes: Sequence[object],
 ) -> None:
-    """Refuse a model that says something else than its planes on rows that are clearly in a region.
-
-    A subclass may transform otherwise than its class promises, and a classifier with weights need not
-    decide by them alone. No list of classes protects against that, a trial does.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        The model.
-    X : data frame or ndarray of shape (m, n)
-        Rows as the model takes them.
-    points : ndarray of shape (m, n_encoded)
-        The same rows as the planes take them.
-    regions : sequence of sequences of HalfSpace
-        For each class the half-spaces whose intersection should get it.
-    classes : sequence
-        The classes as the model predicts them.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> from clearmargin.rules import Hyperplane
-    >>> X, plane = np.array([[-1.0], [2.0]]), Hyperplane([1.0], 0.0)
-    >>> never = DummyClassifier(strategy="constant", constant="no").fit(X, ["no", "yes"])
-    >>> check_agreement(never, X, X, [[plane.side(-1)], [plane.side(1)]], ["no", "yes"])
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: DummyClassifier does not decide as its planes do: on row 2 ...
-    """
+    """Refuse a model that says something else than its planes on rows that are clearly in a region."""
     if not len(points):
         return
     with warnings.catch_warnings():
@@ -160,46 +105,7 @@ def _clearly_inside(points: FloatArray, sides: Sequence[HalfSpace]) -> BoolArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface(Encoding):
-    """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them.
-
-    Planes live on *encoded* columns: a feature that is a number is one column, unscaled; a
-    categorical feature is one 0/1 column for each of its categories. Features that the model drops and that are no
-    numbers have no column.
-
-    Parameters
-    ----------
-    columns : FeatureSpace
-        The encoded columns.
-    sources : tuple of Source
-        For each encoded column, the feature it comes from and, for a 0/1 column, the code of its category.
-    space : FeatureSpace
-        The user's features, in the order of the table.
-    classes : tuple of labels
-        The classes of the model.
-    planes : tuple of Duel
-        Planes between two classes; f > 0 speaks for `positive`, f <= 0 for `negative`. Two classes have one plane,
-        and its positive class is the second one, except where the model gives ties to the second class
-        (`SVC`, `NuSVC`).
-    is_partition : bool
-        Whether each point is in some region. It is not where three or more classes are decided by a vote of pairs.
-    errors : tuple of ScoreError
-        For each plane what rounding does to the score that the model computes; empty where the planes themselves are
-        what is computed.
-
-    See Also
-    --------
-    read_surface : Reads the surface of a fitted classifier.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> X = [[0.0], [1.0], [4.0], [5.0]]
-    >>> surface = read_surface(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), X)
-    >>> [duel[:2] for duel in surface.planes]
-    [(1, 0)]
-    >>> [side.contains([[2.5], [3.0]]).tolist() for (side,) in surface.regions()]
-    [[True, False], [False, True]]
-    """
+    """The hyperplanes of a linear classifier in the user's units, with the way from the user's table to them."""
 
     classes: tuple[Label, ...]
     planes: tuple[Duel, ...]
@@ -219,48 +125,22 @@ class Surface(Encoding):
         return Hyperplane(-duel.plane.coef, -duel.plane.intercept)
 
     def count_features(self) -> int:
-        """Count the features of the user's table with a weight, in the plane that has most of them.
-
-        Returns
-        -------
-        int
-            A categorical feature counts once, whatever the number of its categories.
-        """
+        """Count the features of the user's table with a weight, in the plane that has most of them."""
         owners = np.array([source.feature for source in self.sources])
         return max(len(np.unique(owners[duel.plane.coef != 0])) for duel in self.planes)
 
-    def needed_columns(self, relations: Polyhedron | None = None) -> BoolArray:
-        """Tell which encoded columns rules may depend on.
-
-        Parameters
-        ----------
-        relations : Polyhedron, optional
-            What every case satisfies, over the user's features; a row that lacks a value there does not.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_encoded,)
-            Those with a weight in a plane; those of features whose missing values are a category of the model, which
-            may have a weight of its own; and those of features in relations.
-        """
+    def needed_columns(self) -> BoolArray:
+        """Tell which encoded columns rules may depend on."""
         used = np.any([duel.plane.coef != 0 for duel in self.planes], axis=0)
-        tied = set(self.asked) | set(() if relations is None else relations.bounded)
         return np.array(
             [
-                bool(has) or source.feature in tied
+                bool(has) or source.feature in self.asked
                 for has, source in zip(used, self.sources, strict=True)
             ]
         )
 
     def regions(self) -> tuple[tuple[HalfSpace, ...], ...]:
-        """Give for each class the half-spaces over the encoded columns whose intersection gets that class.
-
-        Returns
-        -------
-        tuple of tuples of HalfSpace
-            Open and closed as the model breaks ties. The regions never overlap. Where `is_partition` is False, a
-            region is the part in which its class wins all duels; a vote can be won outside of it, too.
-        """
+        """Give for each class the half-spaces over the encoded columns whose intersection gets that class."""
         return tuple(
             tuple(
                 duel.plane.side(1 if duel.positive == k else -1)
@@ -284,38 +164,7 @@ class Surface(Encoding):
 
 
 def read_surface(estimator: Any, X: Any) -> Surface:
-    """Read the hyperplanes of a fitted linear classifier in the units of the table it was fitted to.
-
-    The classifier may stand at the end of pipelines of affine steps: scalers, selections, encoders of categories,
-    column transformers, linear projections. Imputers count as affine: fixed values that they put in the place of
-    missing ones become the `fill` of the space, and rows without missing values pass unchanged. What was read is
-    tried on the rows of X: a model that decides otherwise than its planes is refused.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        With `coef_` and `intercept_`, a linear `SVC`, or a `Pipeline`, `GridSearchCV`, `OneVsRestClassifier`,
-        `OneVsOneClassifier`, `RFE`, `FrozenEstimator`, `FixedThresholdClassifier` or `TunedThresholdClassifierCV`
-        around such classifiers.
-    X : data frame or array-like of shape (m, n)
-        The table as the model takes it. The columns of a data frame are found by their names.
-
-    Returns
-    -------
-    Surface
-        Planes, regions of the classes and the encoding of the table.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import MinMaxScaler
-    >>> X = [[20.0, 1.0], [60.0, 3.0], [40.0, 1.0], [60.0, 1.0]]
-    >>> model = make_pipeline(MinMaxScaler(), RidgeClassifier()).fit(X, ["no", "yes", "no", "yes"])
-    >>> surface = read_surface(model, X)
-    >>> bool(np.allclose(surface.hyperplane.decision(surface.encode(X)), model.decision_function(X)))
-    True
-    """
+    """Read the hyperplanes of a fitted linear classifier in the units of the table it was fitted to."""
     from clearmargin.models.decision import read_decision
     from clearmargin.models.fitted import check_fitted
     from clearmargin.models.flow import Flow, Sources
@@ -335,7 +184,8 @@ def read_surface(estimator: Any, X: Any) -> Surface:
 def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -> Surface:
     weights = np.zeros((len(decision.duels), len(sources)))
     for row, duel in zip(weights, decision.duels, strict=True):
-        row[: duel.plane.n_features] = duel.plane.coef
+        # Parts with encoders of their own may know different numbers of sources.
+        row[: len(duel.score.coef)] = duel.score.coef
     counted = np.asarray(weights.any(axis=0))
     encoding, kept = build_encoding(sources, columns, counted)
     return Surface(
@@ -345,11 +195,11 @@ def _assemble(decision: Decision, sources: Sources, columns: Sequence[Column]) -
         asked=encoding.asked,
         classes=tuple(as_label(label) for label in decision.classes),
         planes=tuple(
-            Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.plane.intercept))
+            Duel(duel.positive, duel.negative, Hyperplane(row[kept], duel.score.constant))
             for duel, row in zip(decision.duels, weights, strict=True)
         ),
         is_partition=not decision.is_vote,
-        errors=tuple(direct_error(duel.plane, sources.unit).take(kept) for duel in decision.duels),
+        errors=tuple(duel.score.take(kept) for duel in decision.duels),
     )
 
 

@@ -28,39 +28,10 @@ from clearmargin.models.fitted import THRESHOLDED, innermost, wrapped_layers
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = [
-    "OperatingThreshold",
-    "ScoreThreshold",
-    "find_threshold",
-    "only_calibrated",
-    "operating_scores",
-    "register_link",
-    "score_threshold",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class OperatingThreshold:
-    """A threshold as it was set: on a decision function or on a probability.
-
-    Parameters
-    ----------
-    label : label
-        The class that is predicted from the threshold on.
-    positive : int
-        Its position among the classes.
-    response : {"decision_function", "predict_proba"}
-        What is compared with the threshold.
-    value : float
-        The threshold.
-    origin : str
-        Who set it.
-
-    Examples
-    --------
-    >>> print(OperatingThreshold("ill", 1, "predict_proba", 0.2, "set by FixedThresholdClassifier"))
-    'ill' is predicted where its probability is at least 0.2 (set by FixedThresholdClassifier)
-    """
+    """A threshold as it was set: on a decision function or on a probability."""
 
     label: Label
     positive: int
@@ -72,38 +43,9 @@ class OperatingThreshold:
         what = "probability" if self.response == "predict_proba" else "score"
         return f"{self.label!r} is predicted where its {what} is at least {self.value:.6g} ({self.origin})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "class": self.label,
-            "response": self.response,
-            "value": self.value,
-            "origin": self.origin,
-        }
-
 
 def find_threshold(estimator: Any) -> OperatingThreshold | None:
-    """Find the operating threshold that a fitted classifier predicts by.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Anything; the outermost threshold counts, within pipelines and searches, too.
-
-    Returns
-    -------
-    OperatingThreshold or None
-        None where there is none, or where it is not chosen yet.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> print(find_threshold(FixedThresholdClassifier(ridge, threshold=0.3)))
-    'yes' is predicted where its score is at least 0.3 (set by FixedThresholdClassifier)
-    >>> find_threshold(ridge)
-    """
+    """Find the operating threshold that a fitted classifier predicts by."""
     wrapper = next(
         (layer for layer in wrapped_layers(estimator) if isinstance(layer, THRESHOLDED)), None
     )
@@ -128,30 +70,7 @@ def find_threshold(estimator: Any) -> OperatingThreshold | None:
 
 
 def operating_scores(estimator: Any, X: Any) -> FloatArray | None:
-    """Give the decision function of a fitted classifier, counted from its operating threshold.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        The model.
-    X : data frame or array-like of shape (m, n)
-        Rows as the model takes them.
-
-    Returns
-    -------
-    ndarray of shape (m,) or (m, n_classes), or None
-        Without a threshold what `decision_function` gives. With one, by how much its score or probability exceeds the
-        threshold, not negative where `classes_[1]` is predicted and not positive where `classes_[0]` is. None where the
-        model has no decision function.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> operating_scores(FixedThresholdClassifier(ridge, threshold=0.25), [[0.5]])
-    array([-0.25])
-    """
+    """Give the decision function of a fitted classifier, counted from its operating threshold."""
     threshold = find_threshold(estimator)
     if threshold is None:
         if not hasattr(estimator, "decision_function"):
@@ -166,20 +85,7 @@ def operating_scores(estimator: Any, X: Any) -> FloatArray | None:
 
 @dataclass(frozen=True, slots=True)
 class ScoreThreshold:
-    """An operating threshold in terms of the decision function: a class is predicted where sign * f >= value.
-
-    Parameters
-    ----------
-    positive : int
-        Position of the class.
-    sign : {1, -1}
-        Whether large or small scores speak for it.
-    value : float
-        The threshold.
-    slack : float
-        By how much scores may exceed the threshold and yet not get the class, because of the rounding of a
-        probability; zero where there is no such score.
-    """
+    """An operating threshold in terms of the decision function: a class is predicted where sign * f >= value."""
 
     positive: int
     sign: int
@@ -188,33 +94,7 @@ class ScoreThreshold:
 
 
 def score_threshold(estimator: Any) -> ScoreThreshold:
-    """Carry the operating threshold of a classifier over to the decision function of the machine inside.
-
-    Parameters
-    ----------
-    estimator : FixedThresholdClassifier or TunedThresholdClassifierCV
-        Fitted.
-
-    Returns
-    -------
-    ScoreThreshold
-        The same predictions, for every score that the machine can compute.
-
-    Raises
-    ------
-    NotLinearError
-        Where the threshold is one of a probability that is no function of one score.
-
-    Examples
-    --------
-    >>> import math
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> found = score_threshold(FixedThresholdClassifier(model, threshold=0.2))
-    >>> round(found.value, 12) == round(math.log(0.2 / 0.8), 12)
-    True
-    """
+    """Carry the operating threshold of a classifier over to the decision function of the machine inside."""
     threshold = find_threshold(estimator)
     assert threshold is not None
     if threshold.response == "decision_function":
@@ -273,25 +153,14 @@ def _float(ordinal: int) -> float:
 
 
 def only_calibrated(estimator: CalibratedClassifierCV) -> Any:
-    """Give the one calibrated machine of a `CalibratedClassifierCV`; several are an error.
-
-    Parameters
-    ----------
-    estimator : CalibratedClassifierCV
-        Fitted.
-
-    Returns
-    -------
-    calibrated classifier
-        With the machine as its `estimator`.
-    """
+    """Give the one calibrated machine of a `CalibratedClassifierCV`; several are an error."""
     parts = estimator.calibrated_classifiers_
     if len(parts) > 1:
         raise NotLinearError(
             f"CalibratedClassifierCV averages the probabilities of {len(parts)} machines, which no single decision "
             "function decides",
             "train it with ensemble=False, so that it has one machine; or use ScoreRules or "
-            "SurrogateRules(method='train'), which take any classifier",
+            "SurrogateRules(), which take any classifier",
         )
     return parts[0]
 
@@ -301,19 +170,7 @@ _LINKS: dict[type[Any], Link] = {}
 
 
 def register_link(kind: type[Any]) -> Callable[[Link], Link]:
-    """Say of a class of classifiers what probabilities of both classes the scores of two classes stand for.
-
-    Parameters
-    ----------
-    kind : type
-        The class; its subclasses are read alike.
-
-    Returns
-    -------
-    callable
-        A decorator for a function of a fitted classifier and scores of shape (m,), which returns probabilities of shape
-        (m, 2).
-    """
+    """Say of a class of classifiers what probabilities of both classes the scores of two classes stand for."""
 
     def register(link: Link) -> Link:
         _LINKS[kind] = link
@@ -343,7 +200,7 @@ def _link(estimator: Any) -> Callable[[FloatArray], FloatArray]:
         raise NotLinearError(
             f"the threshold is one of a probability of {type(inside).__name__}, which is not known as a function of "
             "one score",
-            "use ScoreRules or SurrogateRules(method='train'), which take any classifier",
+            "use ScoreRules or SurrogateRules(), which take any classifier",
         )
     # The same classifier with a single feature, whose value is the score.
     unit = copy(inside)

@@ -34,17 +34,6 @@ from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.plane_rules.volume_corner import corner_at, deepest_corner, water_fill
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "coverage_corner",
-    "exchange_pairs",
-    "peel",
-    "polished_corner",
-    "prices",
-    "quantile_budget",
-    "short_corner",
-]
-
-
 # Exchanges gain points at first and settle quickly; more rounds were never seen to matter.
 _ROUNDS = 8
 # With many points peeling takes a share of those left at a time: one in so many.
@@ -59,27 +48,7 @@ def coverage_corner(
     *,
     thorough: bool = True,
 ) -> Corner:
-    """Find a corner that covers as many points as pair exchange can.
-
-    Parameters
-    ----------
-    side : Side
-        The half-space.
-    region : Region
-        Where to look.
-    Z : ndarray of shape (p, k)
-        The points in the region, at least one.
-    rng : Generator, optional
-        With it one start is drawn, possibly a random budget, instead of taking the best of all: a search that is run
-        several times should not always find the same.
-    thorough : bool, default True
-        Whether to try the start that takes longest, too; among thousands of points it brings next to nothing.
-
-    Returns
-    -------
-    Corner
-        Covers at least one point.
-    """
+    """Find a corner that covers as many points as pair exchange can."""
     P, slack, ends = prices(side, region, Z)
     if ends.sum() < slack:
         whole = corner_at(side, region, ends, np.ones(len(ends), dtype=np.bool_))
@@ -112,10 +81,7 @@ def covered(P: FloatArray, budget: FloatArray) -> BoolArray:
 
 
 def quantile_budget(P: FloatArray, slack: float) -> FloatArray:
-    """Return the separable reading of eq. 17: minimise sum_ji (P_ji - b_i)_+ with sum b = slack.
-
-    A unit of budget costs the same everywhere, so at the optimum every feature cuts off the same number of points.
-    """
+    """Return the separable reading of eq. 17: minimise sum_ji (P_ji - b_i)_+ with sum b = slack."""
     descending = -np.sort(-P, axis=0)
     totals = descending.sum(axis=1)
     fitting = np.flatnonzero(totals < slack)
@@ -126,10 +92,7 @@ def quantile_budget(P: FloatArray, slack: float) -> FloatArray:
 
 
 def peel(P: FloatArray, slack: float) -> FloatArray:
-    """Take away the outer points of one feature after the other until the join of the rest fits.
-
-    Each step takes from the feature that gains most budget for each point lost.
-    """
+    """Take away the outer points of one feature after the other until the join of the rest fits."""
     rest = np.ascontiguousarray(
         P.T
     )  # a row a feature: all that is asked here is asked of single features
@@ -153,20 +116,7 @@ def peel(P: FloatArray, slack: float) -> FloatArray:
 
 
 def exchange_pairs(P: FloatArray, budget: FloatArray) -> FloatArray:
-    """Let pairs of features exchange budget as long as that covers more points.
-
-    Parameters
-    ----------
-    P : ndarray of shape (p, k)
-        What each point needs of each feature.
-    budget : ndarray of shape (k,)
-        Where to start.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        A budget with the same sum that covers at least as many points.
-    """
+    """Let pairs of features exchange budget as long as that covers more points."""
     budget = budget.copy()
     short = np.greater_equal(P, budget)
     misses = short.sum(axis=1)
@@ -194,11 +144,7 @@ def exchange_pairs(P: FloatArray, budget: FloatArray) -> FloatArray:
 
 
 def _can_gain(P: FloatArray, budget: FloatArray, short: BoolArray, misses: IntArray) -> BoolArray:
-    """Tell for each pair whether some point that is not covered fits into what the two have together.
-
-    Only then can an exchange cover more; mostly few pairs are left, and nothing has to be sorted for the others. Such
-    a point is short of one or both of the pair and of nothing else.
-    """
+    """Tell for each pair whether some point that is not covered fits into what the two have together."""
     # Sums are rounded in another order below; a pair too many is looked at and gains nothing.
     room = (budget[:, None] + budget) * (1.0 + 1e-12)
     found = np.zeros(room.shape, dtype=np.bool_)
@@ -235,27 +181,7 @@ def polished_corner(
     budget: FloatArray,
     free: BoolArray | None = None,
 ) -> Corner:
-    """Turn a budget into a corner whose faces keep a distance from the points they cover.
-
-    Half of the slack beyond the join of the covered points is spread as a margin over all faces, the other half is
-    spent on volume.
-
-    Parameters
-    ----------
-    side, region
-        The half-space and the region.
-    Z : ndarray of shape (p, k)
-        The points in the region.
-    budget : ndarray of shape (k,)
-        What each feature may spend.
-    free : ndarray of bool of shape (k,), optional
-        Features that go to their end whatever it costs.
-
-    Returns
-    -------
-    Corner
-        Covers at least one point.
-    """
+    """Turn a budget into a corner whose faces keep a distance from the points they cover."""
     P, slack, ends = prices(side, region, Z)
     inside = covered(P, budget)
     if inside.any():
@@ -281,24 +207,7 @@ def short_corner(
     max_conditions: int,
     criterion: str,
 ) -> Corner | None:
-    """Find a corner with a maximum number of features that are bounded.
-
-    Parameters
-    ----------
-    side, region, Z
-        The half-space, the region and the points in it.
-    domain : Region
-        Where features live; a face at its end is no condition.
-    max_conditions : int
-        Maximum number of features with a condition.
-    criterion : {"volume", "coverage"}
-        What makes a corner good.
-
-    Returns
-    -------
-    Corner or None
-        None when the region alone has too many conditions, or when the slack does not pay for the features left free.
-    """
+    """Find a corner with a maximum number of features that are bounded."""
     # A face at the end of the domain that excludes the end itself is a condition, too.
     bounded = (region.near != domain.near) | (region.near_closed != domain.near_closed)
     bounded |= (region.far != domain.far) | (region.far_closed != domain.far_closed)
@@ -359,11 +268,7 @@ def _worth(P: FloatArray, budget: FloatArray, ends: FloatArray, criterion: str) 
 
 
 def _order_of_product(factors: list[float]) -> float:
-    """Return a number that grows with a product of positive factors, however small that is.
-
-    The exponent of the product plus its digits. A logarithm would do as well, but its last digits, which break ties,
-    depend on the processor.
-    """
+    """Return a number that grows with a product of positive factors, however small that is."""
     digits, exponent = 1.0, 0
     for factor in factors:
         digits, more = math.frexp(digits * factor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -12,13 +12,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from clearmargin.language.prose import plain
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
-from clearmargin.plane_rules.explain import Explainer, Explanations
 from clearmargin.plane_rules.extraction import (
     CRITERIA,
     DEFAULT_CRITERION,
-    DEFAULT_ORDER,
     Extraction,
     ExtractionOptions,
     Trace,
@@ -26,29 +25,24 @@ from clearmargin.plane_rules.extraction import (
     extract_rules,
     warn_of_dense_plane,
 )
-from clearmargin.plane_rules.extraction_in_parts import count_in_parts, put_counts
-from clearmargin.plane_rules.sampled_rules import SAMPLE_VALUES
-from clearmargin.plane_rules.search import ORDERS
-from clearmargin.plane_rules.volume import Volume, volume_curve
+from clearmargin.plane_rules.sufficient_reasons import ReasonSearch
 from clearmargin.progress import Progress, all_or_nothing, task
 from clearmargin.rule_base.base import (
     ModelRules,
+    categorical_features,
     has_unknown_category,
 )
 from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage
 from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.explanation import Explanation
-from clearmargin.rule_base.feature_ranges import read_bounds, read_relations
-from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rule_base.options import Choice, Option, WholeNumber
-from clearmargin.rule_base.training import class_codes, taken_by, train_in_parts
-from clearmargin.rules import Domain, Hyperplane
-from clearmargin.rules.rule import Label
-from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.partitions import is_partitions
-from clearmargin.tables.table import read_frame
-
-__all__ = ["RuleExtractor"]
+from clearmargin.rule_base.training import LabelledPoints, class_codes, taken_by
+from clearmargin.rules import Box, Domain, Hyperplane, Rule
+from clearmargin.rules.rule import Label, Proof
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.sampled_fit import fits_a_sample
+from clearmargin.tables.table import Table, read_frame
 
 
 def _decides_by_model(extractor: RuleExtractor) -> bool:
@@ -80,9 +74,8 @@ class RuleExtractor(ModelRules):
         constant prediction.
     criterion : str, default "volume"
         What makes a box good: "volume", the largest; "coverage", the one with most points, by pair exchange in several
-        searches; "coverage-lp", the linear program of the paper (eq. 17) with a slack for each point
-        ("coverage-lp-feature" and "coverage-lp-separable" are its other readings); "coverage-exact", by integer
-        programming, slow. A class among three or more is bounded by several planes; there all criteria peel.
+        searches; "coverage-lp", the linear program of the paper (eq. 17) with a slack for each point. A class among
+        three or more is bounded by several planes; there all criteria peel.
     max_depth : int, default 20
         How often space is cut at most on the way to a rule.
     min_coverage : int or "auto", default "auto"
@@ -92,13 +85,10 @@ class RuleExtractor(ModelRules):
     max_rules : int or None, default 15
         Maximum number of rules in all classes together: one page. Those that cover most rows that no other one covers
         come first, and each class that has a rule gets one. None gives all; `budget_` says what they would add.
-    bounds : "data", "class", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain
+    bounds : "data", mapping from feature to (low, high), pair (low, high), FeatureSpace or Domain
         Where features live, and so where boxes are searched: within the ranges seen in the data (the default), or
-        within those of the training points of each class that the model classifies correctly ("class"), or within
-        ranges that are declared. Declared ranges count as known, and bounds at their ends are left out of rules;
-        ranges that were seen do not, and their ends are conditions where the proof needs them. A `Domain` may also
-        declare relations between features (``diastolic <= systolic``): rules are proved for the cases that satisfy
-        them, and are larger for it. A row that does not satisfy them is covered by no rule.
+        within ranges that are declared. Declared ranges count as known, and bounds at their ends are left out of rules;
+        ranges that were seen do not, and their ends are conditions where the proof needs them.
     disjoint : bool, default True
         Whether no two rules of a class may meet. Without that, fewer rules cover the same points.
     max_conditions : int, optional
@@ -110,12 +100,9 @@ class RuleExtractor(ModelRules):
         are then proved of that plane, not of the model; `distillation_` says how often the two agree, on held-out rows.
         A categorical feature counts once. A model of two classes with no more features is taken as it is.
     tighten : bool, default True
-        Whether regions are shrunk to their points before they are searched; False is the letter of the paper.
-    order : {"weight", "natural"}, default "weight"
-        Which faces of a rule cut off the rest of its region first (eq. 18 of the paper): those of the features with
-        the largest weight times width, or those of the first columns, which is the letter of the paper. With
-        `criterion="coverage"` and "weight", all searches but the first draw the order. The regions of three or more
-        classes are cut in natural order.
+        Whether regions are shrunk to their points before they are searched, and cut first at the features with the
+        largest weight times width. False is the letter of the paper: regions as they are, cut in the order of the
+        columns (eq. 18).
     fallback : "estimator", "abstain" or a class, default "estimator"
         What to predict where no rule fires: what the model predicts, None, or always the same class.
     progress : bool or "auto", default "auto"
@@ -144,19 +131,14 @@ class RuleExtractor(ModelRules):
     budget_ : RuleBudget
         What the rules cover, and what all that were found would: "14 rules cover 71 % of the training rows; 100 more
         would cover 80 %".
-    n_rows_searched_ : int
-        Rows that rules were searched for on; of a table in partitions a sample.
+    n_rows_, n_sampled_rows_ : int
+        How many rows the table has, and how many of them everything was made of: all, or of a table in files a sample.
     trace_ : dict from class to Trace
         What was found and what it cost.
     coverage_ : dict from class to float
         Share of the correctly classified training points that the rules cover.
     recall_ : dict from class to float
         Share of all training points of the class that its rules cover.
-    volume_coverage_ : dict from class to Volume
-        Share of the class's part of the domain that disjoint rules fill, as a certified interval; for two classes and
-        a model without categories. With `bounds="class"` the domain is that of the class.
-    volume_curve_ : dict from class to ndarray
-        The same after one rule, two rules, ...
     n_features_in_, feature_names_in_
         As usual.
 
@@ -175,7 +157,6 @@ class RuleExtractor(ModelRules):
         **ModelRules._options,
         "max_conditions": WholeNumber(1, optional=True),
         "max_features": WholeNumber(1, optional=True),
-        "order": Choice(*ORDERS),
     }
 
     def __init__(
@@ -191,7 +172,6 @@ class RuleExtractor(ModelRules):
         max_conditions: int | None = None,
         max_features: int | None = None,
         tighten: bool = True,
-        order: str = DEFAULT_ORDER,
         fallback: Any = "estimator",
         progress: Progress = "auto",
     ):
@@ -205,19 +185,19 @@ class RuleExtractor(ModelRules):
         self.max_conditions = max_conditions
         self.max_features = max_features
         self.tighten = tighten
-        self.order = order
         self.fallback = fallback
         self.progress = progress
 
     @all_or_nothing
+    @fits_a_sample
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Train the model if need be, and extract its rules.
 
         Parameters
         ----------
         X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
-            The table, as the model takes it. A table in files has its classes with it: rules are searched for on a
-            sample of its rows, with the ranges of all (`n_rows_searched_`), proved as always, and counted on all rows.
+            The table, as the model takes it. A table in files has its classes with it: of more than 100,000 rows a
+            sample is taken, with the ranges of all (`n_sampled_rows_`), and the rules are counted on all rows.
         y : array-like of shape (m,)
             The classes.
         **params : dict
@@ -229,41 +209,23 @@ class RuleExtractor(ModelRules):
             The fitted extractor.
         """
         self._check_options()
-        if not is_partitions(X):
-            X = read_frame(X, self)
-            self._extract(X, self._train(X, y, params))
-            return self
-        self.estimator_ = train_in_parts(self.estimator, X, y, params)
-        self._trained_here = self.estimator_ is not self.estimator
-        self.classes_ = self.estimator_.classes_
-        sample = X.sample_with_ends(SAMPLE_VALUES // max(3, len(X.names)))
-        self._extract(sample.table(X.names), sample.values(X.target))
-        put_counts(self, count_in_parts(self, X))
-        self._measure_coverage()
-        return self
-
-    def _extract(self, X: Any, labels: NDArray[Any]) -> None:
-        """Extract the rules of the model, for rows with their labels."""
+        X = read_frame(X, self)
+        labels = self._train(X, y, params)
         options = ExtractionOptions.of(self)
         self._note_features(X)
         self.surface_ = read_surface(self.estimator_, X)
-        check_surface(self.surface_, options)
-        self.space_, self._declared = read_bounds(
-            self.bounds, self.surface_.space, words=("data", "class")
-        )
-        relations = read_relations(self.bounds, self.surface_.space)
+        check_surface(self.surface_, options, distils=self.max_features is not None)
+        self.space_, self._declared = read_bounds(self.bounds, self.surface_.space)
         lower, upper = self._declared
-        self.domain_ = Domain(self.space_, lower, upper, relations=relations)
-        data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns(relations))
-        self.n_rows_searched_ = len(data.points)
+        self.domain_ = Domain(self.space_, lower, upper)
+        data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns())
         options = self._distil(data, options)
         warn_of_dense_plane(self.surface_, self.space_, data, options)
         with task("extraction", len(self.classes_), "rules", show=self.progress):
             # For each class search boxes, simplify and prove them; then translate them to the user's features.
-            found = extract_rules(
-                self.surface_, self.space_, self._declared, data, options, relations
-            )
-        self._keep(found, data)
+            found = extract_rules(self.surface_, self.space_, self._declared, data, options)
+        self._keep(found)
+        return self
 
     def _distil(self, data: LabelledPoints, options: ExtractionOptions) -> ExtractionOptions:
         """Put a distilled plane in the place of the model's where the model has more features than allowed."""
@@ -278,42 +240,14 @@ class RuleExtractor(ModelRules):
         self.distillation_, self.surface_ = distilled, distilled.surface
         return replace(options, proof="distilled")
 
-    def _keep(self, found: Extraction, data: LabelledPoints) -> None:
-        """Keep the rules, what was measured of them, and what explains cases."""
-        self.rules_, self._dropped = found.rules, found.dropped
-        self.budget_ = found.budget
+    def _keep(self, found: Extraction) -> None:
+        """Keep the rules, and what was measured of them."""
+        self.rules_, self.budget_, self._columns = found.rules, found.budget, found.columns
         place = {label: k for k, label in enumerate(self.surface_.classes)}
         self._codes = np.array([place[rule.label] for rule in found.rules] or [0], dtype=np.intp)
         self.trace_: dict[Label, Trace] = found.trace
-        self._measure_coverage()
-        self._measure_volume(found)
-        self._explainer = Explainer(
-            self.surface_,
-            found.columns,
-            self.space_,
-            found.limits,
-            found.rules,
-            found.boxes,
-            data.sample(),
-            self.distillation_,
-        )
-
-    def _measure_coverage(self) -> None:
         self.coverage_ = {label: trace.coverage for label, trace in self.trace_.items()}
         self.recall_ = {label: trace.recall for label, trace in self.trace_.items()}
-
-    def _measure_volume(self, found: Extraction) -> None:
-        """Measure the boxes as they were found: whole numbers and few digits take volume away, not cases."""
-        self.volume_coverage_: dict[Label, Volume] = {}
-        self.volume_curve_: dict[Label, FloatArray] = {}
-        # A 0/1 column of a category has no volume, and boxes that overlap would be counted twice.
-        has_categories = any(source.code is not None for source in self.surface_.sources)
-        if len(self.surface_.classes) != 2 or not self.disjoint or has_categories:
-            return
-        for k, label in enumerate(self.surface_.classes):
-            (halfspace,) = self.surface_.regions()[k]
-            curve, total = volume_curve(halfspace, found.domains[k], found.origins[k])
-            self.volume_curve_[label], self.volume_coverage_[label] = curve, total
 
     @property
     def hyperplane_(self) -> Hyperplane:
@@ -330,12 +264,14 @@ class RuleExtractor(ModelRules):
             lower = np.where(self._declared[0], self.space_.lower, -np.inf)
             upper = np.where(self._declared[1], self.space_.upper, np.inf)
             outside |= (np.less(table, lower) | np.greater(table, upper)).any(axis=1)
-        if self.domain_.relations is not None:
-            outside |= ~self.domain_.relations.contains(table)
         return table, outside
 
-    def _domain(self) -> Domain:
-        return self.domain_
+    def _limits(self) -> Box:
+        lower = np.where(self._declared[0], self.space_.lower, -np.inf)
+        upper = np.where(self._declared[1], self.space_.upper, np.inf)
+        named = categorical_features(self.surface_)
+        sets = {j: range(len(self.space_.categories[j] or ())) for j in named}
+        return Box(lower, upper, sets=sets)
 
     @available_if(_decides_by_model)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -354,68 +290,46 @@ class RuleExtractor(ModelRules):
         check_is_fitted(self)
         return np.asarray(operating_scores(self.estimator_, taken_by(self.estimator_, X)))
 
-    def explain(
-        self,
-        x: Any,
-        kind: str = "rule",
-        *,
-        metric: str = "volume",
-        weights: Mapping[str, float] | None = None,
-    ) -> Explanation:
-        """Explain one case.
-
-        Parameters
-        ----------
-        x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
-            The case, for example ``X.iloc[0]``; by name in any order.
-        kind : {"rule", "on_demand", "largest", "central", "sufficient"}, default "rule"
-            The rule that covers it (or, where none does, one made on demand); the largest box with the case in it; a
-            box with the case well inside; the fewest features that force the class within the ranges, as
-            `clearmargin.explain` gives them, which explains any model.
-        metric : {"volume", "normal"}, default "volume"
-            For central boxes: as large as possible, or with the corner at the foot of the normal.
-        weights : mapping from part to float, optional
-            How much the parts of the confidence ("coverage", "purity", "volume", "distance") count, such as
-            ``{"purity": 2, "volume": 0}``; a part that is not named has weight 1, so that by default the confidence is
-            their mean.
-
-        Returns
-        -------
-        Explanation
-            It reads as a sentence.
-        """
-        return self.explain_many(self._case(x), kind, metric=metric, weights=weights)[0]
-
-    def explain_many(
-        self,
-        X: Any,
-        kind: str = "rule",
-        *,
-        metric: str = "volume",
-        weights: Mapping[str, float] | None = None,
-    ) -> Explanations:
-        """Explain many cases.
+    def explain_many(self, X: Any) -> list[Explanation]:
+        """Explain the class of each row by the rule that covers it, or by the fewest features that force it.
 
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
             The cases.
-        kind, metric, weights
-            As for `explain`.
 
         Returns
         -------
-        Explanations
-            A sequence, whose members are made when they are looked at.
+        list of Explanation
+            One a row. With `max_features` it is of the distilled plane, and says so.
         """
         X = read_frame(X)
-        which = self.which(X)
-        cases = self._read_cases(X)
-        codes = class_codes(self._predicted(X), self.classes_)
-        told = self._explainer.explain(cases, codes, which, kind, metric)
-        told.weigh(weights)
-        told.note_missing(self.surface_.is_missing(X))
-        return told
+        told = super().explain_many(X)
+        if self.distillation_ is None:
+            return told
+        agreement, notes = self.distillation_.agreement, []
+        for each, label in zip(told, self._predicted(X).tolist(), strict=True):
+            other = (
+                "" if each.label == label else f"; here the model itself predicts {plain(label)}"
+            )
+            notes.append(f"{agreement}{other}")
+        return [replace(each, stands_in=note) for each, note in zip(told, notes, strict=True)]
+
+    def _explain_uncovered(
+        self, X: Any, cases: FloatArray, rows: IntArray
+    ) -> Iterator[tuple[str, Rule, bool | None]]:
+        """Explain rows by the fewest features that force the class of the plane within the ranges."""
+        proof: Proof = "proved"
+        if self.distillation_ is None:
+            codes = class_codes(self._predicted(Table.read(X).take(rows)), self.classes_)
+        else:
+            codes = (self.surface_.hyperplane.decision(cases[rows]) > 0).astype(np.intp)
+            proof = "distilled"
+        found = ReasonSearch(self.surface_, self._columns).find(cases[rows], codes)
+        for k, code in enumerate(codes.tolist()):
+            sure: Proof = proof if found.is_proved[k] else "observed"
+            rule = Rule(found.box(k), self.surface_.classes[code], origin="extracted", proof=sure)
+            yield "sufficient", rule, bool(found.is_fewest[k])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,9 +18,6 @@ from clearmargin.rules import Box, HalfSpace
 from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["extract_polytope_boxes", "peeled_box"]
-
-
 Found = tuple[Box, IntArray]
 
 
@@ -33,26 +30,7 @@ def extract_polytope_boxes(
     min_coverage: int,
     max_rules: int | None,
 ) -> tuple[list[Found], int]:
-    """Cover points in an intersection of half-spaces by disjoint boxes.
-
-    Parameters
-    ----------
-    halfspaces : sequence of HalfSpace
-        The region of the class.
-    domain : Box
-        Where all boxes have to lie.
-    X : ndarray of shape (m, n)
-        The points to cover.
-    max_depth, min_coverage, max_rules
-        As for `extract_boxes`.
-
-    Returns
-    -------
-    boxes : list of (Box, ndarray of int)
-        Boxes and the points they cover.
-    problems : int
-        Number of boxes that were computed.
-    """
+    """Cover points in an intersection of half-spaces by disjoint boxes."""
     found: list[Found] = []
     agenda: list[tuple[Box, IntArray, int]] = [(domain, np.arange(len(X)), 0)]
     problems = counted = 0
@@ -138,22 +116,7 @@ _RETREATS = (0.0, *(2.0**-k for k in range(48, 0, -3)), 1.0)
 
 
 def peeled_box(halfspaces: Sequence[HalfSpace], region: Box, X: FloatArray) -> Box | None:
-    """Find a box in all half-spaces that covers many points.
-
-    Parameters
-    ----------
-    halfspaces : sequence of HalfSpace
-        What the box has to lie in.
-    region : Box
-        Where to look.
-    X : ndarray of shape (p, n)
-        Points in the region.
-
-    Returns
-    -------
-    Box or None
-        None when not even a single point is exactly inside.
-    """
+    """Find a box in all half-spaces that covers many points."""
     V = np.stack([-h.sign * h.hyperplane.coef for h in halfspaces])
     g = np.array([h.sign * h.hyperplane.intercept for h in halfspaces])
     rest = _peel(V, g, X)

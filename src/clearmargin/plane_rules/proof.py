@@ -16,65 +16,18 @@ from clearmargin.rule_base.simplify import shorten_bounds
 from clearmargin.rules import Box, FeatureSpace, HalfSpace
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["are_disjoint", "is_inside_all", "needed_ends", "prove", "retreat"]
 
-
-def is_inside_all(box: Box, halfspaces: Sequence[HalfSpace | Guard], limits: Box) -> bool:
-    """Decide whether the part of a box within declared limits lies in all of some half-spaces.
-
-    A half-space is what the numbers of a plane stand for; a guard asks for what the model computes, too.
-
-    Parameters
-    ----------
-    box : Box
-        The box.
-    halfspaces : sequence of HalfSpace or Guard
-        Where it should be.
-    limits : Box
-        Where features are declared to live; unbounded where nothing is declared.
-
-    Returns
-    -------
-    bool
-        Exact.
-    """
+def is_inside_all(box: Box, guards: Sequence[Guard], limits: Box) -> bool:
+    """Decide whether all guards prove the part of a box within declared limits."""
     # Mostly nothing is declared, and then there is nothing to cut off.
     part = box.intersect(limits) if limits.bounded else box
-    return all(
-        where.proves(part) if isinstance(where, Guard) else part.is_inside(where)
-        for where in halfspaces
-    )
+    return all(guard.proves(part) for guard in guards)
 
 
 def needed_ends(
     halfspaces: Sequence[HalfSpace], columns: FeatureSpace, limits: Box
 ) -> tuple[BoolArray, BoolArray]:
-    """Tell which ends of the domain have to be conditions of a sound box, since beyond them a plane can be reached.
-
-    The plane is nearest to the lower bound of a feature where its function grows with the feature, else to the upper
-    one. The opposite bound never matters, nor does one at an end that is declared.
-
-    Parameters
-    ----------
-    halfspaces : sequence of HalfSpace
-        Where boxes should be.
-    columns : FeatureSpace
-        Their ranges are the domain.
-    limits : Box
-        As for `is_inside_all`.
-
-    Returns
-    -------
-    lower, upper : ndarray of bool of shape (n,)
-        Which ends have to be conditions.
-
-    Examples
-    --------
-    >>> from clearmargin.rules import Hyperplane
-    >>> domain = FeatureSpace(["age", "bmi"], [0.0, 10.0], [120.0, 60.0])
-    >>> needed_ends([Hyperplane([1.0, 0.0], -40.0).side(1)], domain, Box.unbounded(2))
-    (array([ True, False]), array([False, False]))
-    """
+    """Tell which ends of the domain have to be conditions of a sound box, since beyond them a plane can be reached."""
     rising = np.stack([h.sign * h.hyperplane.coef for h in halfspaces])
     lower = (rising > 0).any(axis=0) & (limits.lower < columns.lower)
     upper = (rising < 0).any(axis=0) & (limits.upper > columns.upper)
@@ -82,13 +35,7 @@ def needed_ends(
 
 
 def are_disjoint(boxes: Sequence[Box]) -> bool:
-    """Decide whether no two boxes have a point in common; floats compare exactly.
-
-    Examples
-    --------
-    >>> are_disjoint([Box([0.0], [1.0], upper_closed=False), Box([1.0], [2.0])])
-    True
-    """
+    """Decide whether no two boxes have a point in common; floats compare exactly."""
     if len(boxes) < 2:
         return True
     lower = np.stack([box.lower for box in boxes])
@@ -107,28 +54,10 @@ def are_disjoint(boxes: Sequence[Box]) -> bool:
     return True
 
 
-def prove(
-    boxes: Sequence[Box],
-    halfspaces: Sequence[HalfSpace | Guard],
-    limits: Box,
-    *,
-    disjoint: bool,
-) -> None:
-    """Insist that boxes are sound, and disjoint if they should be.
-
-    Parameters
-    ----------
-    boxes : sequence of Box
-        The boxes of one class.
-    halfspaces : sequence of HalfSpace or Guard
-        The region of the class.
-    limits : Box
-        As for `is_inside_all`.
-    disjoint : bool
-        Whether no two boxes may meet.
-    """
+def prove(boxes: Sequence[Box], guards: Sequence[Guard], limits: Box, *, disjoint: bool) -> None:
+    """Insist that boxes are sound, and disjoint if they should be."""
     for box in boxes:
-        if not is_inside_all(box, halfspaces, limits):
+        if not is_inside_all(box, guards, limits):
             raise NumericalError(f"the box {box!r} is not proved to lie on its side of the plane")
     if disjoint and not are_disjoint(boxes):
         raise NumericalError("two boxes of one class are not proved to be disjoint")
@@ -137,37 +66,7 @@ def prove(
 def retreat(
     box: Box, guards: Sequence[Guard], limits: Box, columns: FeatureSpace, points: FloatArray
 ) -> Box | None:
-    """Move faces of a box inwards until the model is certain to give the class all over it.
-
-    Each time the face is moved that loses the fewest points, and among those the smallest share of its range.
-
-    Parameters
-    ----------
-    box : Box
-        A box on its side of the planes, over the encoded columns.
-    guards : sequence of Guard
-        What has to be proved.
-    limits : Box
-        Where features are declared to live.
-    columns : FeatureSpace
-        Ranges of the columns, and which take whole numbers.
-    points : ndarray of shape (p, n)
-        The points in the box that should stay in it.
-
-    Returns
-    -------
-    Box or None
-        A part of the box; None when nothing of it can be proved, or none of the points is left.
-
-    Examples
-    --------
-    >>> from clearmargin.rules import Hyperplane
-    >>> from clearmargin.models.score_error import direct_error
-    >>> plane, columns = Hyperplane([0.1], -0.7), FeatureSpace(["age"], [0.0], [90.0])
-    >>> guard = Guard(plane.side(-1), direct_error(plane))
-    >>> print(retreat(Box([0.0], [7.0]), [guard], Box.unbounded(1), columns, np.array([[3.0]])).interval(0))
-    [0, 6.9]
-    """
+    """Move faces of a box inwards until the model is certain to give the class all over it."""
     had_points = bool(len(points))
     # Each step settles one guard, and only moves inwards; a few rounds are more than rounding asks for.
     for _ in range(5 * len(guards) + 4):
@@ -189,11 +88,7 @@ def retreat(
 
 
 def _closed(box: Box, part: Box, guard: Guard, columns: FeatureSpace) -> Box | None:
-    """Return the box with an end at the range seen, where its declared part has none and a guard needs one.
-
-    The difference of two equal weights is zero, and sets no end; but scores are computed with both, and err with both.
-    None where nothing is open that has to be closed.
-    """
+    """Return the box with an end at the range seen, where its declared part has none and a guard needs one."""
     weights, slopes, sign = guard.error.coef, guard.error.slope, guard.halfspace.sign
     # Where the error grows faster than the score, it is largest at the far end, which has to be finite, too.
     either = 2.0 * slopes > np.abs(weights)

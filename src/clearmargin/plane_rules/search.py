@@ -7,9 +7,8 @@ regions (eq. 18)::
 
 disjoint from the rule and from each other, of which only those that hold uncovered points are opened. A point
 belongs to the region of the first face that it violates, so every region gets its points from its parent and no
-region ever looks at all points again. The paper takes features in the order in which they stand
-(`order="natural"`); by default the one with the largest weight times width in the region cuts first
-(`order="weight"`).
+region ever looks at all points again. The feature with the largest weight times width in the region cuts first; the
+paper takes features in the order in which they stand, as `tighten=False` does.
 
 **Several searches** (`search_coverage`). The recursion is greedy: the box that covers most now may leave more rules to
 write than a slightly smaller one. Searches that draw their starts and the order of their cuts lead to different sets
@@ -43,43 +42,15 @@ from clearmargin.plane_rules.side import Corner, FoundBox, Region, Side
 from clearmargin.progress import advance, part
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "ORDERS",
-    "RULE_PRICE",
-    "Criterion",
-    "Search",
-    "consolidate",
-    "cover_with_overlap",
-    "extract_boxes",
-    "search_coverage",
-    "tightened",
-]
-
-
 # Below a dense plane most boxes hold no point at all; then the search ends here instead of at its depth.
 _MOST_PROBLEMS = 20_000
 
 Criterion = Callable[[Side, Region, FloatArray], Corner | None]
 
-# In which order the faces of a rule cut the rest of its region; the first one where nobody chooses.
-ORDERS = ("weight", "natural")
-
 
 @dataclass(slots=True)
 class Search:
-    """What a run of the recursion found and what it cost.
-
-    Parameters
-    ----------
-    boxes : list of FoundBox
-        The boxes that cover at least one point, in the order in which they were found.
-    problems : int
-        Number of corners that were computed.
-    uncovered : ndarray of int
-        Points that no box covers.
-    is_complete : bool
-        Whether all regions with points were searched, down to the depth asked for.
-    """
+    """What a run of the recursion found and what it cost."""
 
     boxes: list[FoundBox] = field(default_factory=list)
     problems: int = 0
@@ -97,43 +68,11 @@ def extract_boxes(
     min_coverage: int = 2,
     max_rules: int | None = None,
     tighten: bool = True,
-    order: str = ORDERS[0],
+    in_order: bool = False,
     rng: np.random.Generator | None = None,
     min_points: int = 1,
 ) -> Search:
-    """Cover points on one side of a plane by disjoint boxes.
-
-    Parameters
-    ----------
-    side : Side
-        The half-space.
-    domain : Region
-        Where all boxes have to lie.
-    Z : ndarray of shape (m, k)
-        Points in the domain and on the side, in oriented coordinates.
-    criterion : callable
-        Gives the corner of the best box in a region, or None where there is none to be had.
-    max_depth : int, default 20
-        How often regions are cut at most.
-    min_coverage : int, default 2
-        Boxes with fewer points do not count towards `max_rules`.
-    max_rules : int, optional
-        Stop after so many boxes that count. Regions with the most points are taken first; without a limit the order
-        does not matter and the search goes depth first.
-    tighten : bool, default True
-        Whether the far faces of a region are moved in to its outermost points before it is searched.
-    order : {"weight", "natural"}, default "weight"
-        The faces cut with the largest weight times width first, or in the order of the features.
-    rng : Generator, optional
-        With it, faces that do not cut in the order of the features do so in random order.
-    min_points : int, default 1
-        Regions with fewer points are not searched.
-
-    Returns
-    -------
-    Search
-        Boxes, counts and the points left over.
-    """
+    """Cover points on one side of a plane by disjoint boxes."""
     search = Search()
     most_problems = _MOST_PROBLEMS if max_rules is None else 200 + 20 * max_rules
     agenda = _Agenda(best_first=max_rules is not None)
@@ -161,7 +100,12 @@ def extract_boxes(
             left_over.append(points)
             advance(len(points) / len(Z))
             continue
-        cuts = _cutting_order(side, region, order, rng)
+        if in_order:
+            cuts = np.arange(len(side.a))
+        elif rng is None:
+            cuts = np.argsort(-side.a * (region.far - region.near), kind="stable")
+        else:
+            cuts = rng.permutation(len(side.a))
         holds = corner.holds(inside)[:, cuts]
         # For each point the first face, in this order, that it violates; one that violates none is covered.
         first = np.argmin(holds, axis=1)
@@ -217,16 +161,6 @@ def tightened(region: Region, Z: FloatArray) -> Region:
     )
 
 
-def _cutting_order(
-    side: Side, region: Region, order: str, rng: np.random.Generator | None
-) -> IntArray:
-    if order == "natural":
-        return np.arange(len(side.a))
-    if rng is not None:
-        return rng.permutation(len(side.a))
-    return np.argsort(-side.a * (region.far - region.near), kind="stable")
-
-
 def _open_regions(
     agenda: _Agenda,
     region: Region,
@@ -264,22 +198,9 @@ def search_coverage(
     min_coverage: int,
     max_rules: int | None,
     tighten: bool,
-    order: str = ORDERS[0],
+    in_order: bool,
 ) -> Search:
-    """Run the recursion for point coverage several times and keep the best set of boxes.
-
-    Parameters
-    ----------
-    side, domain, Z
-        The half-space, its domain and the points, as for `extract_boxes`.
-    max_depth, min_coverage, max_rules, tighten, order
-        As for `extract_boxes`; in natural order searches draw their starts alone.
-
-    Returns
-    -------
-    Search
-        The best set, boxes with few points dropped; `problems` counts those of all searches.
-    """
+    """Run the recursion for point coverage several times and keep the best set of boxes."""
     run = partial(
         extract_boxes,
         side,
@@ -289,7 +210,7 @@ def search_coverage(
         min_coverage=min_coverage,
         max_rules=max_rules,
         tighten=tighten,
-        order=order,
+        in_order=in_order,
         # A box with fewer points would be dropped below.
         min_points=min_coverage,
     )
@@ -401,24 +322,7 @@ class _Boxes:
 def consolidate(
     side: Side, Z: FloatArray, boxes: list[FoundBox], min_coverage: int
 ) -> list[FoundBox]:
-    """Drop boxes with few points and let the others grow.
-
-    Parameters
-    ----------
-    side : Side
-        The half-space.
-    Z : ndarray of shape (m, k)
-        All points to cover, in oriented coordinates.
-    boxes : list of FoundBox
-        Disjoint boxes.
-    min_coverage : int
-        Minimum number of points of a box that is kept.
-
-    Returns
-    -------
-    list of FoundBox
-        Disjoint boxes; together they cover at least the points that those kept covered before.
-    """
+    """Drop boxes with few points and let the others grow."""
     kept = [box for box in boxes if len(box.points) >= min_coverage]
     covered = np.zeros(len(Z), dtype=np.bool_)
     for box in kept:
@@ -509,7 +413,7 @@ def _found(box: _Boxes, Z: FloatArray) -> FoundBox:
 
 # Cells of the cover table up to which the choice is made by integer programming.
 _EXACT_CELLS = 40_000
-_TIME_LIMIT = 10.0
+_MOST_NODES = 1_000
 
 
 def cover_with_overlap(
@@ -522,26 +426,7 @@ def cover_with_overlap(
     max_rules: int | None,
     criterion: Criterion = coverage_corner,
 ) -> Search:
-    """Cover points by boxes that may overlap.
-
-    Parameters
-    ----------
-    side, domain, Z
-        The half-space, its domain and the points.
-    disjoint : Search
-        The boxes of a disjoint search over the same points; without any, there is nothing to be compared with.
-    min_coverage : int
-        Minimum number of points of a box.
-    max_rules : int, optional
-        Maximum number of boxes.
-    criterion : callable
-        Gives the corner of the best box for the points that are left.
-
-    Returns
-    -------
-    Search
-        At most as many boxes as the disjoint search kept, if it kept any, covering at least as many points.
-    """
+    """Cover points by boxes that may overlap."""
     kept = [box for box in disjoint.boxes if len(box.points) >= min_coverage][:max_rules]
     pool = [Corner(box.far, box.far_closed) for box in kept]
     greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion)
@@ -597,7 +482,7 @@ def _choose(table: BoolArray, most: int) -> IntArray:
     if patterns.size <= _EXACT_CELLS:
         try:
             return _choose_exactly(patterns, counts.astype(np.float64), most)
-        except SolverError:  # out of time: the greedy choice is nearly as good
+        except SolverError:  # out of nodes: the greedy choice is nearly as good
             pass
     return _choose_greedily(patterns, counts.astype(np.float64), most)
 
@@ -620,7 +505,7 @@ def _choose_exactly(patterns: BoolArray, counts: FloatArray, most: int) -> IntAr
             Linear("number", {"box": 1.0}, upper=float(most)),
         ]
     )
-    answer = solve(program, time_limit=_TIME_LIMIT)
+    answer = solve(program, time_limit=np.inf, max_nodes=_MOST_NODES)
     return np.flatnonzero(answer.values["box"] > 0.5)
 
 

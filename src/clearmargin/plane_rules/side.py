@@ -19,20 +19,10 @@ from clearmargin.rules import Box, HalfSpace
 from clearmargin.rules.arithmetic import exact_score, exact_sign
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["Corner", "FoundBox", "Region", "Side"]
-
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A box in oriented coordinates that still has points to cover.
-
-    Parameters
-    ----------
-    near, far : ndarray of shape (k,)
-        Bounds deep inside and towards the plane.
-    near_closed, far_closed : ndarray of bool of shape (k,)
-        Whether the bounds belong to the region.
-    """
+    """A box in oriented coordinates that still has points to cover."""
 
     near: FloatArray
     far: FloatArray
@@ -42,15 +32,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """The far faces of a rule inside a region, and whether they belong to it.
-
-    Parameters
-    ----------
-    far : ndarray of shape (k,)
-        The far faces.
-    closed : ndarray of bool of shape (k,)
-        Which of them belong to the rule.
-    """
+    """The far faces of a rule inside a region, and whether they belong to it."""
 
     far: FloatArray
     closed: BoolArray
@@ -65,17 +47,7 @@ class Corner:
 
 @dataclass(frozen=True, slots=True)
 class FoundBox:
-    """A box found inside a side, with the points it covers.
-
-    Parameters
-    ----------
-    near, far : ndarray of shape (k,)
-        Bounds in oriented coordinates.
-    near_closed, far_closed : ndarray of bool of shape (k,)
-        Whether the bounds belong to the box.
-    points : ndarray of int
-        The points it covers.
-    """
+    """A box found inside a side, with the points it covers."""
 
     near: FloatArray
     far: FloatArray
@@ -86,21 +58,7 @@ class FoundBox:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The half-space of a class, oriented.
-
-    Parameters
-    ----------
-    halfspace : HalfSpace
-        Where it comes from.
-    a : ndarray of shape (k,)
-        Positive weights of the active features.
-    g : float
-        The plane is a'z = g.
-    features : ndarray of int of shape (k,)
-        The active features.
-    signs : ndarray of shape (k,)
-        1.0 or -1.0: z = signs * x.
-    """
+    """The half-space of a class, oriented."""
 
     halfspace: HalfSpace
     a: FloatArray
@@ -110,15 +68,7 @@ class Side:
 
     @classmethod
     def of(cls, halfspace: HalfSpace) -> Side:
-        """Orient a half-space; features without weight drop out.
-
-        Examples
-        --------
-        >>> from clearmargin.rules import Hyperplane
-        >>> side = Side.of(Hyperplane([2.0, 0.0, -1.0], -3.0).side(1))
-        >>> side.a, side.g, side.features, side.signs
-        (array([2., 1.]), -3.0, array([0, 2]), array([-1.,  1.]))
-        """
+        """Orient a half-space; features without weight drop out."""
         plane = halfspace.hyperplane
         outward = -halfspace.sign * plane.coef
         features = np.flatnonzero(outward)
@@ -166,11 +116,7 @@ class Side:
         return Box(lower, upper, lower_closed, upper_closed)
 
     def slack(self, z: FloatArray) -> float:
-        """Return how far below the plane a point is, g - a'z, rounded once.
-
-        The sum has no error of its own: in a column with an offset the slack is a small difference of large numbers,
-        and a corner that is computed from a wrong one is far from the plane or beyond it.
-        """
+        """Return how far below the plane a point is, g - a'z, rounded once."""
         return -exact_score(self.a, z, -self.g)
 
     def admits(self, corner: Corner) -> bool:

@@ -34,8 +34,6 @@ from clearmargin.rules.box import make_entries
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["ReasonSearch", "Reasons", "fill_by_levels"]
-
 # All spend a billionth less than they could, so that rounding does not decide about their proof.
 _SHY = 1.0 - 1e-9
 # Cases that are computed together, and nodes of the search among several planes for one case.
@@ -49,23 +47,7 @@ _LEAST_STEP = 1e-300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reasons:
-    """Sufficient reasons of several cases.
-
-    Parameters
-    ----------
-    kept : ndarray of bool of shape (p, n)
-        The features with a condition.
-    lower, upper : ndarray of shape (p, n)
-        The interval of each numeric feature; infinite where it has no end.
-    allowed : dict from int to ndarray of bool of shape (p, k)
-        The allowed categories of each categorical feature.
-    is_proved : ndarray of bool of shape (p,)
-        Whether the class is proved; it may not be for a case on a plane, or one that wins a vote without all duels.
-    is_fewest : ndarray of bool of shape (p,)
-        Whether it is sure that no fewer features are enough.
-    asked : tuple of int
-        Features whose value must not be missing; see `Encoding`.
-    """
+    """Sufficient reasons of several cases."""
 
     kept: BoolArray
     lower: FloatArray
@@ -113,25 +95,7 @@ class _Feature:
 
 
 class ReasonSearch:
-    """Finds sufficient reasons beside the planes of a linear classifier.
-
-    Parameters
-    ----------
-    surface : Surface
-        The planes.
-    columns : FeatureSpace
-        The encoded columns with the ranges that the proof is about.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from clearmargin.models.surface import read_surface
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [4.0, 0.0], [5.0, 1.0]])
-    >>> surface = read_surface(RidgeClassifier().fit(X, ["no", "no", "yes", "yes"]), X)
-    >>> found = ReasonSearch(surface, surface.columns).find(X[:1], np.array([0]))
-    >>> found.box(0)
-    Box({0: [-inf, 2]}, n_features=2)
-    """
+    """Finds sufficient reasons beside the planes of a linear classifier."""
 
     def __init__(self, surface: Surface, columns: FeatureSpace):
         self.surface, self.columns = surface, columns
@@ -144,20 +108,7 @@ class ReasonSearch:
         ]
 
     def find(self, cases: FloatArray, codes: IntArray) -> Reasons:
-        """Find a reason for each case.
-
-        Parameters
-        ----------
-        cases : ndarray of shape (p, n_encoded)
-            Encoded cases, finite, with one category of each feature.
-        codes : ndarray of int of shape (p,)
-            What the model predicts.
-
-        Returns
-        -------
-        Reasons
-            One for each.
-        """
+        """Find a reason for each case."""
         p, n = len(cases), len(self.surface.space)
         allowed = {
             f.place: np.ones((p, len(f.columns)), dtype=np.bool_)
@@ -180,34 +131,6 @@ class ReasonSearch:
                 part = rows[first : first + _CHUNK]
                 _Batch(self, cases[part], guards[code]).write(found, part)
         return found
-
-    def encoded_bounds(self, found: Reasons, cases: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Give the bounds of reasons over the encoded columns, within their ranges.
-
-        Parameters
-        ----------
-        found : Reasons
-            The reasons.
-        cases : ndarray of shape (p, n_encoded)
-            Their cases.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (p, n_encoded)
-            The column of a category that is not allowed ends at 0.
-        """
-        lower, upper = (
-            np.minimum(self.columns.lower, cases),
-            np.maximum(self.columns.upper, cases),
-        )
-        for f in self.features:
-            if f.is_categorical:
-                upper[:, f.columns] = np.where(found.allowed[f.place], upper[:, f.columns], 0.0)
-            else:
-                k = int(f.columns[0])
-                lower[:, k] = np.maximum(lower[:, k], found.lower[:, f.place])
-                upper[:, k] = np.minimum(upper[:, k], found.upper[:, f.place])
-        return lower, upper
 
 
 class _Batch:
@@ -232,9 +155,8 @@ class _Batch:
         """Compute the score of each case, and what all roundings can do to it and to losses anywhere in the ranges."""
         error, sign = guard.error, guard.halfspace.sign
         active = np.flatnonzero(error.coef)
-        moved = self.Z[:, active] - error.centre[active]
-        scores = sign * linear_scores(moved, error.coef[active], error.constant)
-        ends = np.abs(self.low - error.centre), np.abs(self.high - error.centre)
+        scores = sign * linear_scores(self.Z[:, active], error.coef[active], error.constant)
+        ends = np.abs(self.low), np.abs(self.high)
         reach = np.max(np.maximum(*ends), axis=0, initial=0.0)
         size = float((np.abs(error.coef[active]) * reach[active]).sum()) + abs(error.constant)
         return scores, error.bound(reach) + (len(active) + 8) * 8.0 * DOUBLE * size
@@ -515,7 +437,7 @@ class _Batch:
         """Decide one score over a box, with the worst of the allowed categories of each feature."""
         low, high = low.copy(), high.copy()
         error = guard.error
-        reach = np.maximum(np.abs(low - error.centre), np.abs(high - error.centre))
+        reach = np.maximum(np.abs(low), np.abs(high))
         named = [(j, f) for j, f in enumerate(self.features) if f.is_categorical]
         for j, f in named:
             weights = guard.halfspace.sign * error.coef[f.columns]
@@ -526,7 +448,7 @@ class _Batch:
         box = Box(low, high)
         if not named:
             return guard.proves(box)
-        # Another category may be farther from the centre than the worst one, so that the bound is taken over all.
+        # Another category may round more than the worst one, so that the bound is taken over all.
         corner = guard.corner(box)
         finite = bool(np.isfinite(corner[error.coef != 0]).all())
         return finite and guard.halfspace.sign * error.score(corner) > error.bound(reach)
@@ -550,25 +472,7 @@ def _rounded_up(ends: FloatArray, digits: int, limit: FloatArray) -> FloatArray:
 
 
 def fill_by_levels(low: FloatArray, high: FloatArray, budget: FloatArray) -> FloatArray:
-    """Fill by levels, row by row: clip(t, low, high) with t such that the row spends its budget.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (p, n)
-        Limits of each share, finite.
-    budget : ndarray of shape (p,)
-        What each row has to spend: at least the sum of `low`; what is beyond the sum of `high` stays unspent.
-
-    Returns
-    -------
-    ndarray of shape (p, n)
-        The shares.
-
-    Examples
-    --------
-    >>> fill_by_levels(np.array([[0.0, 2.0]]), np.array([[5.0, 9.0]]), np.array([8.0]))
-    array([[4., 4.]])
-    """
+    """Fill by levels, row by row: clip(t, low, high) with t such that the row spends its budget."""
     kinks = np.concatenate([low, high], axis=1)
     order = np.argsort(kinks, axis=1, kind="stable")
     kinks = np.take_along_axis(kinks, order, axis=1)
@@ -587,26 +491,7 @@ def fill_by_levels(low: FloatArray, high: FloatArray, budget: FloatArray) -> Flo
 def _most_items(
     sizes: FloatArray, room: FloatArray, order: IntArray, start: BoolArray
 ) -> tuple[BoolArray, bool]:
-    """Put the most items into a knapsack with several capacities.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (h, n)
-        Sizes of the items for each capacity.
-    room : ndarray of shape (h,)
-        The capacities.
-    order : ndarray of int of shape (n,)
-        Which items to try first.
-    start : ndarray of bool of shape (n,)
-        Items that are known to go in together.
-
-    Returns
-    -------
-    chosen : ndarray of bool of shape (n,)
-        The items.
-    is_most : bool
-        Whether that is proved; the search gives up after some thousand nodes.
-    """
+    """Put the most items into a knapsack with several capacities."""
     n = len(order)
     # The smallest items after each position, for the bound: of these alone so many go in.
     after = [np.cumsum(np.sort(sizes[:, order[at:]], axis=1), axis=1) for at in range(n)]

@@ -27,37 +27,13 @@ from clearmargin.plane_rules.side import Corner, Region, Side
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["corner_at", "deepest_corner", "volume_corner", "water_fill"]
-
 # As computed, and one and two digits nearer: no face is rounded by more than one digit of the last place.
 _ROUNDINGS = 3
 _LARGEST = float(np.finfo(np.float64).max)
 
 
 def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
-    """Find the corner of the largest box.
-
-    Parameters
-    ----------
-    side : Side
-        The half-space.
-    region : Region
-        Where to look; its near corner lies on the side.
-    Z : ndarray of shape (p, k)
-        The points in the region; they matter only where floating point has no corner strictly beyond the near faces.
-
-    Returns
-    -------
-    Corner
-        It may cover no point at all; the regions that it leaves are smaller nonetheless.
-
-    Examples
-    --------
-    >>> from clearmargin.rules import Box, Hyperplane
-    >>> side = Side.of(Hyperplane([1.0, 1.0], -1.0).side(-1))
-    >>> volume_corner(side, side.region(Box([0.0, 0.0], [0.2, 5.0])), np.zeros((1, 2))).far
-    array([0.2, 0.8])
-    """
+    """Find the corner of the largest box."""
     dear = side.a * (region.far - region.near)
     slack = side.slack(region.near)
     if slack > 0:
@@ -69,25 +45,7 @@ def volume_corner(side: Side, region: Region, Z: FloatArray) -> Corner:
 
 
 def water_fill(low: FloatArray, high: FloatArray, budget: float) -> FloatArray:
-    """Share a budget equally, but for limits: p_i = clip(t, low_i, high_i) with sum p = budget.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (k,)
-        Least and greatest share of each.
-    budget : float
-        What there is to share.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        The shares; `high` when the budget pays for all of it, `low` when it does not even pay for that.
-
-    Examples
-    --------
-    >>> water_fill(np.zeros(3), np.array([0.1, 5.0, 5.0]), 1.0)
-    array([0.1 , 0.45, 0.45])
-    """
+    """Share a budget equally, but for limits: p_i = clip(t, low_i, high_i) with sum p = budget."""
     if high.sum() <= budget:
         return high.copy()
     if low.sum() >= budget:
@@ -103,22 +61,7 @@ def water_fill(low: FloatArray, high: FloatArray, budget: float) -> FloatArray:
 
 
 def corner_at(side: Side, region: Region, spent: FloatArray, at_end: BoolArray) -> Corner | None:
-    """Turn shares of the slack into far faces that are proved to be sound.
-
-    Parameters
-    ----------
-    side, region
-        The half-space and the region.
-    spent : ndarray of shape (k,)
-        What each feature spends.
-    at_end : ndarray of bool of shape (k,)
-        Features whose far face is that of the region.
-
-    Returns
-    -------
-    Corner or None
-        None when no open face can be placed strictly beyond its near face.
-    """
+    """Turn shares of the slack into far faces that are proved to be sound."""
     # A face may not pass the region's own, nor touch it from inside with another flag.
     rounded = region.near + spent / side.a
     at_end = at_end | (rounded >= region.far)
@@ -171,19 +114,6 @@ def _below(face: float, excess: float, weight: float) -> float:
 
 
 def deepest_corner(side: Side, Z: FloatArray) -> Corner:
-    """Close the faces at the point farthest from the plane: covers it, whatever rounding does.
-
-    Parameters
-    ----------
-    side : Side
-        The half-space.
-    Z : ndarray of shape (p, k)
-        Points on the side.
-
-    Returns
-    -------
-    Corner
-        Sound, because the point itself is on the side.
-    """
+    """Close the faces at the point farthest from the plane: covers it, whatever rounding does."""
     deepest = Z[int(np.argmin(linear_scores(Z, side.a)))]
     return Corner(deepest, np.ones(len(deepest), dtype=np.bool_))

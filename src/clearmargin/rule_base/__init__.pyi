@@ -10,8 +10,5 @@ from .explanation import (
 from .row_coverage import (
     RowCoverage as RowCoverage,
 )
-from .rule_features import (
-    RuleFeatures as RuleFeatures,
-)
 
-__all__ = ["Distillation", "Explanation", "RowCoverage", "RuleBudget", "RuleFeatures"]
+__all__ = ["Distillation", "Explanation", "RowCoverage", "RuleBudget"]

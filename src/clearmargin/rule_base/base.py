@@ -9,54 +9,48 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rule_base.budget import MinCoverage, RuleBudget
-from clearmargin.rule_base.explanation import Explanation
-from clearmargin.rule_base.labelled_points import LabelledPoints
+from clearmargin.rule_base.explanation import Explanation, case_values, imputed_values
 from clearmargin.rule_base.options import Option, OrAuto, WholeNumber, check_options
-from clearmargin.rule_base.row_coverage import CoverageExplainer, DroppedBox, RowCoverage
+from clearmargin.rule_base.row_coverage import RowCoverage, why_covered
 from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import (
+    LabelledPoints,
     class_codes,
+    decision_margins,
     read_labels,
     taken_by,
     train,
     train_kernel_machine,
 )
-from clearmargin.rules import Domain, FeatureSpace, RuleSet
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.sampled_fit import counted_on_all
 from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
 from clearmargin.tables.table_part import over_parts
 from clearmargin.tables.validation import naming_columns, plain_labels
 
 if TYPE_CHECKING:
     from clearmargin.report import Report
-
-__all__ = [
-    "ModelRules",
-    "RuleBasedClassifier",
-    "categorical_features",
-    "check_table",
-    "has_unknown_category",
-]
+    from clearmargin.tables.part_survey import TableParts
 
 
 class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Base of every classifier that gives rules.
-
-    Fitted, a subclass has `rules_`, `classes_` and `space_`.
-    """
+    """Base of every classifier that gives rules."""
 
     # What each parameter may be. A subclass lists its own after those of its base.
     _options: ClassVar[Mapping[str, Option]] = {}
@@ -74,25 +68,8 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         """Read rows as `rules_` takes them, and tell which are outside of what all rules speak of; None for none."""
 
     @abstractmethod
-    def explain_many(
-        self, X: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
-    ) -> Sequence[Explanation]:
-        """Explain the class of each row by a rule.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The cases.
-        kind : str, default "rule"
-            What kind of explanation; see `explain`.
-        weights : mapping from part to float, optional
-            How much the parts of the confidence count; see `explain`.
-
-        Returns
-        -------
-        sequence of Explanation
-            One a row.
-        """
+    def explain_many(self, X: Any) -> list[Explanation]:
+        """Explain the class of each row by the rule that covers it, or by one made for it."""
 
     @over_parts
     def covers(self, X: Any) -> BoolArray:
@@ -151,12 +128,11 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         classes = [as_label(label) for label in self.classes_.tolist()]
         return class_shares(self.rules_, self.which(X), classes)
 
-    def explain_coverage(self, X: Any) -> list[RowCoverage]:
-        """Tell for each row which rule covers it or, where none does, why.
+    def why(self, X: Any) -> list[RowCoverage]:
+        """Name for each row the first rule that covers it, or the nearest one with the conditions that the row fails.
 
-        A row that no rule covers is outside of what was declared, has a category that the model does not know, or fails
-        at conditions: those of the nearest rule for the class that the model predicts are named, with the values of
-        the row. The nearest rule is the one with the fewest conditions that fail, the first of several.
+        The nearest rule is, of those for the class that the model predicts, the one with the fewest conditions that
+        fail, the first of several.
 
         Parameters
         ----------
@@ -178,60 +154,46 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
         >>> from clearmargin.datasets import load_wbc
         >>> X, y = load_wbc(return_X_y=True)
         >>> extractor = RuleExtractor(max_rules=2).fit(X, y)
-        >>> first, second = extractor.explain_coverage(X.iloc[[0, 2]])
-        >>> first.status, second.status, second.is_covered
-        ('dropped_box', 'covered', True)
+        >>> [told.status for told in extractor.why(X.iloc[[0, 2]])]
+        ['nearest', 'covered']
         """
         X = read_frame(X)
         table, outside = self._read_table(X)
         which = self._first_rule(table, outside)
-        asked = (which < 0) & self._has_prediction(table)
-        rows = np.flatnonzero(asked if outside is None else asked & ~outside)
-        predicted: list[Label | None] = [None] * len(table)
-        if len(rows):
-            labels = self._predicted(Table.read(X).take(rows)).tolist()
-            for row, label in zip(rows.tolist(), labels, strict=True):
-                predicted[row] = as_label(label)
-        explainer = self._coverage_explainer()
-        return explainer.explain(X, table, which, outside, predicted, self._imputed(X, table))
+        named = [j for j, names in enumerate(self.rules_.space.categories) if names is not None]
+        # The model is asked about rows that it surely takes: those without missing values and unknown categories.
+        asked = (which < 0) & is_point(table) & ~(table[:, named] < 0).any(axis=1)
+        labels: list[Label | None] = [None] * len(table)
+        if asked.any():
+            rows = np.flatnonzero(asked)
+            for row, label in zip(
+                rows, self._predicted(Table.read(X).take(rows)).tolist(), strict=True
+            ):
+                labels[row] = as_label(label)
+        return why_covered(self.rules_, X, table, which, labels, self._limits())
 
-    def _coverage_explainer(self) -> CoverageExplainer:
-        """Gather what tells why a row is not covered."""
-        return CoverageExplainer(self.rules_, self.rules_.space)
-
-    def _has_prediction(self, table: FloatArray) -> BoolArray:
-        """Tell for which rows the model can be asked: those that lack no value."""
-        return is_point(table)
+    def _limits(self) -> Box | None:
+        """Give the declared ranges and the known categories, which all rules are about; None for no limits."""
+        return None
 
     def _predicted(self, X: Any) -> NDArray[Any]:
         """Ask the model for the classes of rows."""
         return np.asarray(self.predict(X))
 
-    def _imputed(self, X: Any, table: FloatArray) -> BoolArray | None:
-        """Tell which values were missing and count as what the model imputes; None for none."""
-        return None
-
-    def explain(
-        self, x: Any, kind: str = "rule", *, weights: Mapping[str, float] | None = None
-    ) -> Explanation:
-        """Explain the class of one case by a rule.
+    def explain(self, x: Any) -> Explanation:
+        """Explain the class of one case by the rule that covers it, or by one made for it.
 
         Parameters
         ----------
         x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
             The case, for example ``X.iloc[0]``; by name in any order.
-        kind : str, default "rule"
-            What kind of explanation.
-        weights : mapping from part to float, optional
-            How much the parts of the confidence count, such as ``{"purity": 2, "coverage": 0}``; a part that is not
-            named has weight 1, so that by default the confidence is their mean.
 
         Returns
         -------
         Explanation
             It reads as a sentence.
         """
-        return self.explain_many(self._case(x), kind, weights=weights)[0]
+        return self.explain_many(self._case(x))[0]
 
     def _case(self, x: Any) -> Any:
         """Read one case as a table of one row."""
@@ -268,24 +230,7 @@ class RuleBasedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  #
 
 
 class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
-    """Base of the extractors: rules that are made from a model, trained here or before.
-
-    All of them have these parameters.
-
-    Parameters
-    ----------
-    estimator : classifier, optional
-        The model. A fitted one is used as it is, another one is cloned and fitted.
-    min_coverage : int or "auto"
-        Rules that cover fewer training points are dropped; with "auto" those that cannot be told from chance, see
-        `clearmargin.rule_base.budget`.
-    max_rules : int or None
-        Maximum number of rules in all classes together, those that cover most first; None for all. `budget_` says what
-        the others would add.
-    fallback : str or a class
-        What to predict where no rule covers a row: "estimator", the class that the model predicts; "abstain", None;
-        "nearest", the class of the nearest rule, where a subclass has it; or always the same class.
-    """
+    """Base of the extractors: rules that are made from a model, trained here or before."""
 
     estimator: Any
     min_coverage: MinCoverage
@@ -296,6 +241,8 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         "min_coverage": OrAuto(WholeNumber(1)),
         "max_rules": WholeNumber(1, optional=True),
     }
+    # What is handed on to the model may be routed here.
+    __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": None}
     # The words that `fallback` may be, apart from a class.
     _fallbacks: ClassVar[tuple[str, ...]] = ("estimator", "abstain")
 
@@ -305,7 +252,6 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     _encoding: Encoding
     _codes: IntArray
     _needed: BoolArray  # the encoded columns that rules may depend on
-    _dropped: Sequence[DroppedBox] = ()
 
     # The front half of `fit`: options, labels, model, rows.
 
@@ -316,6 +262,23 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     def _default_model(self) -> Any:
         """Give the model to train where none is given; None for the sparse support vector machine."""
         return None
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata `fit` passes on to the model: what it requests, and to a default one weights of rows."""
+        model = self._default_model() if self.estimator is None else self.estimator
+        if self.estimator is None and get_config()["enable_metadata_routing"]:
+            from clearmargin.lp_svm import LPSVC
+
+            model = (model or LPSVC()).set_fit_request(sample_weight=True)
+        own = self._get_metadata_request()
+        if own.fit.requests["sample_weight"] is None:
+            # What nobody has set here is the model's to request.
+            own.fit.add_request(param="sample_weight", alias=False)
+        return (
+            MetadataRouter(owner=type(self).__name__)
+            .add_self_request(own)
+            .add(estimator=model, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
 
     def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
         """Read the labels, train the model or take it as fitted, and note classes and features."""
@@ -354,24 +317,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         encoding: Encoding,
         needed: BoolArray | None = None,
     ) -> LabelledPoints:
-        """Read the rows that rules are made of: those without missing values, with the classes predicted.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The training table.
-        labels : ndarray of shape (m,)
-            Its labels.
-        encoding : Encoding
-            Its encoding.
-        needed : ndarray of bool of shape (n_encoded,), optional
-            The columns that rules may depend on; in another one a value may be missing. By default all.
-
-        Returns
-        -------
-        LabelledPoints
-            The rows; where a value that nothing depends on is missing, one within the range of its column.
-        """
+        """Read the rows that rules are made of: those without missing values, with the classes predicted."""
         self._encoding = encoding
         self._needed = np.ones(len(encoding.sources), dtype=np.bool_) if needed is None else needed
         data, known = self._known_points(X, labels)
@@ -380,6 +326,10 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
                 "every row of X has a missing value that the model does not impute; rules are made of rows without any"
             )
         return data
+
+    def _count_on_all(self, parts: TableParts) -> None:
+        """Count rules that were found on a sample of a table in partitions on all of its rows."""
+        self.rules_ = counted_on_all(self.rules_, parts, _Asked(self))
 
     def _known_points(self, X: Any, labels: NDArray[Any]) -> tuple[LabelledPoints, BoolArray]:
         """Read the rows without missing values that rules depend on, and tell which rows these are."""
@@ -407,18 +357,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     # The back half: what is asked of a fitted extractor.
 
     def _read_cases(self, X: Any) -> FloatArray:
-        """Read the cases to explain; raise if a value that rules need is missing, infinite or an unknown category.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (m, n)
-            The cases.
-
-        Returns
-        -------
-        ndarray of shape (m, n_encoded)
-            The encoded cases, all of them finite.
-        """
+        """Read the cases to explain; raise if a value that rules need is missing, infinite or an unknown category."""
         encoding, names = self._encoding, self._encoding.space.names
         table = encoding.read(X)
         cases = self._fill_unneeded(encoding.spread(table))
@@ -440,22 +379,47 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
             )
         return cases
 
-    def _coverage_explainer(self) -> CoverageExplainer:
-        categorical = categorical_features(self._encoding)
-        return CoverageExplainer(
-            self.rules_, self.rules_.space, self._domain(), categorical, self._dropped
-        )
+    def explain_many(self, X: Any) -> list[Explanation]:
+        """Explain the class of each row by the rule that covers it, or by one made for it.
 
-    def _domain(self) -> Domain | None:
-        """Give the cases that all rules are about, where they were declared."""
-        return None
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The cases.
 
-    def _has_prediction(self, table: FloatArray) -> BoolArray:
-        known = is_point(self._encoding.spread(table)[:, self._needed])
-        return known & ~has_unknown_category(self._encoding, table)
+        Returns
+        -------
+        list of Explanation
+            One a row: by the first rule that covers it; where none does, by a few conditions that are proved to force
+            its class, as `clearmargin.explain` gives them, or with `fallback="nearest"` by the nearest rule.
+        """
+        X = read_frame(X)
+        which, cases = self.which(X), self._read_cases(X)
+        bare = np.flatnonzero(which < 0)
+        made = iter(self._explain_uncovered(X, cases, bare) if len(bare) else ())
+        told: list[tuple[str, Rule, bool | None]] = [
+            ("rule", self.rules_[k], None) if k >= 0 else next(made) for k in which.tolist()
+        ]
+        margins, missing = decision_margins(self.estimator_, X), self._encoding.is_missing(X)
+        return [
+            Explanation(
+                kind,
+                rule,
+                rule.label,
+                float(margins[k]),
+                self.space_,
+                imputed_values(self.space_, missing[k]),
+                case_values(self._encoding, cases[k]),
+                is_fewest=is_fewest,
+            )
+            for k, (kind, rule, is_fewest) in enumerate(told)
+        ]
 
-    def _imputed(self, X: Any, table: FloatArray) -> BoolArray | None:
-        return self._encoding.is_missing(X) & ~np.isnan(table)
+    @abstractmethod
+    def _explain_uncovered(
+        self, X: Any, cases: FloatArray, rows: IntArray
+    ) -> Iterable[tuple[str, Rule, bool | None]]:
+        """Explain rows that no rule covers: the kind, a rule, and whether fewer conditions are surely not enough."""
 
     def _read_table(self, X: Any) -> tuple[FloatArray, BoolArray | None]:
         check_is_fitted(self)
@@ -499,6 +463,16 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         return self.which(X), self._codes
 
 
+class _Asked(NamedTuple):
+    """The model of an extractor, asked by the tables that the extractor reads."""
+
+    extractor: ModelRules
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the classes of rows."""
+        return self.extractor._predicted(X)
+
+
 def check_table(X: Any) -> None:
     """Raise if X is a single row, and say what to do with it."""
     if not hasattr(X, "columns") and np.asarray(X).ndim == 1:
@@ -513,18 +487,5 @@ def categorical_features(encoding: Encoding) -> list[int]:
 
 
 def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
-    """Tell which rows have a category that the model does not know, in a column that it uses.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        The encoding.
-    table : ndarray of shape (m, n)
-        The user's table, as `Encoding.read` gives it.
-
-    Returns
-    -------
-    ndarray of bool of shape (m,)
-        Such a row is encoded as none of the categories, where no rule was proved.
-    """
+    """Tell which rows have a category that the model does not know, in a column that it uses."""
     return np.asarray((table[:, categorical_features(encoding)] < 0).any(axis=1))

@@ -26,15 +26,6 @@ from numpy.typing import ArrayLike
 from clearmargin.language.words import counted, share_text
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "DEFAULT_MAX_RULES",
-    "MinCoverage",
-    "RuleBudget",
-    "choose_rules",
-    "have_evidence",
-    "least_rows",
-]
-
 # What fits on a page.
 DEFAULT_MAX_RULES = 15
 # How seldom rows drawn at random may look like the rows of a rule.
@@ -132,34 +123,7 @@ def choose_rules(
     weights: FloatArray | None = None,
     lengths: ArrayLike | None = None,
 ) -> IntArray:
-    """Choose the rules that cover most, in all classes together; each class that has a rule gets one.
-
-    Parameters
-    ----------
-    rows : sequence of ndarray of int
-        For each rule the rows that it covers rightly.
-    codes : ndarray of int of shape (r,)
-        The class of each.
-    max_rules : int or None
-        How many; None for all.
-    weights : ndarray, optional
-        What each row counts; by default 1.
-    lengths : array-like of shape (r,), optional
-        The number of conditions of each rule: of rules that add the same the shortest is taken, then the first.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the chosen rules, in ascending order.
-
-    Examples
-    --------
-    >>> rows = [np.arange(9), np.arange(5), np.arange(8, 12), np.arange(20, 22)]
-    >>> choose_rules(rows, np.array([0, 0, 0, 1]), 2).tolist()
-    [0, 3]
-    >>> choose_rules(rows, np.array([0, 0, 0, 1]), 3).tolist()
-    [0, 2, 3]
-    """
+    """Choose the rules that cover most, in all classes together; each class that has a rule gets one."""
     r = len(rows)
     if max_rules is None or r <= max_rules:
         return np.arange(r)
@@ -184,23 +148,7 @@ def choose_rules(
 
 
 def least_rows(share: float) -> int:
-    """Give the minimum number of rows, all of a class, that tell a rule from chance.
-
-    Parameters
-    ----------
-    share : float
-        The share of the class among all rows.
-
-    Returns
-    -------
-    int
-        From 1.
-
-    Examples
-    --------
-    >>> [least_rows(share) for share in (0.05, 0.5, 0.9, 1.0)]
-    [1, 5, 29, 1]
-    """
+    """Give the minimum number of rows, all of a class, that tell a rule from chance."""
     if not 0.0 < share < 1.0:
         return 1
     # Rounding may make one twentieth to the power of one a little more than that.
@@ -214,30 +162,7 @@ def have_evidence(
     shares: FloatArray,
     min_coverage: MinCoverage,
 ) -> BoolArray:
-    """Tell which rules cover enough rows.
-
-    Parameters
-    ----------
-    covered, right : ndarray of int of shape (r,)
-        Rows that each rule covers, and how many of them are of its class.
-    codes : ndarray of int of shape (r,)
-        Its class.
-    shares : ndarray of shape (K,)
-        The share of each class among all rows.
-    min_coverage : int or "auto"
-        So many rows, or by evidence; see the head of this file.
-
-    Returns
-    -------
-    ndarray of bool of shape (r,)
-        With "auto" at least one rule of each class that has a rule with a row of its class.
-
-    Examples
-    --------
-    >>> covered, right, codes = np.array([5, 6, 4]), np.array([5, 5, 4]), np.array([0, 0, 1])
-    >>> have_evidence(covered, right, codes, np.array([0.5, 0.5]), "auto").tolist()
-    [True, False, True]
-    """
+    """Tell which rules cover enough rows."""
     if min_coverage != "auto":
         return np.asarray(covered >= min_coverage)
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, int(covered.max(initial=0)) + 1)))])

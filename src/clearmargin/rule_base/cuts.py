@@ -9,70 +9,29 @@ import numpy as np
 from clearmargin.rules.interval import round_up
 from clearmargin.rules.value import FloatArray
 
-__all__ = ["candidate_cuts", "middle_thresholds"]
-
 # A float needs no more digits than this to be written exactly.
 _DIGITS = 17
 
 
 def candidate_cuts(values: FloatArray, most: int) -> FloatArray:
-    """Give cuts between the values of a column, each with few digits.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        The column.
-    most : int
-        Most cuts; with more places to cut than that, those nearest to equally spaced quantiles are taken.
-
-    Returns
-    -------
-    ndarray
-        Cuts in ascending order; some value is at or above each, and some below.
-
-    Examples
-    --------
-    >>> candidate_cuts(np.array([1.0, 2.0, 2.7183, 3.1416]), 9)
-    array([2. , 2.4, 3. ])
-    """
+    """Give cuts between the values of a column, each with few digits."""
     return np.array([_short_cut(*pair) for pair in _neighbours(values, most)], dtype=np.float64)
 
 
 def middle_thresholds(values: FloatArray, most: int, *, integer: bool = False) -> FloatArray:
-    """Give thresholds near the middle between neighbouring values of a column, each with few digits.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        The column.
-    most : int
-        Most thresholds, as for `candidate_cuts`.
-    integer : bool, default False
-        Whether the column holds whole numbers only; then thresholds are whole, too.
-
-    Returns
-    -------
-    ndarray
-        Thresholds t in ascending order, for x <= t and x > t: some value is at or below each, and some above.
-
-    Examples
-    --------
-    >>> middle_thresholds(np.array([1.0, 2.0, 2.7183, 3.1416]), 9)
-    array([1.5, 2.4, 3. ])
-    >>> middle_thresholds(np.array([1.0, 2.0, 5.0]), 9, integer=True)
-    array([1., 3.])
-    """
+    """Give thresholds near the middle between neighbouring values of a column, each with few digits."""
     middle = _whole_middle if integer else _short_middle
     return np.array([middle(*pair) for pair in _neighbours(values, most)], dtype=np.float64)
 
 
 def _neighbours(values: FloatArray, most: int) -> list[tuple[float, float]]:
     """Find the pairs of neighbouring values to cut between: all, or those nearest to equally spaced quantiles."""
-    known = np.unique(values)
+    ordered = np.sort(values)
+    known = np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
     places = np.arange(len(known) - 1)
     if len(places) > most:
         shares = np.linspace(0.0, 1.0, most + 2)[1:-1]
-        quantiles = np.quantile(values, shares, method="inverted_cdf")
+        quantiles = ordered[np.ceil(len(ordered) * shares - 1.0).astype(np.intp)]
         places = np.unique(np.searchsorted(known, quantiles))
         places = places[places < len(known) - 1]
     return list(zip(known[places].tolist(), known[places + 1].tolist(), strict=True))

@@ -28,14 +28,12 @@ from scipy import sparse
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.lp_svm.lpsvm import LPSVMData
 from clearmargin.lp_svm.lpsvm_path import features_within
-from clearmargin.lp_svm.lpsvm_solve import solve_lpsvm
+from clearmargin.lp_svm.lpsvm_sifting import solve_lpsvm
 from clearmargin.models.surface import Duel, Surface
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
-
-__all__ = ["Distillation", "distil"]
 
 _FOLDS = 5
 # More rows than this change no choice of a few features, and cost time.
@@ -46,6 +44,8 @@ _COST = 1.0
 # Where scores are cut, in medians of their magnitude: 4 of 57 features agree with a model of spam on 84 % instead of
 # 68 % of other rows, and elsewhere nothing changes by much.
 _FAR = 2.0
+# Columns from which on the path is found without the products of all their pairs.
+_WIDE = 2_000
 # Of equal columns the first one enters the path, whatever the processor rounds.
 _PREFERENCE = 1e-9
 
@@ -141,33 +141,7 @@ class Distillation:
 
 
 def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillation:
-    """Distil the plane of a model of two classes to at most `max_features` features of the user's table.
-
-    Parameters
-    ----------
-    surface : Surface
-        The plane of the model, as `read_surface` reads it.
-    points : ndarray of shape (m, n_encoded)
-        Encoded rows without missing values, such as those that the model was trained on.
-    max_features : int
-        Maximum number of features; a categorical feature counts once. A plane with no more features stays as it is.
-
-    Returns
-    -------
-    Distillation
-        The plane, its features and its fidelity to the model. It does not depend on the order of the rows.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from clearmargin.datasets import load_wbc
-    >>> from clearmargin.models.surface import read_surface
-    >>> X, y = load_wbc(return_X_y=True)
-    >>> surface = read_surface(LogisticRegression().fit(X, y), X)
-    >>> distilled = distil(surface, surface.encode(X), max_features=3)
-    >>> distilled.n_features, len(distilled.features), distilled.fidelity > 0.95
-    (9, 3, True)
-    """
+    """Distil the plane of a model of two classes to at most `max_features` features of the user's table."""
     if len(surface.classes) != 2:
         raise InvalidValueError(
             f"Only binary classification is supported with max_features: a plane that is distilled speaks of two "
@@ -248,11 +222,7 @@ class _Task:
         return coef, solution.b
 
     def _single_column(self, X: FloatArray, is_positive: BoolArray) -> tuple[FloatArray, float]:
-        """Give the plane of the column that moves the model's score most, where no margin is worth any weight.
-
-        That is so where one class for all rows agrees with the model as well as any plane of few features does, and no
-        rules can be made of a constant. The plane has rows on both sides, where the column is not constant.
-        """
+        """Give the plane of the column that moves the model's score most, where no margin is worth any weight."""
         reach = np.abs(self.given.coef) * np.ptp(X, axis=0)
         column = int(np.argmax(reach))
         coef = np.zeros(X.shape[1])
@@ -322,17 +292,22 @@ def _lasso_path(
 ) -> FloatArray:
     """Give the weights of a lasso of the score at each change of its features, until there are too many of them."""
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import lars_path_gram
+    from sklearn.linear_model import lars_path, lars_path_gram
 
-    gram, target = Z.T @ Z, Z.T @ score
+    # Of a very wide table products of all pairs of columns would be many times the table.
+    gram = None if Z.shape[1] > _WIDE else Z.T @ Z
+    target = Z.T @ score
     steps = 2 * max_features
     while True:
         with warnings.catch_warnings():
             # Columns that others determine, such as the last category of a feature, are left out, with a warning.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            _, _, coefs = lars_path_gram(
-                target, gram, n_samples=len(Z), max_iter=steps, method="lasso"
-            )
+            if gram is None:
+                _, _, coefs = lars_path(Z, score, Gram=None, max_iter=steps, method="lasso")
+            else:
+                _, _, coefs = lars_path_gram(
+                    target, gram, n_samples=len(Z), max_iter=steps, method="lasso"
+                )
         path: FloatArray = coefs.T
         has_ended = len(path) <= steps or steps >= 8 * len(groups)
         if has_ended or len(np.unique(groups[path[-1] != 0])) > max_features:

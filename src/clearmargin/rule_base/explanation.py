@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import describe_premise, plain
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import Label, RuleStats
-from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
 
-__all__ = [
-    "PARTS",
-    "Explanation",
-    "case_values",
-    "check_weights",
-    "imputed_values",
-    "lowest_share",
-    "weighted_confidence",
-]
-
-
-#: What speaks for a box beside a plane; for other rules it is the first two.
-PARTS = ("coverage", "purity", "volume", "distance")
-
 _WORDS = {
     "rule": "It falls under the rule",
-    "on_demand": "A rule made for it is",
-    "largest": "The largest box with it on this side of the plane is",
-    "central": "A box with it well inside is",
-    "grown": "A box grown around it is",
     "nearest": "No rule covers it, and the nearest one is",
     "leaf": "The rule of its leaf, which holds where none of an earlier layer does, is",
     "sufficient": "What is enough for that is",
@@ -56,7 +34,7 @@ class Explanation:
 
     Parameters
     ----------
-    kind : {"rule", "on_demand", "largest", "central", "grown", "nearest", "leaf", "sufficient", "measured"}
+    kind : {"rule", "nearest", "leaf", "sufficient", "measured"}
         How the rule came about. "sufficient" (proved) and "measured" are those of `clearmargin.explain`.
     rule : Rule
         It covers the case, unless it is only the nearest one; its proof says whether the model predicts this class
@@ -67,22 +45,12 @@ class Explanation:
     margin : float
         The model's score for the case, or its lead over the next class where there are more than two; NaN where the
         model has no scores.
-    confidence : float
-        Mean of the parts, from 0 to 1; each counts by its weight. NaN where there are none.
-    parts : mapping
-        What speaks for a box; "sufficient" and "measured" have none, since they say what is known of them.
-        `coverage`: share of the class's training points (those the model gets right) in the box; `purity`: share of
-        the training points in the box that are of the class, with one success and one failure added; `volume`: volume
-        of the box as a share of the largest one with the case in it; `distance`: how far the case is from the plane,
-        against the farthest training point of the class.
     space : FeatureSpace
         The features, for the text.
     imputed : tuple of (str, float or str)
         The features whose value was missing, each with the value that the model imputes.
     case : tuple of float
         The case: its value of each feature, NaN for categories. The text rounds no bound beyond it.
-    weights : mapping
-        The weight of each part in the confidence; one that is not named has weight 1.
     stands_in : str
         Of a plane that was distilled from the model: how often the two agree; empty where the model itself is
         explained.
@@ -107,12 +75,9 @@ class Explanation:
     rule: Rule
     label: Label
     margin: float
-    confidence: float
-    parts: Mapping[str, float]
     space: FeatureSpace
     imputed: tuple[tuple[str, float | str], ...] = ()
     case: tuple[float, ...] = ()
-    weights: Mapping[str, float] = field(default_factory=dict)
     stands_in: str = ""
     notes: tuple[str, ...] = ()
     is_fewest: bool | None = None
@@ -168,15 +133,8 @@ class Explanation:
             sure = f"{sure}. Missing values were taken as: {taken}"
         score = "" if np.isnan(self.margin) else f" (score {self.margin:+.3g})"
         notes = "".join(f" {note}" for note in (*self.notes, *self._fewest_text()))
-        if not self.parts:
-            return f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. {sure}.{notes}"
-        shares = ", ".join(
-            f"{name} {100 * value:.0f} %{self._weight_text(name)}"
-            for name, value in self.parts.items()
-        )
         return (
-            f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. "
-            f"{sure}. Confidence {100 * self.confidence:.0f} % ({shares}).{notes}"
+            f"The case is {label}{score}. {_WORDS[self.kind]}: {what}, then {label}. {sure}.{notes}"
         )
 
     def _fewest_text(self) -> tuple[str, ...]:
@@ -191,10 +149,6 @@ class Explanation:
         # What was measured of a rule, and ends that are short already, are not rounded.
         digits = _ALL_DIGITS if self.kind in ("sufficient", "measured") else 3
         return describe_premise(self.rule, self.space, digits, self.case)
-
-    def _weight_text(self, part: str) -> str:
-        weight = self.weights.get(part, 1.0)
-        return "" if weight == 1.0 else f" with weight {weight:g}"
 
     def _proof_text(self) -> str:
         stats = self.rule.stats
@@ -216,13 +170,13 @@ class Explanation:
         if stats.covered < _FEW_ROWS:
             where = f"{stats.agreed} of {stats.covered}" if stats.covered else "none"
             return (
-                f"Only {stats.covered} of the {stats.rows} rows not used to find it are covered by it, and it is true "
-                f"of {where}: too few to tell how often it is"
+                f"Only {stats.covered} of the {stats.rows} different rows not used to find it are covered by it, and "
+                f"it is true of {where}: too few to tell how often it is"
             )
         bound = np.floor(1000 * self.precision_bound) / 10
         return (
-            f"True of {stats.agreed} of {stats.covered} rows not used to find it (at least {bound:.1f} %); it covers "
-            f"{100 * stats.coverage:.0f} % of such rows"
+            f"True of {stats.agreed} of {stats.covered} different rows not used to find it (at least {bound:.1f} %); "
+            f"it covers {100 * stats.coverage:.0f} % of such rows"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,9 +203,6 @@ class Explanation:
             "agreed": None if stats is None else stats.agreed,
             "precision": _known(self.precision),
             "precision_bound": _known(self.precision_bound),
-            "confidence": _known(self.confidence),
-            "parts": dict(self.parts),
-            "weights": {part: self.weights.get(part, 1.0) for part in self.parts},
             "text": self.text,
         }
 
@@ -261,14 +212,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         from clearmargin.templates import html_table
 
-        rows = [
-            (f"{name}{self._weight_text(name)}", f"{100 * value:.0f} %")
-            for name, value in self.parts.items()
-        ]
-        if rows:
-            rows.append(("confidence (their mean)", f"{100 * self.confidence:.0f} %"))
-        else:
-            rows.append(("coverage", f"{100 * self.coverage:.0f} %"))
+        rows = [("coverage", f"{100 * self.coverage:.0f} %")]
         return html_table(("what speaks for it", "share"), rows, lines=[self.text], numbers=(1,))
 
 
@@ -277,104 +221,10 @@ def _known(number: float) -> float | None:
 
 
 def lowest_share(hits: int, rows: int, level: float = _LEVEL) -> float:
-    """Give the exact (Clopper-Pearson) lower confidence bound of a share.
-
-    Parameters
-    ----------
-    hits, rows : int
-        What was counted.
-    level : float, default 0.95
-        How sure the bound is.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> f"{lowest_share(214, 217):.4f} {lowest_share(59, 59):.4f} {lowest_share(0, 5):.1f}"
-    '0.9647 0.9505 0.0'
-    """
+    """Give the exact (Clopper-Pearson) lower confidence bound of a share."""
     from scipy.special import betaincinv
 
     return float(betaincinv(hits, rows - hits + 1, 1.0 - level)) if hits else 0.0
-
-
-def weighted_confidence(
-    parts: Mapping[str, FloatArray], weights: Mapping[str, float] | None
-) -> FloatArray:
-    """Return the confidence of explanations: the mean of their parts, each counting by its weight.
-
-    Fung, Sandilya and Rao (KDD 2005, section 7) name the parts and leave "some scoring scheme" open; without weights
-    all parts count the same.
-
-    Parameters
-    ----------
-    parts : mapping from name to ndarray of shape (k,)
-        What speaks for each of k explanations, from 0 to 1.
-    weights : mapping from name to float, or None
-        Weights, not negative; a part that is not named has weight 1.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> parts = {"coverage": np.array([0.2]), "purity": np.array([0.8])}
-    >>> weighted_confidence(parts, None).tolist(), weighted_confidence(parts, {"coverage": 0}).tolist()
-    ([0.5], [0.8])
-    """
-    by_part = list(check_weights(weights, parts).values())
-    return np.asarray(np.average(np.stack(list(parts.values())), axis=0, weights=by_part))
-
-
-def check_weights(
-    weights: Mapping[str, float] | None, parts: Iterable[str] = PARTS
-) -> dict[str, float]:
-    """Return the weight of each part of a confidence; raise if one makes no sense.
-
-    Parameters
-    ----------
-    weights : mapping from name to float, or None
-        As for `weighted_confidence`.
-    parts : iterable of str, optional
-        The parts; by default those of a box beside a plane.
-
-    Returns
-    -------
-    dict
-        One for each part, in their order.
-
-    Examples
-    --------
-    >>> check_weights({"purity": 2})
-    {'coverage': 1.0, 'purity': 2.0, 'volume': 1.0, 'distance': 1.0}
-    """
-    given, names = {} if weights is None else weights, list(parts)
-    if not isinstance(given, Mapping):
-        raise InvalidValueError(
-            f"weights must be a mapping from parts to numbers, such as {{'purity': 2}}, not {given!r}"
-        )
-    known = ", ".join(map(repr, names))
-    for name, weight in given.items():
-        if name not in names:
-            raise InvalidValueError(
-                f"weights: the parts of the confidence are {known}, not {name!r}{nearest_name(str(name), names)}"
-            )
-        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
-        if not is_number or not 0.0 <= float(weight) < np.inf:
-            raise InvalidValueError(
-                f"weights: that of {name!r} must be a number from 0, not {weight!r}; 0 leaves the part out"
-            )
-    by_part = {name: float(given.get(name, 1.0)) for name in names}
-    if not any(by_part.values()):
-        raise InvalidValueError(
-            f"weights: all parts ({known}) have weight 0; at least one has to count"
-        )
-    return by_part
 
 
 def case_values(encoding: Encoding, case: FloatArray) -> tuple[float, ...]:

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.surface import Surface
-from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron
+from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 
-__all__ = ["declared_limits", "encoded_domain", "narrowed_to", "read_bounds", "read_relations"]
 
-
-def read_bounds(
-    bounds: Any, space: FeatureSpace, words: Sequence[str] = ("data",)
-) -> tuple[FeatureSpace, BoolArray]:
-    """Read a parameter `bounds`, such as that of `RuleExtractor`.
-
-    Parameters
-    ----------
-    bounds : "data", FeatureSpace, Domain, mapping from feature to (low, high), or pair (low, high)
-        The pair may hold numbers or one number for each feature. Of a `Domain` only the ends count as declared that it
-        says were; its relations are read by `read_relations`.
-    space : FeatureSpace
-        The features, with the ranges seen in the data.
-    words : sequence of str, default ("data",)
-        Words that declare nothing.
-
-    Returns
-    -------
-    space : FeatureSpace
-        With the ranges to use.
-    declared : ndarray of bool of shape (2, n)
-        Which lower and which upper ends were declared by the user; an infinite end declares nothing.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["age", "bmi"], [20.0, 18.0], [80.0, 40.0])
-    >>> read_bounds({"age": (0, 120)}, space)[0]
-    FeatureSpace(age: in [0, 120], bmi: in [18, 40])
-    """
+def read_bounds(bounds: Any, space: FeatureSpace) -> tuple[FeatureSpace, BoolArray]:
+    """Read a parameter `bounds`, such as that of `RuleExtractor`."""
     if isinstance(bounds, str):
-        if bounds not in words:
-            listed = ", ".join(repr(word) for word in words)
+        if bounds != "data":
             raise InvalidValueError(
-                f"bounds must be {listed}, a FeatureSpace, a Domain, a mapping or a pair (low, high), not {bounds!r}"
+                f"bounds must be 'data', a FeatureSpace, a Domain, a mapping or a pair (low, high), not {bounds!r}"
             )
         return space, np.zeros((2, len(space)), dtype=np.bool_)
     lower, upper = space.lower.copy(), space.upper.copy()
@@ -91,42 +62,6 @@ def _index(name: str, space: FeatureSpace) -> int:
     return space.index(name)
 
 
-def read_relations(bounds: Any, space: FeatureSpace) -> Polyhedron | None:
-    """Read the relations of the parameter `bounds`, if it is a `Domain` that has some.
-
-    Parameters
-    ----------
-    bounds : Any
-        As for `read_bounds`.
-    space : FeatureSpace
-        The features.
-
-    Returns
-    -------
-    Polyhedron or None
-        The relations over these features.
-
-    Examples
-    --------
-    >>> domain = Domain(FeatureSpace(["b", "a"]), relations="a <= b")
-    >>> read_relations(domain, FeatureSpace(["a", "b", "c"]))
-    Polyhedron([[1.0, -1.0, 0.0]], [0.0])
-    """
-    if not isinstance(bounds, Domain) or bounds.relations is None:
-        return None
-    relations = bounds.relations
-    A = np.zeros((len(relations.b), len(space)))
-    for k, name in enumerate(bounds.space.names):
-        if relations.A[:, k].any():
-            j = _index(name, space)
-            if space.categories[j] is not None:
-                raise InvalidValueError(
-                    f"{name!r} has categories in the table; a relation compares numbers"
-                )
-            A[:, j] = relations.A[:, k]
-    return Polyhedron(A, relations.b, relations.strict)
-
-
 def _pair(pair: Any, name: object) -> tuple[Any, Any]:
     try:
         low, high = pair
@@ -137,22 +72,7 @@ def _pair(pair: Any, name: object) -> tuple[Any, Any]:
 
 
 def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray) -> Box:
-    """Return where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories.
-
-    Parameters
-    ----------
-    surface : Surface
-        The encoding.
-    columns : FeatureSpace
-        The encoded columns with the ranges to use.
-    declared : ndarray of bool of shape (2, n)
-        Which of the user's features have a declared lower end, and which an upper one.
-
-    Returns
-    -------
-    Box
-        Over the encoded columns; unbounded where nothing is declared.
-    """
+    """Return where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories."""
     features = [feature for feature, _ in surface.sources]
     is_category = np.array([code is not None for _, code in surface.sources], dtype=np.bool_)
     lower, upper = declared[:, features] | is_category
@@ -160,22 +80,7 @@ def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray
 
 
 def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:
-    """Return the encoded columns with the ranges to use, after checking that they hold the training points.
-
-    Parameters
-    ----------
-    surface : Surface
-        The encoding.
-    space : FeatureSpace
-        The user's features with the ranges to use.
-    points : ndarray of shape (m, n_encoded)
-        The training points.
-
-    Returns
-    -------
-    FeatureSpace
-        Encoded columns.
-    """
+    """Return the encoded columns with the ranges to use, after checking that they hold the training points."""
     columns = surface.columns
     lower, upper = columns.lower.copy(), columns.upper.copy()
     for k, (feature, code) in enumerate(surface.sources):
@@ -200,32 +105,3 @@ def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) ->
             f"[{lower[k]:g}, {upper[k]:g}], for example {values[0]:g}; widen the bounds or leave the rows out"
         )
     return FeatureSpace(columns.names, lower, upper, columns.integer)
-
-
-def narrowed_to(points: FloatArray, columns: FeatureSpace, surface: Surface) -> FeatureSpace:
-    """Return the encoded columns with the ranges of some points; those of categories stay.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n_encoded)
-        The points; without any, all ranges stay.
-    columns : FeatureSpace
-        The encoded columns with their ranges.
-    surface : Surface
-        The encoding.
-
-    Returns
-    -------
-    FeatureSpace
-        Encoded columns.
-    """
-    numeric = np.array([source.code is None for source in surface.sources], dtype=np.bool_)
-    lower = points.min(axis=0, initial=np.inf)
-    upper = points.max(axis=0, initial=-np.inf)
-    numeric &= bool(len(points))
-    return FeatureSpace(
-        columns.names,
-        np.where(numeric, lower, columns.lower),
-        np.where(numeric, upper, columns.upper),
-        columns.integer,
-    )

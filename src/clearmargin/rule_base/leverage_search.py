@@ -28,37 +28,20 @@ bounded by the number of conjunctions, which `limit` bounds, and a table of pair
 is counted by and-ing the words of its items, so many conjunctions at a time as stay in cache. With few words an item
 numpy is slow at short rows: then the words are stored word by word, and conjunctions run along rows.
 
-**Weights** (`WeightedContrast`). L is a weighted sum over the rows of a conjunction, with the weight B for each row of
-the top and -T for each of the bottom. With any other whole numbers g_i in their place, t is the positive and b the
-negative part of the weight covered, L = t - b, and bounds and search are the same. Rows are then truth values
-and not bits, and sums of whole numbers below 2^53 are exact in floats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import InvalidValueError, TimeLimitError
+from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, IntArray
-
-__all__ = [
-    "Contrast",
-    "Counter",
-    "Counts",
-    "Found",
-    "WeightedContrast",
-    "least_product",
-    "search_above",
-    "search_best",
-    "sibling_pairs",
-]
 
 Counts = NDArray[np.int64]
 
@@ -70,17 +53,7 @@ _TABLE = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Conjunctions with their counts, the largest leverage first.
-
-    Parameters
-    ----------
-    items : ndarray of int of shape (r, max_size)
-        Items of each conjunction in rising order, -1 where it has fewer.
-    top, bottom : ndarray of int of shape (r,)
-        Numbers of top and bottom rows that have it.
-    evaluated : int
-        How many conjunctions were counted to find them.
-    """
+    """Conjunctions with their counts, the largest leverage first."""
 
     items: IntArray
     top: Counts
@@ -92,13 +65,7 @@ class Found:
 
 
 def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
-    """Return the least ``|L|`` of conjunctions that reach a leverage, taking it as the decimal that it reads as.
-
-    Examples
-    --------
-    >>> least_product(0.1, 5, 5), least_product(0.08, 50, 50)
-    (10, 800)
-    """
+    """Return the least ``|L|`` of conjunctions that reach a leverage, taking it as the decimal that it reads as."""
     exact = Fraction(repr(float(min_leverage))) * (n_top + n_bottom) ** 2
     return -(-exact.numerator // exact.denominator)
 
@@ -106,97 +73,17 @@ def least_product(min_leverage: float, n_top: int, n_bottom: int) -> int:
 def search_above(
     contrast: Contrast, threshold: int, max_size: int, *, limit: int = 1_000_000
 ) -> Found:
-    """Find all conjunctions with ``|L|`` of at least a threshold.
-
-    Parameters
-    ----------
-    contrast : Contrast
-        The items.
-    threshold : int
-        At least 1; see `least_product`.
-    max_size : int
-        Most items in a conjunction.
-    limit : int, default 1,000,000
-        Most conjunctions to keep; more are an error.
-
-    Returns
-    -------
-    Found
-        All of them.
-
-    Examples
-    --------
-    >>> masks = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], dtype=bool)
-    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2, 3]), np.array([0, 1]))
-    >>> search_above(contrast, 4, 2).items.tolist()
-    [[0, -1], [0, 1]]
-    """
+    """Find all conjunctions with ``|L|`` of at least a threshold."""
     return _Search(contrast, max_size, limit, threshold=threshold).run()
 
 
-def search_best(
-    contrast: Contrast | WeightedContrast,
-    k: int,
-    max_size: int,
-    *,
-    threshold: int = 1,
-    limit: int = 1_000_000,
-    is_over: Callable[[int], bool] | None = None,
-) -> Found:
-    """Find the k conjunctions with the largest ``|L|``.
-
-    Parameters
-    ----------
-    contrast : Contrast or WeightedContrast
-        The items.
-    k : int
-        How many; fewer come back if there are fewer with L other than zero. Of equal ones those with fewer items come
-        first, then those with the first items.
-    max_size : int
-        Most items in a conjunction.
-    threshold : int, default 1
-        The least ``|L|`` that is of interest.
-    limit : int, default 1,000,000
-        Most conjunctions to keep on the way; more are an error.
-    is_over : callable, optional
-        Told how many conjunctions were counted since it was asked last, it says whether to give up with a
-        `TimeLimitError`.
-
-    Returns
-    -------
-    Found
-        The best.
-
-    Examples
-    --------
-    >>> masks = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], dtype=bool)
-    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2, 3]), np.array([0, 1]))
-    >>> search_best(contrast, 1, 2).items.tolist()
-    [[0, -1]]
-    """
-    return _Search(contrast, max_size, limit, threshold, k=k, is_over=is_over).run()
+def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000_000) -> Found:
+    """Find the k conjunctions with the largest ``|L|``."""
+    return _Search(contrast, max_size, limit, k=k).run()
 
 
 def sibling_pairs(items: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield pairs of conjunctions that have all but their last items in common, in blocks.
-
-    Parameters
-    ----------
-    items : ndarray of int of shape (r, size)
-        The items of each conjunction; those with the same first items stand together.
-    most : int
-        About how many pairs a block has.
-
-    Yields
-    ------
-    left, right : ndarray of int
-        Positions of the two, the earlier one first.
-
-    Examples
-    --------
-    >>> [(left.tolist(), right.tolist()) for left, right in sibling_pairs(np.array([[0, 1], [0, 2], [1, 2]]), 10)]
-    [([0], [1])]
-    """
+    """Yield pairs of conjunctions that have all but their last items in common, in blocks."""
     n = len(items)
     same = (items[1:, :-1] == items[:-1, :-1]).all(axis=1)
     ends = np.append(np.flatnonzero(~same) + 1, n)
@@ -230,20 +117,16 @@ Counted = tuple[IntArray, IntArray, Counts, Counts]  # parents, items, top and b
 class _Search:
     def __init__(
         self,
-        contrast: Contrast | WeightedContrast,
+        contrast: Contrast,
         max_size: int,
         limit: int,
         threshold: int = 1,
         k: int | None = None,
-        is_over: Callable[[int], bool] | None = None,
     ):
         top, bottom = contrast.singles()
         bound = contrast.bound(top, bottom)
         self._order = np.argsort(bound if k is None else -bound, kind="stable")
         self._contrast, self._counter = contrast, contrast.counter(self._order)
-        signs = None if isinstance(contrast, Contrast) else contrast.sign
-        self._signs = None if signs is None else signs[self._order]
-        self._is_over, self._told = is_over, 0
         self._joint: BoolArray | None = None
         self._attribute = contrast.attribute[self._order]
         self._singles = top[self._order], bottom[self._order]
@@ -281,9 +164,6 @@ class _Search:
         is_first = level.items.shape[1] == 1
         steps = self._counted_pairs if is_first and self._counter.is_narrow else self._counted
         for left, items, top, bottom in steps(level, is_last=is_last):
-            counted, self._told = self._evaluated - self._told, self._evaluated
-            if self._is_over is not None and self._is_over(counted):
-                raise TimeLimitError("the search for conjunctions ran out of time")
             self._keep(items, top, bottom)
             if is_last:
                 continue
@@ -355,17 +235,8 @@ class _Search:
         for_bottom = -contrast.product(np.maximum(0, least_top), bottom)
         return np.asarray(np.maximum(for_top, for_bottom) >= self._threshold)
 
-    def _sizes(self, items: IntArray, top: Counts, bottom: Counts) -> Counts:
-        """Compute ``|L|``; 0 where its sign is not the one that all items allow."""
-        product = self._contrast.product(top, bottom)
-        if self._signs is None:
-            return np.abs(product)
-        signs = np.where(items >= 0, self._signs[items], 0)
-        wrong = ((signs < 0) & (product[:, None] > 0)) | ((signs > 0) & (product[:, None] < 0))
-        return np.where(wrong.any(axis=1), 0, np.abs(product))
-
     def _keep(self, items: IntArray, top: Counts, bottom: Counts) -> None:
-        size = self._sizes(items, top, bottom)
+        size = np.abs(self._contrast.product(top, bottom))
         good = size >= self._threshold
         if good.any():
             wide = np.full((int(good.sum()), self._max_size), -1)
@@ -384,7 +255,7 @@ class _Search:
         if self._k is None or self._count_kept <= self._k:
             return
         items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
-        size = self._sizes(items, top, bottom)
+        size = np.abs(self._contrast.product(top, bottom))
         at = len(size) - self._k
         self._threshold = max(self._threshold, int(np.partition(size, at)[at]))
         good = size >= self._threshold
@@ -428,26 +299,7 @@ _DENSE = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Items as bits over the top and the bottom rows.
-
-    Parameters
-    ----------
-    bits : ndarray of uint64 of shape (p, w)
-        For each item, words of top rows and after them words of bottom rows.
-    split : int
-        Number of words of top rows.
-    n_top, n_bottom : int
-        Numbers of rows.
-    attribute : ndarray of int of shape (p,)
-        The attribute of each item.
-
-    Examples
-    --------
-    >>> masks = np.array([[True, True, False], [False, True, True]])
-    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2]), np.array([0, 1]))
-    >>> contrast.n_top, contrast.n_bottom, contrast.bits.tolist()
-    (2, 1, [[3, 0], [2, 1]])
-    """
+    """Items as bits over the top and the bottom rows."""
 
     bits: Words
     split: int
@@ -487,22 +339,7 @@ class Contrast:
 
 
 class Counter:
-    """Counts conjunctions of items in a given order.
-
-    Parameters
-    ----------
-    contrast : Contrast
-        The items.
-    order : ndarray of int of shape (p,)
-        Item k of the counter is item ``order[k]`` of the contrast.
-
-    Examples
-    --------
-    >>> masks = np.array([[True, True, False], [False, True, True]])
-    >>> contrast = Contrast.of(masks, np.array([0, 1]), np.array([2]), np.array([0, 1]))
-    >>> Counter(contrast, np.array([1, 0])).count(np.array([[0, 1]]), np.array([0])).tolist()
-    [[1], [0]]
-    """
+    """Counts conjunctions of items in a given order."""
 
     def __init__(self, contrast: Contrast, order: IntArray):
         bits = contrast.bits[order]
@@ -530,10 +367,7 @@ class Counter:
         return counts
 
     def count(self, items: IntArray, parent: IntArray) -> Counts:
-        """Count the top and the bottom rows, in two rows, that have all items in each row of `items`.
-
-        Rows with the same number in `parent` stand together, differ in their last items alone, and these rise.
-        """
+        """Count the top and the bottom rows, in two rows, that have all items in each row of `items`."""
         counts = np.empty((2, len(items)), dtype=np.int64)
         is_first = np.diff(parent, prepend=-1) != 0
         starts = np.append(np.flatnonzero(is_first), len(items))
@@ -603,104 +437,3 @@ class Counter:
         else:
             counts[0] = np.add.reduce(ones[:, :split], axis=1, dtype=np.uint32)
             counts[1] = np.add.reduce(ones[:, split:], axis=1, dtype=np.uint32)
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedContrast:
-    """Items over rows with weights.
-
-    Parameters
-    ----------
-    masks : ndarray of bool of shape (p, m)
-        The rows that have each item.
-    weights : ndarray of shape (m,)
-        Whole numbers with signs; their magnitudes add up to less than 2^53.
-    attribute : ndarray of int of shape (p,)
-        The attribute of each item.
-    sign : ndarray of int of shape (p,), optional
-        The sign that L of a conjunction with an item must have; 0 for any.
-
-    Examples
-    --------
-    >>> masks = np.array([[True, True, False], [False, True, True]])
-    >>> contrast = WeightedContrast(masks, np.array([3.0, 2.0, -4.0]), np.array([0, 1]))
-    >>> found = search_best(contrast, 2, 2)
-    >>> found.items.tolist(), (found.top - found.bottom).tolist()
-    ([[0, -1], [1, -1]], [5, -2])
-    """
-
-    masks: BoolArray
-    weights: NDArray[np.float64]
-    attribute: IntArray
-    sign: IntArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.masks)
-
-    @property
-    def parts(self) -> NDArray[np.float64]:
-        """The weights above zero, and those below it without their sign, in two columns."""
-        return np.column_stack([np.maximum(self.weights, 0.0), np.maximum(-self.weights, 0.0)])
-
-    @property
-    def n_top(self) -> int:
-        """The sum of the weights above zero."""
-        return int(self.parts[:, 0].sum())
-
-    @property
-    def n_bottom(self) -> int:
-        """The sum of the weights below zero, without their sign."""
-        return int(self.parts[:, 1].sum())
-
-    def singles(self) -> tuple[Counts, Counts]:
-        """Add up the weights above and below zero of the rows that have each item."""
-        sums = self.masks.astype(np.float64) @ self.parts
-        return sums[:, 0].astype(np.int64), sums[:, 1].astype(np.int64)
-
-    def product(self, top: Counts, bottom: Counts) -> Counts:
-        """Compute L."""
-        return top - bottom
-
-    def bound(self, top: Counts, bottom: Counts) -> Counts:
-        """Return the most that L or -L of any specialisation can be."""
-        return np.maximum(top, bottom)
-
-    def counter(self, order: IntArray) -> WeightCounter:
-        """Add up weights of conjunctions of the items in an order."""
-        return WeightCounter(self, order)
-
-
-class WeightCounter:
-    """Adds up weights of conjunctions of items in a given order; as `Counter` counts rows.
-
-    Parameters
-    ----------
-    contrast : WeightedContrast
-        The items.
-    order : ndarray of int of shape (p,)
-        Item k of the counter is item ``order[k]`` of the contrast.
-    """
-
-    # All pairs are one product of matrices.
-    is_narrow = True
-
-    def __init__(self, contrast: WeightedContrast, order: IntArray):
-        self._masks, self._parts = contrast.masks[order], contrast.parts
-
-    def count(self, items: IntArray, parent: IntArray) -> Counts:
-        """Add up, in two rows, the weights above and below zero of the rows that have all items in a row of `items`.
-
-        Rows with the same number in `parent` stand together and differ in their last items alone.
-        """
-        counts = np.empty((2, len(items)), dtype=np.int64)
-        starts = np.append(np.flatnonzero(np.diff(parent, prepend=-1)), len(items)).tolist()
-        for begin, end in pairwise(starts):
-            rows = np.flatnonzero(self._masks[items[begin, :-1]].all(axis=0))
-            block = self._masks[items[begin:end, -1]][:, rows]
-            counts[:, begin:end] = (block.astype(np.float64) @ self._parts[rows]).T
-        return counts
-
-    def count_all(self, items: IntArray, others: IntArray) -> Counts:
-        """Add up weights of each of some items together with each of others: an array of shape (2, items, others)."""
-        left, right = (self._masks[each].astype(np.float64) for each in (items, others))
-        return np.stack([(left * part) @ right.T for part in self._parts.T]).astype(np.int64)

@@ -14,16 +14,6 @@ from typing import Any, Protocol
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.space import nearest_name
 
-__all__ = [
-    "Choice",
-    "Option",
-    "OrAuto",
-    "PositiveNumber",
-    "Share",
-    "WholeNumber",
-    "check_options",
-]
-
 
 class Option(Protocol):
     """What an option may be."""
@@ -34,23 +24,7 @@ class Option(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WholeNumber:
-    """A whole number from some least one.
-
-    Parameters
-    ----------
-    least : int, default 1
-        The least one.
-    optional : bool, default False
-        Whether None is allowed, too.
-    why : str, optional
-        Why a smaller number is not allowed, for the message.
-
-    Examples
-    --------
-    >>> WholeNumber(1, optional=True).check("max_rules", 0)
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: max_rules must be a whole number from 1 or None, not 0
-    """
+    """A whole number from some least one."""
 
     least: int = 1
     optional: bool = False
@@ -71,19 +45,7 @@ class WholeNumber:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several words or numbers.
-
-    Parameters
-    ----------
-    *allowed : str or int
-        What is allowed.
-
-    Examples
-    --------
-    >>> Choice("model", "labels").check("by", "label")
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: by must be one of 'model', 'labels', not 'label'; did you mean 'labels'?
-    """
+    """One of several words or numbers."""
 
     allowed: tuple[str | int, ...]
 
@@ -102,13 +64,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class PositiveNumber:
-    """A finite number above zero.
-
-    Parameters
-    ----------
-    optional : bool, default False
-        Whether None is allowed, too.
-    """
+    """A finite number above zero."""
 
     optional: bool = False
 
@@ -123,13 +79,7 @@ class PositiveNumber:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A number from zero (or above it) up to, but not including, one.
-
-    Parameters
-    ----------
-    zero : bool, default True
-        Whether zero is allowed.
-    """
+    """A number from zero (or above it) up to, but not including, one."""
 
     zero: bool = True
 
@@ -147,19 +97,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class OrAuto:
-    """What another option allows, or "auto" for a choice by the data.
-
-    Parameters
-    ----------
-    option : Option
-        The other option.
-
-    Examples
-    --------
-    >>> OrAuto(PositiveNumber()).check("C", "automatic")
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: C must be a positive number, not 'automatic', or 'auto'
-    """
+    """What another option allows, or "auto" for a choice by the data."""
 
     option: Option
 
@@ -178,14 +116,6 @@ def _is_number(value: Any) -> bool:
 
 
 def check_options(estimator: Any, options: Mapping[str, Option]) -> None:
-    """Check the parameters that an estimator was made with.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has a parameter for each option.
-    options : mapping from name to Option
-        What each may be.
-    """
+    """Check the parameters that an estimator was made with."""
     for name, option in options.items():
         option.check(name, getattr(estimator, name))

@@ -23,33 +23,9 @@ from clearmargin.rules import Rule, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
-__all__ = ["class_shares", "mean_auc"]
-
 
 def class_shares(rules: RuleSet, which: IntArray, classes: Sequence[Label]) -> FloatArray:
-    """Return the share that each class gets of each row, from the rule that decides the row.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules, with their counts on training data.
-    which : ndarray of int of shape (m,)
-        The rule that decides each row, -1 where none does.
-    classes : sequence of labels
-        The classes.
-
-    Returns
-    -------
-    ndarray of shape (m, K)
-        Each row sums to 1.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("x > 1 => yes")
-    >>> class_shares(rules, np.array([0, -1]), ["no", "yes"]).tolist()
-    [[0.0, 1.0], [0.5, 0.5]]
-    """
+    """Return the share that each class gets of each row, from the rule that decides the row."""
     K = len(classes)
     shares = np.full((len(rules) + 1, K), 1.0 / K)  # the last row, -1, is of rows without a rule
     for r, rule in enumerate(rules):
@@ -67,27 +43,7 @@ def _laplace_share(rule: Rule, n_classes: int) -> float:
 
 
 def mean_auc(scores: FloatArray, codes: IntArray, weights: IntArray | None = None) -> float:
-    """Return the area under the ROC curve of each class against all others, as a mean over the classes.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (m, K)
-        A score of each row for each class.
-    codes : ndarray of int of shape (m,)
-        The class of each row, as its position among the columns; -1 for one that is none of them.
-    weights : ndarray of int of shape (m,), optional
-        How many rows each row stands for.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, chance 0.5; NaN where all rows are of one class. Classes without rows do not count.
-
-    Examples
-    --------
-    >>> mean_auc(np.array([[0.1, 0.9], [0.4, 0.6], [0.4, 0.6]]), np.array([1, 0, 1]))
-    0.75
-    """
+    """Return the area under the ROC curve of each class against all others, as a mean over the classes."""
     if weights is None:
         weights = np.ones(len(codes), dtype=np.intp)
     areas = [_area(scores[:, k], codes == k, weights) for k in range(scores.shape[1])]
@@ -96,11 +52,7 @@ def mean_auc(scores: FloatArray, codes: IntArray, weights: IntArray | None = Non
 
 
 def _area(scores: FloatArray, is_member: BoolArray, weights: IntArray) -> float | None:
-    """Return the Mann-Whitney statistic of the members among all rows; None if all or none are members.
-
-    Counts are whole numbers, so that the sums are exact. scikit-learn is not needed, which a command on a large table
-    would have to load for this alone.
-    """
+    """Return the Mann-Whitney statistic of the members among all rows; None if all or none are members."""
     # `return_inverse` is flat in some versions of numpy only.
     values, places = np.unique(scores, return_inverse=True)
     members = np.bincount(places.ravel()[is_member], weights[is_member], len(values))

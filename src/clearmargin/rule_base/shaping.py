@@ -9,11 +9,8 @@ Source: Fu, Ong, Keerthi, Hung and Goh, IJCNN 2004 (DOI 10.1109/IJCNN.2004.13799
 as follows. While a box holds a point p of another class, one of its bounds is moved to between p and the points of its
 own class (or the anchor) that lie further in. In each of the 2n directions and for each foreign point there is one
 such cut; all of them are counted at once. Of F foreign points and N points of the class in the box a
-cut removes f and loses l, and the cut is taken that is best in
-
-* ``"balance"``: f / F - l / N. Few cuts and short rules; slivers that hold by chance are given up.
-* ``"ratio"``: f / (l + 1), the greedy rule of weighted set cover. Most points of the class stay, behind many bounds.
-* ``"fewest"``: -l, the literal reading: points are shaved off one by one. Longest rules.
+cut removes f and loses l, and the cut is taken that is best in f / F - l / N: few cuts and short rules; slivers that
+hold by chance are given up.
 
 Ties go to more foreign points removed, then to what leaves the box longer. Each cut removes a foreign point, so the
 phase ends. In floating point a cut keeps the inner and excludes the outer number even when they are neighbours. Later
@@ -43,42 +40,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clearmargin.exceptions import DataError, InvalidValueError
+from clearmargin.exceptions import DataError
 from clearmargin.rules.boxes import Boxes, Words, pack_bits
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points, float_array
-
-__all__ = [
-    "Codes",
-    "TuningCriterion",
-    "as_codes",
-    "as_finite_points",
-    "contradicted",
-    "directions",
-    "from_limits",
-    "halfway",
-    "limits_of",
-    "merge_boxes",
-    "shorten",
-    "tune",
-]
-
-
-Codes = NDArray[np.int64]
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points
 
 
 def limits_of(boxes: Boxes) -> FloatArray:
-    """Write closed boxes as upper bounds of x and of -x, an array of shape (r, 2n).
-
-    Examples
-    --------
-    >>> limits_of(Boxes.from_bounds([[1.0]], [[2.0]])).tolist()
-    [[2.0, -1.0]]
-    """
+    """Write closed boxes as upper bounds of x and of -x, an array of shape (r, 2n)."""
     return np.hstack([boxes.upper, -boxes.lower])
 
 
@@ -89,57 +61,19 @@ def from_limits(limits: FloatArray) -> Boxes:
 
 
 def directions(points: FloatArray) -> FloatArray:
-    """Write points along 2n directions: x, then -x.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        The points.
-
-    Returns
-    -------
-    ndarray of shape (2n, m)
-        One row a direction; a point is in a box when it exceeds no limit of it.
-
-    Examples
-    --------
-    >>> directions(np.array([[1.0, 2.0]])).T
-    array([[ 1.,  2., -1., -2.]])
-    """
+    """Write points along 2n directions: x, then -x."""
     columns = np.ascontiguousarray(points.T)
     return np.vstack([columns, -columns])
 
 
 def halfway(inner: float, outer: float) -> float:
-    """Give a bound half-way from one number to a larger one that keeps the first and excludes the second.
-
-    Parameters
-    ----------
-    inner, outer : float
-        Finite, the first smaller.
-
-    Returns
-    -------
-    float
-        At least `inner` and less than `outer`; `inner` itself when no float lies between.
-
-    Examples
-    --------
-    >>> halfway(1.0, 2.0), halfway(1.0, float(np.nextafter(1.0, 2.0)))
-    (1.5, 1.0)
-    """
+    """Give a bound half-way from one number to a larger one that keeps the first and excludes the second."""
     middle = inner / 2 + outer / 2  # the sum of two large numbers would overflow
     return middle if inner <= middle < outer else inner
 
 
 def as_finite_points(points: ArrayLike, n_features: int) -> FloatArray:
-    """Read points that must all be known and finite.
-
-    Examples
-    --------
-    >>> as_finite_points([[1, 2]], 2)
-    array([[1., 2.]])
-    """
+    """Read points that must all be known and finite."""
     P = as_points(points, n_features)
     bad = ~np.isfinite(P)
     if bad.any():
@@ -151,24 +85,6 @@ def as_finite_points(points: ArrayLike, n_features: int) -> FloatArray:
     return P
 
 
-def as_codes(codes: ArrayLike, n: int, what: str) -> Codes:
-    """Read codes of classes, one whole number for each of n things.
-
-    Examples
-    --------
-    >>> as_codes([0, 1], 2, "codes of points")
-    array([0, 1])
-    """
-    array = np.asarray(codes)
-    if array.shape != (n,):
-        raise DataError(f"{what} must have shape ({n},), not {array.shape}")
-    if n and array.dtype.kind not in "biu":
-        raise DataError(f"{what} must be whole numbers (one for each class), not {array.dtype}")
-    return array.astype(np.int64)
-
-
-TuningCriterion = Literal["balance", "ratio", "fewest"]
-
 # Two counts share a 64-bit number: foreign points above, points of the class below.
 _SHIFT = 32
 _SAME_CLASS = (1 << _SHIFT) - 1
@@ -178,51 +94,12 @@ def tune(
     boxes: Boxes,
     anchors: ArrayLike | None,
     points: ArrayLike,
-    codes: ArrayLike,
-    box_codes: ArrayLike,
-    *,
-    criterion: TuningCriterion = "balance",
+    point_codes: IntArray,
+    class_codes: IntArray,
 ) -> tuple[Boxes, BoolArray]:
-    """Cut boxes until none holds a point of another class.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        The boxes, r of them.
-    anchors : array-like of shape (r, n) or None
-        A point of each box that has to stay inside. Without, some point of the class of the box stays inside.
-    points : array-like of shape (m, n)
-        Finite points.
-    codes : array-like of int of shape (m,)
-        Their classes.
-    box_codes : array-like of int of shape (r,)
-        The class of each box.
-    criterion : {"balance", "ratio", "fewest"}, default "balance"
-        Which cut is taken: most foreign points less points of the class, as shares of those in the box; most
-        foreign points for each point of the class; or fewest points of the class.
-
-    Returns
-    -------
-    tuned : Boxes
-        The boxes that could be tuned, each inside the box that it was.
-    kept : ndarray of bool of shape (r,)
-        Which boxes these are. The others hold a foreign point at the anchor, or (without anchors) foreign points and
-        no point of the class apart from them.
-
-    Examples
-    --------
-    >>> points, codes = [[0.0], [1.0], [2.0], [5.0]], [0, 0, 1, 0]
-    >>> tuned, kept = tune(Boxes.from_bounds([[-np.inf]], [[np.inf]]), [[0.0]], points, codes, [0])
-    >>> tuned.upper.item(), kept
-    (1.5, array([ True]))
-    """
-    if criterion not in get_args(TuningCriterion):
-        allowed = ", ".join(map(repr, get_args(TuningCriterion)))
-        raise InvalidValueError(f"criterion must be one of {allowed}, not {criterion!r}")
+    """Cut boxes until none holds a point of another class."""
     P = as_finite_points(points, boxes.n_features)
-    point_codes = as_codes(codes, len(P), "codes of points")
-    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
-    fixed = None if anchors is None else _anchor_limits(boxes, anchors)
+    fixed = None if anchors is None else directions(np.asarray(anchors, dtype=np.float64)).T
     inside = boxes.masks(P)
     limits = limits_of(boxes)
     kept = np.ones(len(boxes), dtype=np.bool_)
@@ -232,7 +109,7 @@ def tune(
         to_cut = np.flatnonzero((class_codes == code) & (inside & foreign).any(axis=1))
         if not len(to_cut):
             continue
-        view = _ClassView.of(U, foreign, ~foreign & ~is_contradicted, criterion)
+        view = _ClassView.of(U, foreign, ~foreign & ~is_contradicted)
         for b in to_cut:
             cut = view.cut(limits[b], None if fixed is None else fixed[b], inside[b])
             kept[b] = cut is not None
@@ -241,28 +118,8 @@ def tune(
     return from_limits(limits[kept]), kept
 
 
-def _anchor_limits(boxes: Boxes, anchors: ArrayLike) -> FloatArray:
-    A = float_array(anchors, "anchors")
-    lower, upper = boxes.lower, boxes.upper
-    if A.shape != lower.shape:
-        raise InvalidValueError(f"anchors have shape {A.shape}, the boxes {lower.shape}")
-    outside = ~((lower <= A) & (upper >= A) & np.isfinite(A)).all(axis=1)
-    if outside.any():
-        b = int(np.argmax(outside))
-        raise InvalidValueError(
-            f"the anchor of box {b} is not a point of it; boxes are grown around anchors"
-        )
-    return directions(A).T
-
-
-def contradicted(P: FloatArray, codes: IntArray | Codes) -> BoolArray:
-    """Tell which points coincide with a point of another class.
-
-    Examples
-    --------
-    >>> contradicted(np.array([[0.0], [1.0], [-0.0]]), np.array([0, 0, 1]))
-    array([ True, False,  True])
-    """
+def contradicted(P: FloatArray, codes: IntArray) -> BoolArray:
+    """Tell which points coincide with a point of another class."""
     if not len(P):
         return np.zeros(0, dtype=np.bool_)
     rows = np.ascontiguousarray(P + 0.0)  # -0.0 and 0.0 are one number but not one row of bytes
@@ -288,16 +145,13 @@ class _ClassView:
     order: IntArray
     foreign: BoolArray
     same_class: BoolArray
-    criterion: TuningCriterion
 
     @classmethod
-    def of(
-        cls, U: FloatArray, foreign: BoolArray, same_class: BoolArray, criterion: TuningCriterion
-    ) -> _ClassView:
+    def of(cls, U: FloatArray, foreign: BoolArray, same_class: BoolArray) -> _ClassView:
         # Foreign points go first among equals: a cut at one loses the points of the class at the same coordinate.
         index = np.concatenate([np.flatnonzero(foreign), np.flatnonzero(same_class)])
         order = index[np.argsort(U[:, index], axis=1, kind="stable")]
-        return cls(U, order, foreign, same_class, criterion)
+        return cls(U, order, foreign, same_class)
 
     def cut(
         self, limits: FloatArray, anchor: FloatArray | None, inside: BoolArray
@@ -366,13 +220,8 @@ class _ClassView:
         d, position = np.nonzero(usable)
         counts = beyond[d, position]
         removed, lost = counts >> _SHIFT, counts & _SAME_CLASS
-        if self.criterion == "balance":
-            # n_own * n_foreign times the difference of shares: whole numbers tie exactly.
-            worth = removed * max(n_same_class, 1) - lost * n_foreign
-        elif self.criterion == "ratio":
-            worth = removed / (lost + 1)
-        else:
-            worth = -lost
+        # n_own * n_foreign times the difference of shares: whole numbers tie exactly.
+        worth = removed * max(n_same_class, 1) - lost * n_foreign
         best = np.flatnonzero(worth == worth.max())
         best = best[removed[best] == removed[best].max()]
         value = self.U[d[best], order[d[best], position[best]]]
@@ -422,38 +271,9 @@ def _from_the_end(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def merge_boxes(
-    boxes: Boxes, box_codes: ArrayLike, points: ArrayLike, codes: ArrayLike
-) -> tuple[Boxes, Codes]:
-    """Replace boxes of a class by their hull as long as it brings in no foreign point.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        The boxes, r of them.
-    box_codes : array-like of int of shape (r,)
-        The class of each box.
-    points : array-like of shape (m, n)
-        Finite points.
-    codes : array-like of int of shape (m,)
-        Their classes.
-
-    Returns
-    -------
-    merged : Boxes
-        Fewer boxes, or as many; every old box is in one of its class. A hull takes the place of the first box in it.
-    merged_codes : ndarray of int
-        Their classes.
-
-    Examples
-    --------
-    >>> boxes = Boxes.from_bounds([[0.0], [2.0], [6.0]], [[1.0], [3.0], [7.0]])
-    >>> merged, codes = merge_boxes(boxes, [0, 0, 0], [[0.5], [2.5], [5.0], [6.5]], [0, 0, 1, 0])
-    >>> merged.lower.ravel().tolist(), merged.upper.ravel().tolist()
-    ([0.0, 6.0], [3.0, 7.0])
-    """
-    P = as_finite_points(points, boxes.n_features)
-    point_codes = as_codes(codes, len(P), "codes of points")
-    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
+    boxes: Boxes, class_codes: IntArray, P: FloatArray, point_codes: IntArray
+) -> tuple[Boxes, IntArray]:
+    """Replace boxes of a class by their hull as long as it brings in no foreign point."""
     limits, U = limits_of(boxes), directions(P)
     far = U.max(axis=1) if len(P) else np.ones(len(U))
     kept = np.ones(len(boxes), dtype=np.bool_)
@@ -471,11 +291,7 @@ _LOOKS = 4
 
 @dataclass(slots=True)
 class _Merger:
-    """Boxes of one class while they are merged.
-
-    `below` says for each direction, box and foreign point whether the point keeps to the limit; `inside` is the
-    conjunction over directions; `growth` of a pair is inf where it may not be merged.
-    """
+    """Boxes of one class while they are merged."""
 
     limits: FloatArray
     below: Words
@@ -540,62 +356,22 @@ class _Merger:
 
 def shorten(
     boxes: Boxes,
-    points: ArrayLike,
-    codes: ArrayLike,
-    box_codes: ArrayLike,
-    lower_range: ArrayLike | None = None,
-    upper_range: ArrayLike | None = None,
+    P: FloatArray,
+    point_codes: IntArray,
+    class_codes: IntArray,
+    lower: FloatArray | None = None,
+    upper: FloatArray | None = None,
 ) -> Boxes:
-    """Drop the bounds that are not needed against foreign points, and let the others out.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        The boxes, r of them.
-    points : array-like of shape (m, n)
-        Finite points.
-    codes : array-like of int of shape (m,)
-        Their classes.
-    box_codes : array-like of int of shape (r,)
-        The class of each box.
-    lower_range, upper_range : array-like of shape (n,), optional
-        The range of each feature, the unit in which distances are compared; that of the points when not given.
-
-    Returns
-    -------
-    Boxes
-        Boxes that contain the old ones, in their order; a box that needs no bound at all is the whole space.
-
-    Examples
-    --------
-    >>> points, codes = [[1.0, 1.0], [5.0, 1.0], [6.0, 9.0]], [0, 1, 1]
-    >>> short = shorten(Boxes.from_bounds([[0.0, 0.0]], [[2.0, 3.0]]), points, codes, [0])
-    >>> short.upper.tolist(), short.n_conditions.tolist()
-    ([[3.5, inf]], [1])
-    """
-    P = as_finite_points(points, boxes.n_features)
-    point_codes = as_codes(codes, len(P), "codes of points")
-    class_codes = as_codes(box_codes, len(boxes), "codes of boxes")
-    unit = _units(P, lower_range, upper_range)
+    """Drop the bounds that are not needed against foreign points, and let the others out."""
+    low, high = P.min(axis=0) if lower is None else lower, P.max(axis=0) if upper is None else upper
+    half = high / 2 - low / 2  # the difference itself may overflow
+    unit = np.tile(np.where((half > 0) & np.isfinite(half), half, 1.0), 2)
     U, limits = directions(P), limits_of(boxes)
     for code in np.unique(class_codes):
         foreign = U[:, point_codes != code]
         for b in np.flatnonzero(class_codes == code):
             limits[b] = _shortened(limits[b], foreign, unit)
     return from_limits(limits)
-
-
-def _units(P: FloatArray, lower: ArrayLike | None, upper: ArrayLike | None) -> FloatArray:
-    n = P.shape[1]
-    if (lower is None) != (upper is None):
-        raise InvalidValueError("lower_range and upper_range go together: give both or none")
-    if lower is None or upper is None:
-        low, high = (P.min(axis=0), P.max(axis=0)) if len(P) else (np.zeros(n), np.ones(n))
-    else:
-        low = float_array(lower, "lower_range", shape=(n,))
-        high = float_array(upper, "upper_range", shape=(n,))
-    half = high / 2 - low / 2  # the difference itself may overflow
-    return np.tile(np.where((half > 0) & np.isfinite(half), half, 1.0), 2)
 
 
 def _shortened(limits: FloatArray, foreign: FloatArray, unit: FloatArray) -> FloatArray:

@@ -10,28 +10,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
-from clearmargin.rule_base.row_coverage import DropOption, DroppedBox
 from clearmargin.rules import Box, CategorySets, Interval
 from clearmargin.rules.interval import round_down, round_up
-from clearmargin.rules.rule import Label
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
-
-__all__ = [
-    "drop_boxes",
-    "merge_neighbours",
-    "shorten_bounds",
-    "simplify_box",
-    "to_user_box",
-    "without_idle_ends",
-]
-
 
 # Bounds are rounded to about one hundredth of the range of their feature.
 _STEPS = 100.0
@@ -41,40 +29,12 @@ Ends = tuple[BoolArray, BoolArray]
 
 
 def simplify_box(box: Box, columns: FeatureSpace, points: FloatArray, needed: Ends) -> Box:
-    """Make a box easier to read without losing a point or its soundness.
-
-    Parameters
-    ----------
-    box : Box
-        A sound box, with finite bounds where it ends with the domain.
-    columns : FeatureSpace
-        Range of each column (the domain), and whether it takes whole numbers.
-    points : ndarray of shape (p, n)
-        The points that the box covers.
-    needed : pair of ndarray of bool of shape (n,)
-        The lower and the upper ends of the domain that have to be said; see `needed_ends`.
-
-    Returns
-    -------
-    Box
-        A simpler box that covers the same points.
-    """
+    """Make a box easier to read without losing a point or its soundness."""
     return without_idle_ends(shorten_bounds(box, columns, points), columns, needed)
 
 
 def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
-    """Move bounds inwards to whole numbers, which then belong to the box, or to numbers of few digits.
-
-    Parameters
-    ----------
-    box, columns, points
-        As for `simplify_box`.
-
-    Returns
-    -------
-    Box
-        A part of the box that covers the same points.
-    """
+    """Move bounds inwards to whole numbers, which then belong to the box, or to numbers of few digits."""
     whole = columns.integer
     up = np.where(box.lower_closed, np.ceil(box.lower), np.floor(box.lower) + 1.0)
     down = np.where(box.upper_closed, np.floor(box.upper), np.ceil(box.upper) - 1.0)
@@ -121,18 +81,7 @@ def _fewest_decimals(
 
 
 def without_idle_ends(box: Box, columns: FeatureSpace, needed: Ends) -> Box:
-    """Leave out bounds at the ends of the domain that no proof needs.
-
-    Parameters
-    ----------
-    box, columns, needed
-        As for `simplify_box`.
-
-    Returns
-    -------
-    Box
-        The same within the domain.
-    """
+    """Leave out bounds at the ends of the domain that no proof needs."""
     # An open bound at the end excludes the end itself and may keep two boxes apart.
     at_low = (box.lower < columns.lower) | ((box.lower == columns.lower) & box.lower_closed)
     at_high = (box.upper > columns.upper) | ((box.upper == columns.upper) & box.upper_closed)
@@ -152,22 +101,9 @@ def _replace(box: Box, j: int, interval: Interval) -> Box:
     return Box(lower, upper, lower_closed, upper_closed, box.sets)
 
 
-def merge_neighbours(boxes: list[Box], columns: FeatureSpace) -> list[tuple[Box, list[int]]]:
-    """Join boxes that differ in one feature only and are neighbours there.
-
-    Parameters
-    ----------
-    boxes : list of Box
-        Disjoint boxes.
-    columns : FeatureSpace
-        Which columns take whole numbers: there 3 and 4 are neighbours.
-
-    Returns
-    -------
-    list of (Box, list of int)
-        The joined boxes, and for each the positions of those it was made of.
-    """
-    merged = [(box, [k]) for k, box in enumerate(boxes)]
+def merge_neighbours(boxes: Sequence[Box], columns: FeatureSpace) -> list[Box]:
+    """Join boxes that differ in one feature only and are neighbours there."""
+    merged = list(boxes)
     faces = np.array([_faces(box) for box in boxes])
     at = 0
     while at < len(merged):
@@ -178,7 +114,7 @@ def merge_neighbours(boxes: list[Box], columns: FeatureSpace) -> list[tuple[Box,
             continue
         union, other = found
         at, gone = min(at, other), max(at, other)
-        merged[at] = (union, merged[at][1] + merged[gone][1])
+        merged[at] = union
         faces[at] = _faces(union)
         del merged[gone]
         faces = np.delete(faces, gone, axis=0)
@@ -190,14 +126,14 @@ def _faces(box: Box) -> FloatArray:
 
 
 def _first_union(
-    merged: list[tuple[Box, list[int]]], faces: FloatArray, at: int, columns: FeatureSpace
+    merged: list[Box], faces: FloatArray, at: int, columns: FeatureSpace
 ) -> tuple[Box, int] | None:
     """Return the union of a box and the first other one with which it makes a box."""
     # Most boxes differ in more than one feature, which is seen for all of them at once.
     differing = (faces != faces[at]).any(axis=1)
     for other in np.flatnonzero(differing.sum(axis=1) == 1).tolist():
         j = int(np.argmax(differing[other]))
-        union = _union(merged[at][0], merged[other][0], j, columns)
+        union = _union(merged[at], merged[other], j, columns)
         if union is not None:
             return union, other
     return None
@@ -218,32 +154,8 @@ def _union(a: Box, b: Box, j: int, columns: FeatureSpace) -> Box | None:
     return _replace(a, j, joined)
 
 
-def drop_boxes(
-    boxes: Iterable[Box], encoding: Encoding, label: Label, option: DropOption
-) -> Iterator[DroppedBox]:
-    """Note boxes over encoded columns that give no rule; those that no case can lie in are forgotten."""
-    for box in boxes:
-        if (region := to_user_box(box, encoding)) is not None:
-            yield DroppedBox(region, label, option)
-
-
 def to_user_box(box: Box, encoding: Encoding) -> Box | None:
-    """Read a box over encoded columns in the user's features.
-
-    A category is allowed when the point with 1 in its column and 0 in those of the other categories is in the box.
-
-    Parameters
-    ----------
-    box : Box
-        Over the encoded columns.
-    encoding : Encoding
-        The encoding.
-
-    Returns
-    -------
-    Box or None
-        Over the user's features; None when no category of some feature is left.
-    """
+    """Read a box over encoded columns in the user's features."""
     n = len(encoding.space)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
@@ -264,28 +176,3 @@ def to_user_box(box: Box, encoding: Encoding) -> Box | None:
         if len(codes) < len(members):
             sets[feature] = codes
     return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets), known=encoding.asked)
-
-
-def to_encoded_bounds(box: Box, encoding: Encoding) -> tuple[FloatArray, FloatArray]:
-    """Give the bounds of a box over the user's features in encoded columns: the way back of `to_user_box`.
-
-    Parameters
-    ----------
-    box : Box
-        Over the user's features.
-    encoding : Encoding
-        The encoding.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_encoded,)
-        A 0/1 column of a category that the box excludes ends at 0; whether bounds are open is not kept.
-    """
-    lower = np.full(len(encoding.sources), -np.inf)
-    upper = np.full(len(encoding.sources), np.inf)
-    for k, (feature, code) in enumerate(encoding.sources):
-        if code is None:
-            lower[k], upper[k] = box.lower[feature], box.upper[feature]
-        elif feature in box.sets and code not in box.sets[feature]:
-            upper[k] = 0.0
-    return lower, upper

@@ -7,10 +7,12 @@ file keep what they learned, from rows that they are then judged on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
@@ -25,53 +27,25 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.threshold import operating_scores
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import FloatArray, IntArray, is_point
-from clearmargin.tables.part_survey import TableParts
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.row_order import sample_classes
 from clearmargin.tables.table import Table, check_has_columns, refuse_collection
-from clearmargin.tables.validation import naming_columns, plain_labels
-
-__all__ = [
-    "check_not_empty",
-    "class_codes",
-    "decision_margins",
-    "find_trained_part",
-    "read_labels",
-    "taken_by",
-    "train",
-    "train_in_parts",
-    "train_kernel_machine",
-]
+from clearmargin.tables.validation import check_extremes, naming_columns, plain_labels
 
 
 def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
-    """Give a fitted model: the one given, a fitted clone of it, or the default.
-
-    Parameters
-    ----------
-    estimator : classifier or None
-        None stands for the default machine, a sparse support vector machine.
-    X : data frame, array-like of shape (m, n) or Table
-        The training table.
-    y : array-like of shape (m,)
-        The labels.
-    params : dict
-        More arguments of `fit`.
-
-    Returns
-    -------
-    classifier
-        Fitted.
-    """
+    """Give a fitted model: the one given, a fitted clone of it, or the default."""
+    _check_weights(y, params.get("sample_weight"))
     if estimator is None:
         return _train_default(X, y, params)
-    if not is_classifier(estimator):
+    if not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise InvalidValueError(
             f"estimator must be a classifier, not {type(estimator).__name__}; rules predict classes"
         )
     if is_fitted(estimator):
         return estimator
     with naming_columns(X, estimator):
+        check_extremes(Table.read(X).space().read(X), None, X, is_squared=False)
         return clone(estimator).fit(taken_by(estimator, X), y, **params)
 
 
@@ -82,22 +56,7 @@ MOST_KERNEL_ROWS = 3_000
 def train_kernel_machine(
     estimator: Any, X: Any, y: Any, params: dict[str, Any]
 ) -> tuple[Any, bool]:
-    """Train a default kernel machine, of very many rows on about 3,000 of them, drawn by their values.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Not fitted.
-    X, y, params
-        As for `train`; with parameters of `fit`, which may speak of rows, all rows are taken.
-
-    Returns
-    -------
-    model : classifier
-        Fitted.
-    is_whole : bool
-        Whether it was trained on all rows.
-    """
+    """Train a default kernel machine, of very many rows on about 3,000 of them, drawn by their values."""
     table = Table.read(X)
     if len(table) <= MOST_KERNEL_ROWS or params:
         return train(estimator, X, y, params), True
@@ -109,69 +68,24 @@ def train_kernel_machine(
     return train(estimator, table.take(rows), labels[rows], params), False
 
 
-def train_in_parts(estimator: Any, parts: TableParts, y: Any, params: dict[str, Any]) -> Any:
-    """Give a fitted model: the one given, or a clone of it trained on the table.
-
-    Parameters
-    ----------
-    estimator : classifier or None
-        Fitted, or one whose `fit` takes partitions; the default machine where there is none.
-    parts : TableParts
-        The table, with its target.
-    y : None
-        The labels are in the table.
-    params : dict
-        More arguments of `fit`.
-
-    Returns
-    -------
-    classifier
-        Fitted.
-    """
-    if y is not None:
-        raise DataError(
-            "y must be left out where the table is given in partitions: the classes are in its column target, "
-            "scan(path, target='y')"
-        )
-    survey = parts.survey()
-    if survey.target is None or survey.target.n_missing or estimator is None:
-        survey.two_classes()  # has the words for it
-    if estimator is None:
-        from clearmargin.lp_svm.lpsvccv import default_machine
-
-        model = default_machine(int(survey.class_counts.min())).fit(parts, **params)
-        return _not_constant(model, [model])
-    if is_fitted(estimator):
-        return estimator
-    last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
-    if not getattr(last, "_takes_partitions", False):
-        raise DataError(
-            f"{type(last).__name__} cannot be trained on a table in partitions; train it on rows in memory first, or "
-            "take one that can, such as LPSVC(nu=0.01)"
-        )
-    return clone(estimator).fit(parts, **params)
-
-
 def taken_by(estimator: Any, X: Any) -> Any:
     """Give a table as an estimator takes it: a `Table` as it was given, unless the estimator reads tables."""
     return X.taken_by(estimator) if isinstance(X, Table) else X
 
 
+def _check_weights(y: Any, sample_weight: Any) -> None:
+    """Raise if weights leave rows of one class alone."""
+    labels, weights = np.asarray(y), np.asarray(sample_weight)
+    if weights.shape != labels.shape or weights.dtype.kind not in "biuf":
+        return
+    if len(np.unique(labels[weights > 0])) < len(np.unique(labels)) == 2:
+        raise DataError(
+            "sample_weight is zero for all rows of a class; a classifier needs two classes to tell apart"
+        )
+
+
 def decision_margins(estimator: Any, X: Any) -> FloatArray:
-    """Give the score of each row, its lead over the next class where there are more than two, NaN without scores.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-        The model.
-    X : data frame, array-like of shape (m, n) or Table
-        The rows.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Scores less their operating threshold.
-    """
+    """Give the score of each row, its lead over the next class where there are more than two, NaN without scores."""
     scores = operating_scores(estimator, taken_by(estimator, X))
     if scores is None:
         return np.full(len(X), np.nan)
@@ -186,6 +100,8 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
     svm = default_machine(int(counts.min()))
+    if "sample_weight" in params and get_config()["enable_metadata_routing"]:
+        svm.set_fit_request(sample_weight=True)
     model = svm if len(counts) <= 2 else OneVsRestClassifier(svm)
     model.fit(taken_by(model, X), y, **params)
     return _not_constant(model, getattr(model, "estimators_", [model]))
@@ -205,32 +121,14 @@ def _not_constant(model: Any, parts: Sequence[Any]) -> Any:
         raise DataError(
             "all planes that were tried are constant: no linear combination of the features tells the classes apart "
             "better than predicting the same class everywhere, so there are no rules of a plane to extract. "
-            "SurrogateRules(method='train') takes any classifier, also those that are not linear; if one class is "
+            "SurrogateRules() takes any classifier, also those that are not linear; if one class is "
             "rare, try RuleExtractor(LPSVCCV(class_weight='balanced', scoring='balanced_accuracy'))"
         )
     return model
 
 
 def class_codes(labels: Any, classes: Any) -> IntArray:
-    """Give the position of each label among the classes, in whatever order these are.
-
-    Parameters
-    ----------
-    labels : array-like of shape (m,)
-        Labels.
-    classes : array-like of shape (c,)
-        The classes of the model.
-
-    Returns
-    -------
-    ndarray of int of shape (m,)
-        Positions; a label that is no class is an error.
-
-    Examples
-    --------
-    >>> class_codes(["low", "high"], ["low", "high"])
-    array([0, 1])
-    """
+    """Give the position of each label among the classes, in whatever order these are."""
     known = np.asarray(classes).tolist()
     given = np.asarray(labels)
     codes = np.full(len(given), -1, dtype=np.intp)
@@ -275,28 +173,7 @@ def check_not_empty(X: Any) -> int:
 
 
 def find_trained_part(model: Any) -> str:
-    """Name the part of an estimator that stays trained when the estimator is cloned.
-
-    Parameters
-    ----------
-    model : estimator
-        With any estimators inside it.
-
-    Returns
-    -------
-    str
-        What to call it in a sentence, such as "PlaneModel" or "estimator=FrozenEstimator"; empty if the whole model is
-        trained anew after `clone`.
-
-    Examples
-    --------
-    >>> from sklearn.frozen import FrozenEstimator
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> from clearmargin import RuleExtractor
-    >>> ridge = RidgeClassifier().fit([[0.0], [1.0]], [0, 1])
-    >>> find_trained_part(RuleExtractor(ridge)), find_trained_part(RuleExtractor(FrozenEstimator(ridge)))
-    ('', 'estimator=FrozenEstimator')
-    """
+    """Name the part of an estimator that stays trained when the estimator is cloned."""
     parts = {"": model, **model.get_params(deep=True)}
     # The innermost one first: a pipeline counts as trained where its last step does. What is inside a part that stays
     # trained is its own affair.
@@ -323,3 +200,21 @@ def _stays_trained(part: Any) -> bool:
         return True
     # What never needs to be trained learns nothing from rows.
     return bool(get_tags(copy).requires_fit) and is_fitted(copy)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledPoints:
+    """Rows without missing values, with their classes and those that a model predicts."""
+
+    points: FloatArray
+    true: IntArray
+    predicted: IntArray
+
+    def are_right(self, k: int) -> BoolArray:
+        """Tell which points belong to a class and are predicted to."""
+        return np.asarray((self.predicted == k) & (self.true == k))
+
+    def class_shares(self, n_classes: int) -> FloatArray:
+        """Give the share of each class among the labels."""
+        counts = np.bincount(self.true, minlength=n_classes)
+        return np.asarray(counts / max(1, len(self.true)), dtype=np.float64)

@@ -15,9 +15,6 @@ import numpy as np
 
 from clearmargin.rules.value import FloatArray
 
-__all__ = ["exact_score", "exact_sign", "linear_scores", "weighted_sums"]
-
-
 _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 # Veltkamp's constant: a factor times this splits into halves of 26 digits each, whose products are exact.
@@ -27,30 +24,7 @@ _LARGEST_FACTOR, _LARGEST_PRODUCT, _SMALLEST_PRODUCT = 2.0**990, 2.0**1000, 2.0*
 
 
 def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
-    """Give the sign of coef.point + intercept of the real numbers that the floats stand for.
-
-    A floating-point sum of n products is off by at most about n eps times the sum of their magnitudes
-    (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1; (n + 2) covers the products,
-    the additions and the evaluation of the bound itself). Outside that band its sign is right, inside it
-    the exact sum decides. Underflow and overflow void the bound and go to the exact sum as well.
-
-    Parameters
-    ----------
-    coef, point : ndarray of shape (n,)
-        Finite numbers.
-    intercept : float
-        Constant term.
-
-    Returns
-    -------
-    {-1, 0, 1}
-        The sign.
-
-    Examples
-    --------
-    >>> exact_sign(np.array([1e16, 1.0]), np.array([1.0, 1.0]), -1e16)
-    1
-    """
+    """Give the sign of coef.point + intercept of the real numbers that the floats stand for."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         terms = coef * point
         value = float(terms.sum()) + intercept
@@ -64,31 +38,7 @@ def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
 
 
 def exact_score(coef: FloatArray, point: FloatArray, intercept: float) -> float:
-    """Give coef.point + intercept, rounded once: the float nearest to the sum of the real numbers.
-
-    Every product is taken apart into a float and its rounding error, which is a float, too (Dekker, Numerische
-    Mathematik 18, 1971), and all of them are added without error. So the result depends on the numbers alone, not
-    on their order nor on the processor, and it is zero only if the sum is. Where products leave the range in which
-    that works, fractions are added.
-
-    Parameters
-    ----------
-    coef, point : ndarray of shape (n,)
-        Finite numbers.
-    intercept : float
-        Constant term.
-
-    Returns
-    -------
-    float
-        The sum; infinite where it is beyond all floats. A sum that is smaller than all floats is the smallest float
-        of its sign.
-
-    Examples
-    --------
-    >>> exact_score(np.array([1e16, 0.1]), np.array([1.0, 3.0]), -1e16)
-    0.30000000000000004
-    """
+    """Give coef.point + intercept, rounded once: the float nearest to the sum of the real numbers."""
     pairs = list(zip(coef.tolist(), point.tolist(), strict=True))
     parts = [intercept]
     for w, x in pairs:
@@ -133,30 +83,7 @@ _BLOCK = 512
 # As a product of matrices, a score beyond all floats is infinite without a warning.
 @np.errstate(over="ignore", invalid="ignore")
 def linear_scores(points: Any, coef: FloatArray, intercept: float = 0.0) -> FloatArray:
-    """Give coef.x + intercept for each row x, added up column by column.
-
-    Every row is added up from the first column to the last, each product and each sum rounded once: the same bits
-    everywhere, alone and among others.
-
-    Parameters
-    ----------
-    points : ndarray or sparse matrix of shape (m, n)
-        The rows.
-    coef : ndarray of shape (n,)
-        Weights; columns without weight are not looked at.
-    intercept : float, default 0.0
-        Added last.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The scores.
-
-    Examples
-    --------
-    >>> linear_scores(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([10.0, 1.0]), 0.5)
-    array([12.5, 34.5])
-    """
+    """Give coef.x + intercept for each row x, added up column by column."""
     if not isinstance(points, np.ndarray):
         return np.asarray(points @ coef, dtype=np.float64).ravel() + intercept
     active = np.flatnonzero(coef)
@@ -180,33 +107,22 @@ def linear_scores(points: Any, coef: FloatArray, intercept: float = 0.0) -> Floa
 
 
 def weighted_sums(X: Any, v: FloatArray) -> FloatArray:
-    """Give ``X.T @ v``, the sum of the rows with weights, from the first row to the last.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (m, n)
-        The table.
-    v : ndarray of shape (m,)
-        Weights of the rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The sum for each column.
-
-    Examples
-    --------
-    >>> weighted_sums(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, -1.0]))
-    array([-2., -2.])
-    """
+    """Give ``X.T @ v``, the sum of the rows with weights: sums of 32 rows, then of 32 such sums, and so on."""
     if not isinstance(X, np.ndarray):
         return np.asarray(X.T @ v, dtype=np.float64).ravel()
-    sums = np.zeros(X.shape[1])
     used = np.flatnonzero(v)
     # Where most weights are zero their rows need not be read.
     if 2 * len(used) < len(v):
         X, v = X[used], v[used]
-    for start in range(0, len(X), _BLOCK):
-        block = X[start : start + _BLOCK] * v[start : start + _BLOCK, None]
-        sums += np.add.reduce(block, axis=0)
-    return sums
+    blocks = [
+        _by_32(X[start : start + 4096] * v[start : start + 4096, None])
+        for start in range(0, len(X), 4096)
+    ]
+    sums = np.concatenate([np.zeros((1, X.shape[1])), *blocks])
+    while len(sums) > 1:
+        sums = _by_32(sums)
+    return np.asarray(sums[0])
+
+
+def _by_32(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.add.reduceat(rows, np.arange(0, len(rows), 32), axis=0))

@@ -25,24 +25,12 @@ from clearmargin.rules.value import (
     float_array,
 )
 
-__all__ = ["Box", "Entries", "closed_ends"]
-
 # Up to here the arrays of all features are kept once they were asked for: at most 2.3 kB a box.
 _MOST_KEPT = 128
 
 
 class Entries(NamedTuple):
-    """The bounds of the features that have some, in the order of the features.
-
-    Parameters
-    ----------
-    features : ndarray of int of shape (k,)
-        The features.
-    bounds : ndarray of shape (2, k)
-        Their lower and upper bounds; one of the two may be infinite.
-    closed : ndarray of bool of shape (2, k)
-        Whether each bound belongs to the box.
-    """
+    """The bounds of the features that have some, in the order of the features."""
 
     features: IntArray
     bounds: FloatArray
@@ -57,25 +45,7 @@ class Entries(NamedTuple):
 
 
 def closed_ends(bounds: FloatArray, closed: BoolArray) -> FloatArray:
-    """Write intervals as low <= x <= high: over floats, x > a is x >= the next float after a.
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (2, ...)
-        Lower and upper ends.
-    closed : ndarray of bool of the same shape
-        Whether each belongs to its interval.
-
-    Returns
-    -------
-    ndarray of the same shape
-        Ends that belong to it. The same floats are between them, and NaN never is.
-
-    Examples
-    --------
-    >>> closed_ends(np.array([[1.0], [2.0]]), np.array([[True], [False]])).tolist()
-    [[1.0], [1.9999999999999998]]
-    """
+    """Write intervals as low <= x <= high: over floats, x > a is x >= the next float after a."""
     if closed.all():
         return bounds
     inwards = np.array([math.inf, -math.inf]).reshape(2, *[1] * (bounds.ndim - 1))
@@ -203,11 +173,7 @@ class Box(Value):
         missing: Iterable[int] = (),
         known: Iterable[int] = (),
     ) -> Box:
-        """Make a box of arrays that are in order already, and become its own.
-
-        Checking a box takes several times as long as making one. Rule text has checked its bounds with the place of
-        each at hand, and there are a hundred thousand boxes in ten megabytes.
-        """
+        """Make a box of arrays that are in order already, and become its own."""
         box = object.__new__(cls)
         box._fill(n_features, entries, arrays, _NO_SETS if sets is None else sets, missing, known)
         return box

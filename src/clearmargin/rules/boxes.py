@@ -13,12 +13,8 @@ with missing values allowed. `Box` is one of the boxes with names for these case
 
 Over floats every interval is closed: x > a is x >= the next float after a (`closed_ends`). Closed ones are compared.
 
-The kernel. Boxes are taken in blocks. Within a block each feature is cut at all ends that any of its boxes has on it.
-Between two cuts every box either holds or not, so one row of bits a segment says in which boxes a value can be; one
-more row is for missing values. A value is looked up once for each feature, the rows of bits are and-ed, and the cost
-does not grow with the number of conditions. Of a row of bits only the words are kept in which the feature matters, so
-that the tables grow in proportion to the number of conditions. For few rows a table would cost more than comparing, so
-tables are made once a block was asked about more rows than it has cuts.
+The kernel. Boxes are taken in blocks and rows in chunks, so that a table of flags stays in the cache. Each feature is
+compared with all ends that the boxes of a block have on it.
 """
 
 from __future__ import annotations
@@ -45,22 +41,14 @@ from clearmargin.rules.value import (
     float_array,
 )
 
-__all__ = ["Boxes", "Words", "pack_bits", "unpack_bits"]
-
 Words = NDArray[np.uint64]
 
 # Rows handled at a time: large enough to drown the overhead of numpy, small enough to stay in cache.
 _ROWS = 16_384
 # Numbers of a table copied at a time, so that many columns mean fewer rows: at most 32 MB.
 _MAX_COPIED = 2**22
-# Boxes handled together: many enough that a lookup pays, few enough that the cuts of one feature times the words of all
-# its boxes stay small.
-_BLOCK = 1_024
-# Cells into which the range of a feature is divided, and cuts that may share one of them.
-_MAX_CELLS = 4_096
-_MAX_SHARED = 4
-# For fewer values binary search is as fast.
-_MANY = 1_024
+# Boxes handled together.
+_BLOCK = 128
 # The fields with one number an entry.
 _ENTRIES = ("box", "feature", "low", "high", "low_closed", "high_closed", "missing", "allowed")
 
@@ -361,7 +349,7 @@ class Boxes(Value):
     def _look_up(self, points: FloatArray, inside: BoolArray) -> None:
         for rows, columns in self._chunks(points):
             for block in self._tables():
-                inside[rows, block.boxes] = block.inside(columns)
+                inside[rows, block.boxes] = block.inside(columns).T
 
     def first(self, X: ArrayLike) -> IntArray:
         """Give for each row of X the first box that it is in, -1 where there is none."""
@@ -377,8 +365,8 @@ class Boxes(Value):
         left = np.arange(columns.shape[1])
         for block in self._tables():
             inside = block.inside(columns if len(left) == len(first) else columns[:, left])
-            found = inside.any(axis=1)
-            first[left[found]] = block.boxes.start + inside[found].argmax(axis=1)
+            found = inside.any(axis=0)
+            first[left[found]] = block.boxes.start + inside[:, found].argmax(axis=0)
             if not len(left := left[~found]):
                 break
         return first
@@ -408,10 +396,8 @@ class Boxes(Value):
         found, owners = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
         for part, columns in self._chunks(X, rows):
             for block in self._tables():
-                words = block.words(columns)
-                nonempty = np.flatnonzero(words.any(axis=1))
-                lines, boxes = np.nonzero(unpack_bits(words[nonempty], block.n_boxes))
-                places = part.start + nonempty[lines]
+                boxes, lines = np.nonzero(block.inside(columns))
+                places = part.start + lines
                 found.append(places if rows is None else rows[places])
                 owners.append(block.boxes.start + boxes)
         owner = np.concatenate(owners)
@@ -504,45 +490,9 @@ class _Block:
             _Conditions(boxes, at[first:last], ends[:, first:last], start, column)
             for column, (first, last) in zip(columns.tolist(), pairwise(edges), strict=True)
         ]
-        self._tables: list[_Table] | None = None
-        self._asked = 0
 
     def inside(self, columns: FloatArray) -> BoolArray:
-        """Tell for each row and box whether the row is in the box."""
-        if self._is_looked_up(columns):
-            return unpack_bits(self._look_up(columns), self.n_boxes)
-        return self._compare(columns).T
-
-    def words(self, columns: FloatArray) -> Words:
-        """Return for each row the bits of the boxes that it is in."""
-        if self._is_looked_up(columns):
-            return self._look_up(columns)
-        return pack_bits(self._compare(columns).T)
-
-    def _is_looked_up(self, columns: FloatArray) -> bool:
-        self._asked += columns.shape[1]
-        if self._tables is None and self._asked > 2 * self.n_boxes:
-            self._tables = [part.table(self.n_boxes) for part in self._conditions]
-        return self._tables is not None
-
-    def _look_up(self, columns: FloatArray) -> Words:
-        assert self._tables is not None
-        words = np.full((columns.shape[1], _n_words(self.n_boxes)), ~np.uint64(0))
-        # Mostly one number tells that nothing is missing (infinities that cancel look as if something were).
-        with np.errstate(invalid="ignore", over="ignore"):
-            has_missing = bool(np.isnan(columns.sum()))
-        for table in self._tables:
-            segments = table.segments(columns[table.column], has_missing)
-            if table.bits.shape[1] == 1:  # much the fastest
-                word = 0 if table.words is None else int(table.words[0])
-                words[:, word] &= table.bits[:, 0].take(segments)
-            elif table.words is None:
-                words &= table.bits.take(segments, axis=0)
-            else:
-                words[:, table.words] &= table.bits.take(segments, axis=0)
-        return words
-
-    def _compare(self, columns: FloatArray) -> BoolArray:
+        """Tell for each box and row whether the row is in the box."""
         inside = np.ones((self.n_boxes, columns.shape[1]), dtype=np.bool_)
         for part in self._conditions:
             holds = part.holds(columns[part.column])
@@ -567,7 +517,7 @@ class _Conditions:
         ]
 
     def holds(self, values: FloatArray) -> BoolArray:
-        """Tell for each entry and value whether it holds: what the tables say, by comparing."""
+        """Tell for each entry and value whether it holds."""
         inside: BoolArray = values >= self._low[:, None]
         inside &= values <= self._high[:, None]
         for k, codes in self._sets:
@@ -575,104 +525,6 @@ class _Conditions:
         if self._missing.any():
             inside |= self._missing[:, None] & np.isnan(values)
         return inside
-
-    def table(self, n_boxes: int) -> _Table:
-        """Cut the feature at all ends, and list for each segment the boxes that a value there can be in."""
-        has_low, has_high = self._low > -math.inf, self._high < math.inf
-        stop = _next_float(self._high)
-        codes = np.concatenate([np.empty(0), *(codes for _, codes in self._sets)])
-        ends = [self._low[has_low], stop[has_high], codes, _next_float(codes)]
-        cuts = np.unique(np.concatenate(ends))
-        words, places = np.zeros(1, dtype=np.intp), self.boxes
-        if n_boxes > 64:
-            words = np.unique(self.boxes // 64)
-            places = 64 * np.searchsorted(words, self.boxes // 64) + self.boxes % 64
-        # Segment k holds the values with exactly k cuts at or below them; the last one is that of missing values.
-        segment = np.arange(len(cuts) + 2)[:, None]
-        first, last = np.zeros((2, 64 * len(words)), dtype=np.intp)
-        last += len(segment)
-        first[places] = np.where(has_low, np.searchsorted(cuts, self._low) + 1, 0)
-        last[places] = np.where(has_high, np.searchsorted(cuts, stop), len(cuts))
-        inside = (segment >= first) & (segment <= last)
-        for k, codes in self._sets:
-            inside[:, places[k]] &= np.isin(segment[:, 0], np.searchsorted(cuts, codes) + 1)
-        inside[-1, places] = self._missing
-        is_all = len(words) == _n_words(n_boxes)
-        return _Table(self.column, cuts, pack_bits(inside), None if is_all else words)
-
-
-class _Table:
-    """One feature: sorted cuts, and for each segment between them the bits of the boxes that hold there.
-
-    The segment of a value is found by a multiplication: the range of the cuts is divided into equal cells, and few cuts
-    share one. Rounding never turns the order of two values round, so that only the cuts of its own cell are compared
-    with a value. Where cuts lie too unevenly, binary search finds the segment.
-
-    Parameters
-    ----------
-    column : int
-        The column of the feature.
-    cuts : ndarray of shape (c,)
-        In order.
-    bits : ndarray of shape (c + 2, w)
-        The last row is for missing values.
-    words : ndarray of int of shape (w,) or None
-        The words that the bits are about, None for all.
-    """
-
-    def __init__(self, column: int, cuts: FloatArray, bits: Words, words: IntArray | None):
-        self.column, self.bits, self.words = column, bits, words
-        # NaN is sorted behind all numbers, and no number reaches it.
-        self._cuts = np.append(cuts, np.nan)
-        self._is_divided = False
-        self._cells, self._origin, self._scale, self._shared = 0, 0.0, 0.0, 0
-
-    def _divide(self) -> None:
-        """Divide the range into cells, unless so many cuts share one that searching takes no longer."""
-        self._is_divided = True
-        cuts = self._cuts[:-1]
-        if len(cuts) < 2 or not np.isfinite(cuts).all():
-            return
-        cells = min(_MAX_CELLS, max(_MANY, 8 * len(cuts)))
-        with np.errstate(over="ignore", divide="ignore"):
-            scale = (cells - 1) / (cuts[-1] - cuts[0])
-        if not (np.isfinite(scale) and scale > 0):
-            return
-        self._cells, self._origin, self._scale = cells, float(cuts[0]), float(scale)
-        counts = np.bincount(self._cell(cuts), minlength=cells)
-        self._shared = int(counts.max())
-        self._first = np.cumsum(counts) - counts
-        if self._shared > _MAX_SHARED:
-            self._cells = 0
-
-    def _cell(self, values: FloatArray) -> IntArray:
-        with np.errstate(over="ignore"):
-            cells = values - self._origin
-            cells *= self._scale
-        np.clip(cells, 0.0, self._cells - 1.0, out=cells)
-        return cells.astype(np.intp)
-
-    def segments(self, values: FloatArray, has_missing: bool) -> IntArray:
-        """Find the segments of values: how many cuts are at or below each, the last segment for NaN."""
-        if len(values) < _MANY:
-            return np.searchsorted(self._cuts, values, side="right")
-        if not self._is_divided:
-            self._divide()
-        if not self._cells:
-            return np.searchsorted(self._cuts, values, side="right")
-        is_missing = np.isnan(values) if has_missing else None
-        known = values if is_missing is None else np.where(is_missing, self._origin, values)
-        found = self._first.take(self._cell(known))
-        for _ in range(self._shared):
-            found += self._cuts.take(found) <= known
-        if is_missing is not None:
-            found[is_missing] = len(self._cuts)
-        return found
-
-
-def _next_float(x: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):  # after the largest float comes inf
-        return np.nextafter(x, math.inf)
 
 
 def _n_words(n_bits: int) -> int:
@@ -685,15 +537,3 @@ def pack_bits(table: BoolArray) -> Words:
     padded = np.zeros((len(table), 8 * _n_words(table.shape[1])), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view(np.uint64)
-
-
-def unpack_bits(words: Words, n_columns: int) -> BoolArray:
-    """Undo `pack_bits`.
-
-    Examples
-    --------
-    >>> unpack_bits(pack_bits(np.array([[True, False, True]])), 3)
-    array([[ True, False,  True]])
-    """
-    bits = np.unpackbits(words.view(np.uint8), axis=1, count=n_columns, bitorder="little")
-    return bits.view(np.bool_)

@@ -11,8 +11,6 @@ import numpy as np
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.value import BoolArray, FloatArray, Value
 
-__all__ = ["CategorySets", "feature_tuple"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class CategorySets(Value):
@@ -90,27 +88,7 @@ class CategorySets(Value):
 
 
 def feature_tuple(features: Iterable[int], n_features: int, what: str) -> tuple[int, ...]:
-    """Take indices of features as a sorted tuple without repetition.
-
-    Parameters
-    ----------
-    features : iterable of int
-        The indices.
-    n_features : int
-        How many features there are.
-    what : str
-        What the features are listed as, for the error message.
-
-    Returns
-    -------
-    tuple of int
-        In order.
-
-    Examples
-    --------
-    >>> feature_tuple([3, 1, 3], 4, "missing")
-    (1, 3)
-    """
+    """Take indices of features as a sorted tuple without repetition."""
     chosen = tuple(sorted({_position(feature) for feature in features}))
     if chosen and chosen[-1] >= n_features:
         raise InvalidValueError(

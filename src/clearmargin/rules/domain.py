@@ -1,11 +1,10 @@
-"""What can be: ranges of features, whole numbers, exactly one category of each categorical feature, and relations.
+"""What can be: ranges of features, whole numbers, exactly one category of each categorical feature.
 
 A proof, a worst case or a witness is about cases that can exist. A box alone holds others as well: a customer with
 three purposes at once, 2.5 children, an age of 25 where the rule says ``age < 25``. A `Domain` holds the possible
 cases, and finds the lowest and the highest value of a linear function over those of them that lie in a box. Columns are
 independent of each other but for the groups of 0/1 columns, and groups of each other, so that both are closed forms;
-they are evaluated in fractions (`Corner`). `OneHot` is a group: a categorical feature as 0/1 columns. Relations that
-are declared (``diastolic <= systolic``) tie columns to each other; what they leave is found in `relations.py`, exactly.
+they are evaluated in fractions (`Corner`). `OneHot` is a group: a categorical feature as 0/1 columns.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.box import Box
 from clearmargin.rules.hyperplane import HalfSpace
 from clearmargin.rules.interval import round_down
-from clearmargin.rules.polyhedron import Polyhedron
-from clearmargin.rules.relations import TiedColumns, narrow
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.rules.value import (
     BoolArray,
@@ -35,8 +32,6 @@ from clearmargin.rules.value import (
     float_array,
     is_point,
 )
-
-__all__ = ["Corner", "Domain", "Extreme", "Groups", "OneHot", "check_members", "read_groups"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -80,25 +75,7 @@ Groups = Iterable[OneHot] | Mapping[str, Mapping[str, int | str]]
 
 
 def read_groups(groups: Groups, space: FeatureSpace) -> Iterable[OneHot]:
-    """Read groups of 0/1 columns, given as they are or as mappings from category to column.
-
-    Parameters
-    ----------
-    groups : iterable of OneHot, or mapping from feature to mapping from category to column
-        A column is given by name or position.
-    space : FeatureSpace
-        The columns.
-
-    Returns
-    -------
-    iterable of OneHot
-        The groups.
-
-    Examples
-    --------
-    >>> list(read_groups({"colour": {"red": "c1", "blue": "c2"}}, FeatureSpace(["c1", "c2"])))
-    [OneHot(feature='colour', columns=(0, 1), categories=('red', 'blue'))]
-    """
+    """Read groups of 0/1 columns, given as they are or as mappings from category to column."""
     if not isinstance(groups, Mapping):
         for group in groups:
             if not isinstance(group, OneHot):
@@ -126,15 +103,7 @@ def _place(column: int | str, space: FeatureSpace) -> int:
 
 
 def check_members(members: Sequence[int], space: FeatureSpace) -> None:
-    """Raise if a column is in two groups, or cannot be one of 0 and 1.
-
-    Parameters
-    ----------
-    members : sequence of int
-        The columns of all groups.
-    space : FeatureSpace
-        The columns and their ranges.
-    """
+    """Raise if a column is in two groups, or cannot be one of 0 and 1."""
     if len(set(members)) < len(members):
         twice = next(j for j in members if list(members).count(j) > 1)
         raise InvalidValueError(f"column {space.names[twice]!r} is in two groups; it may be in one")
@@ -170,9 +139,6 @@ class Extreme:
     point : ndarray of shape (n,) or None
         A possible case with this value. Where the value is not attained (an open bound, or none), a possible case near
         the bound whose value has the same sign. None where no float lies there.
-    multipliers : tuple of Fraction or None
-        One for each relation of the domain, none negative, which prove the value: `Domain.proved_minimum` checks them.
-        None without relations, where there is no lowest value, and where whole numbers needed several proofs.
 
     Examples
     --------
@@ -185,26 +151,11 @@ class Extreme:
     value: Fraction | float
     is_attained: bool
     point: FloatArray | None
-    multipliers: tuple[Fraction, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """The corner of a box, tight around possible cases, at which a linear function is lowest.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The columns.
-    groups : tuple of OneHot
-        The columns of which exactly one is 1.
-    box : Box
-        Not empty, with ends at values that a feature can have.
-    weights : ndarray of shape (n,)
-        The weights of the function.
-    intercept : float or Fraction
-        Its constant term.
-    """
+    """The corner of a box, tight around possible cases, at which a linear function is lowest."""
 
     space: FeatureSpace
     groups: tuple[OneHot, ...]
@@ -303,7 +254,7 @@ def _short_above(end: float, reach: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class Domain(Value):
-    """The cases that can exist: ranges, whole numbers, exactly one category of each categorical feature, relations.
+    """The cases that can exist: ranges, whole numbers, exactly one category of each categorical feature.
 
     Parameters
     ----------
@@ -314,10 +265,6 @@ class Domain(Value):
     groups : iterable of OneHot, or mapping from feature to mapping from category to column, default ()
         Columns of which exactly one is 1 and the others 0, as an encoder makes them or as they are declared. They are
         never guessed: two 0/1 columns may well be two independent facts. A column is given by name or position.
-    relations : str, iterable of str or Polyhedron, optional
-        What holds between the numbers of every case, in the rule language: ``"diastolic <= systolic"``,
-        ``"0.5*age + bmi <= 90"``, ``"a + b + c = 100"``. Several are joined by *and*, or stand in several lines or
-        texts. A relation is declared, and never guessed from data.
 
     Attributes
     ----------
@@ -327,8 +274,6 @@ class Domain(Value):
         Which ends are declared; an infinite end is none.
     groups : tuple of OneHot
         The groups.
-    relations : Polyhedron or None
-        The relations as rows A x <= b.
 
     Examples
     --------
@@ -343,21 +288,12 @@ class Domain(Value):
     (Fraction(5, 1), {'age': 18.0, 'purpose': 'car'})
     >>> domain.contains([[30, 1, 0, 0], [30, 1, 1, 0], [30.5, 1, 0, 0]])
     array([ True, False, False])
-
-    Two readings of blood pressure, of which one is never above the other. Nobody with a diastolic pressure of 90 has a
-    systolic one below that:
-
-    >>> pressure = FeatureSpace(["diastolic", "systolic"], [40, 60], [150, 250])
-    >>> domain = Domain(pressure, True, True, relations="diastolic <= systolic")
-    >>> domain.minimum([0, 1], within=Box([90, -np.inf], [np.inf, np.inf])).point
-    array([90., 90.])
     """
 
     space: FeatureSpace
     lower_declared: BoolArray
     upper_declared: BoolArray
     groups: tuple[OneHot, ...]
-    relations: Polyhedron | None
 
     def __init__(
         self,
@@ -365,7 +301,6 @@ class Domain(Value):
         lower_declared: ArrayLike = False,
         upper_declared: ArrayLike = False,
         groups: Groups = (),
-        relations: str | Iterable[str] | Polyhedron | None = None,
     ):
         shape = (len(space),)
         found = tuple(read_groups(groups, space))
@@ -383,13 +318,7 @@ class Domain(Value):
             lower_declared=low,
             upper_declared=high,
             groups=found,
-            relations=_read_relations(relations, space),
         )
-        if self.relations is not None and self.minimum(np.zeros(len(space))) is None:
-            raise InvalidValueError(
-                f"no case satisfies the relations {self._relations_text()} within the declared ranges; correct one of "
-                "them"
-            )
 
     @classmethod
     def from_space(cls, space: FeatureSpace, *, declared: bool = True) -> Domain:
@@ -397,8 +326,8 @@ class Domain(Value):
 
         Examples
         --------
-        >>> Domain.from_space(FeatureSpace(["age"], [0.0], [120.0])).implies(Box([-1.0], [130.0]))
-        True
+        >>> Domain.from_space(FeatureSpace(["age"], [0.0], [120.0])).box()
+        Box({0: [0, 120]}, n_features=1)
         """
         return cls(space, declared, declared)
 
@@ -409,20 +338,10 @@ class Domain(Value):
         Examples
         --------
         >>> domain = Domain.from_data([[20.0], [64.0]])
-        >>> domain.implies(Box([18.0], [65.0])), domain.implies(Box([18.0], [65.0]), seen=True)
-        (False, True)
+        >>> domain.box(), domain.box(seen=True)
+        (Box({}, n_features=1), Box({0: [20, 64]}, n_features=1))
         """
         return cls.from_space(FeatureSpace.from_data(X), declared=False)
-
-    def with_relations(self, relations: str | Iterable[str] | Polyhedron | None) -> Domain:
-        """Give the same domain with other relations.
-
-        Examples
-        --------
-        >>> Domain(FeatureSpace(["a", "b"])).with_relations("a <= b")
-        Domain(2 columns, 0 with a declared range, a - b <= 0)
-        """
-        return Domain(self.space, self.lower_declared, self.upper_declared, self.groups, relations)
 
     @property
     def n_features(self) -> int:
@@ -463,8 +382,7 @@ class Domain(Value):
         Returns
         -------
         Box
-            Empty where no case of the box is possible. With relations, ends are drawn in as far as each relation by
-            itself tells, so that the box may be larger than the smallest one.
+            Empty where no case of the box is possible.
 
         Examples
         --------
@@ -472,13 +390,6 @@ class Domain(Value):
         >>> domain.tighten(Box([-np.inf], [2.5])), domain.tighten(Box([-np.inf], [2.5]), seen=True)
         (Box({0: [-inf, 2]}, n_features=1), Box({0: [1, 2]}, n_features=1))
         """
-        tight = self._tighten_apart(box, seen)
-        if self.relations is None or tight.is_empty:
-            return tight
-        return self.round_to_values(narrow(self.relations, tight, self.space.integer))
-
-    def _tighten_apart(self, box: Box, seen: bool) -> Box:
-        """Return the same by each column and group for itself, without relations."""
         return self.round_to_values(box.intersect(self._limits(seen)))
 
     def round_to_values(self, box: Box) -> Box:
@@ -525,10 +436,7 @@ class Domain(Value):
         >>> Domain(FeatureSpace(["children"], integer=True)).is_possible(Box([1.2], [1.8]))
         False
         """
-        tight = self.tighten(box, seen=seen)
-        if self.relations is None or tight.is_empty:
-            return not tight.is_empty
-        return self.minimum(np.zeros(self.n_features), within=tight, seen=seen) is not None
+        return not self.tighten(box, seen=seen).is_empty
 
     def contains(self, X: ArrayLike, *, seen: bool = False) -> BoolArray:
         """Tell for each row of X whether it is a possible case; a row with a missing value is none.
@@ -552,7 +460,7 @@ class Domain(Value):
                 inside &= points[:, j] == np.floor(points[:, j])
             for group in self.groups:
                 inside &= points[:, list(group.columns)].sum(axis=1) == 1.0
-        return inside if self.relations is None else inside & self.relations.contains(points)
+        return inside
 
     def minimum(
         self,
@@ -608,110 +516,11 @@ class Domain(Value):
                 f"the box asks for cases in which {name!r} is missing, and a linear function has no value there; ask "
                 "about a box of values"
             )
-        box = self._tighten_apart(asked, seen)
+        box = self.tighten(asked, seen=seen)
         if box.is_empty:
             return None
         places = float_array(near, "near", shape=(self.n_features,))
-        if self.relations is not None:
-            return self._tied_minimum(self.relations, box, weights, float(intercept), places)
         return Corner(self.space, self.groups, box, weights, float(intercept)).lowest(places)
-
-    def _tied_minimum(
-        self,
-        relations: Polyhedron,
-        box: Box,
-        weights: FloatArray,
-        intercept: float,
-        near: FloatArray,
-    ) -> Extreme | None:
-        """Return the minimum over columns that relations tie, plus that over the others, which are independent."""
-        columns = TiedColumns(relations, self.groups, self.space.integer, box)
-        is_tied = np.zeros(self.n_features, dtype=np.bool_)
-        is_tied[columns.columns] = True
-        alone = np.where(is_tied, 0.0, weights)
-        groups = tuple(g for g in self.groups if not is_tied[list(g.columns)].any())
-        # What the others can make up for, where the tied columns have no lowest value.
-        rest = Corner(self.space, groups, box, alone, intercept).lowest(near).value
-        below = Fraction(-1) - abs(rest) if isinstance(rest, Fraction) else None
-        tied = columns.minimum(weights, near, below)
-        if tied is None:
-            return None
-        constant = Fraction(intercept)
-        if tied.value != -math.inf:
-            constant += Fraction(tied.value)
-        other = Corner(self.space, groups, box, alone, constant).lowest(near)
-        value = tied.value if tied.value == -math.inf else other.value
-        point = None
-        if other.point is not None and tied.point is not None:
-            point = other.point.copy()
-            point[columns.columns] = tied.point
-            wrong = value < 0 and _exact_value(weights, point, intercept) >= 0
-            point = None if wrong else point
-        is_attained = tied.is_attained and other.is_attained
-        return Extreme(value, is_attained, point, tied.multipliers)
-
-    def proved_minimum(
-        self,
-        multipliers: Sequence[Fraction],
-        coef: ArrayLike,
-        intercept: float = 0.0,
-        *,
-        within: Box | None = None,
-        seen: bool = False,
-    ) -> Fraction | float:
-        """Give the lower bound that multipliers of the relations prove, in exact arithmetic and closed form.
-
-        A multiple of A x - b, which is not positive for any possible case, is added to the function, and the sum is
-        minimised over ranges, whole numbers and categories alone.
-
-        Parameters
-        ----------
-        multipliers : sequence of Fraction
-            One for each relation, none negative.
-        coef, intercept, within, seen
-            As for `minimum`.
-
-        Returns
-        -------
-        Fraction or float
-            No possible case of the box has a lower value; -inf where the multipliers prove nothing, inf where the box
-            holds no case.
-
-        Examples
-        --------
-        >>> space = FeatureSpace(["diastolic", "systolic"])
-        >>> domain = Domain(space, relations="diastolic <= systolic")
-        >>> box = Box([90, -np.inf], [np.inf, np.inf])
-        >>> domain.proved_minimum([Fraction(0)], [0, 1], within=box)
-        -inf
-        >>> domain.proved_minimum([Fraction(1)], [0, 1], within=box)
-        Fraction(90, 1)
-        """
-        if any(factor < 0 for factor in multipliers):
-            raise InvalidValueError("multipliers of relations must not be negative")
-        weights = [Fraction(float(w)) for w in np.asarray(coef, dtype=np.float64)]
-        total = Fraction(float(intercept))
-        if self.relations is not None:
-            for factor, row, limit in zip(
-                multipliers, self.relations.A, self.relations.b, strict=True
-            ):
-                total -= factor * Fraction(float(limit))
-                for j in np.flatnonzero(row).tolist():
-                    weights[j] += factor * Fraction(float(row[j]))
-        asked = Box.unbounded(self.n_features) if within is None else within
-        box = self._tighten_apart(asked, seen)
-        if box.is_empty:
-            return math.inf
-        grouped = {j for group in self.groups for j in group.columns}
-        for group in self.groups:
-            total += min(weights[j] for j in group.columns if box.upper[j] == 1.0)
-        for j, weight in enumerate(weights):
-            if weight and j not in grouped:
-                end = float(box.lower[j] if weight > 0 else box.upper[j])
-                if math.isinf(end):
-                    return -math.inf
-                total += weight * Fraction(end)
-        return total
 
     def maximum(
         self,
@@ -743,7 +552,7 @@ class Domain(Value):
         found = self.minimum(weights, -float(intercept), within=within, seen=seen, near=near)
         if found is None:
             return None
-        return Extreme(-found.value, found.is_attained, found.point, found.multipliers)
+        return Extreme(-found.value, found.is_attained, found.point)
 
     def is_inside(self, box: Box, halfspace: HalfSpace, *, seen: bool = False) -> bool:
         """Decide exactly whether all possible cases of a box lie in a half-space.
@@ -777,121 +586,6 @@ class Domain(Value):
             return True
         is_on_plane = lowest.value == 0 and (halfspace.is_closed or not lowest.is_attained)
         return lowest.value > 0 or is_on_plane
-
-    def implies(self, region: Box | Polyhedron, *, seen: bool = False) -> bool:
-        """Decide exactly whether every possible case lies in a region, so that asking for it says nothing.
-
-        Parameters
-        ----------
-        region : Box or Polyhedron
-            Over the same columns.
-        seen : bool, default False
-            Whether ranges that were only seen count as limits, too: then it is about the cases that were seen.
-
-        Returns
-        -------
-        bool
-            Whether the region holds all possible cases.
-
-        Examples
-        --------
-        >>> domain = Domain(FeatureSpace(["credits"], [1.0], [4.0], integer=True), lower_declared=True)
-        >>> domain.implies(Box([0.5], [np.inf])), domain.implies(Box([-np.inf], [4.0]))
-        (True, False)
-        """
-        if (
-            region.missing or region.known
-        ):  # whether values are missing is nothing that ranges could tell
-            return False
-        for feature, codes in region.sets.allowed:
-            categories = self.space.categories[feature]
-            if categories is None or not set(range(len(categories))) <= set(codes):
-                return False
-        if isinstance(region, Box):
-            lower, upper = self._implied_sides(region, self.box(seen=seen), seen=seen)
-            return bool((lower & upper).all())
-        for row, limit, strict in zip(region.A, region.b, region.strict, strict=True):
-            highest = self.maximum(row, seen=seen)
-            if highest is None:
-                return True
-            is_short = highest.value < limit or not (strict and highest.is_attained)
-            if highest.value > limit or not is_short:
-                return False
-        return True
-
-    def without_implied(self, box: Box, *, seen: bool = False) -> Box:
-        """Drop the bounds of a box, and its sets of categories, that every possible case satisfies.
-
-        Parameters
-        ----------
-        box : Box
-            Over the same columns.
-        seen : bool, default False
-            Whether ranges that were only seen count as limits, too.
-
-        Returns
-        -------
-        Box
-            The same possible cases, in fewer conditions. A bound that is dropped no longer turns away rows in which the
-            value is missing; such rows are no cases of the domain.
-
-        Examples
-        --------
-        >>> domain = Domain(FeatureSpace(["credits"], [1.0], [4.0], integer=True), lower_declared=True)
-        >>> domain.without_implied(Box([1.0], [4.0]))
-        Box({0: [-inf, 4]}, n_features=1)
-        """
-        lower, upper = self._implied_sides(box, self.box(seen=seen), seen=seen)
-        categories = self.space.categories
-        kept = {
-            feature: codes
-            for feature, codes in box.sets.allowed
-            if not set(range(len(categories[feature] or ()))) <= set(codes)
-            or categories[feature] is None
-        }
-        return Box(
-            np.where(lower, -np.inf, box.lower),
-            np.where(upper, np.inf, box.upper),
-            box.lower_closed,
-            box.upper_closed,
-            kept,
-            box.missing,
-            box.known,
-        )
-
-    def rows(self, *, seen: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Return the domain as rows A x <= b of a linear program: ranges, a sum of 1 for each group, and relations.
-
-        Parameters
-        ----------
-        seen : bool, default False
-            Whether ranges that were only seen count as limits, too.
-
-        Returns
-        -------
-        A : ndarray of shape (k, n)
-            Left-hand sides.
-        b : ndarray of shape (k,)
-            Right-hand sides. With ``space.integer`` they describe the possible cases, without it their convex hull.
-
-        Examples
-        --------
-        >>> Domain(FeatureSpace(["a", "b"]), groups={"c": {"a": 0, "b": 1}}).rows()[1]
-        array([ 0.,  0.,  1.,  1.,  1., -1.])
-        """
-        limits = self._limits(seen)
-        eye = np.eye(self.n_features)
-        low, high = np.isfinite(limits.lower), np.isfinite(limits.upper)
-        A, b = [-eye[low], eye[high]], [0.0 - limits.lower[low], limits.upper[high]]
-        for group in self.groups:
-            one = np.zeros((1, self.n_features))
-            one[0, list(group.columns)] = 1.0
-            A += [one, -one]
-            b += [np.ones(1), -np.ones(1)]
-        if self.relations is not None:
-            A.append(self.relations.A)
-            b.append(self.relations.b)
-        return np.concatenate(A), np.concatenate(b)
 
     def name_values(
         self, point: ArrayLike, columns: Iterable[int] | None = None
@@ -948,38 +642,6 @@ class Domain(Value):
             sets=sets,
         )
 
-    def _implied_sides(self, box: Box, possible: Box, *, seen: bool) -> tuple[BoolArray, BoolArray]:
-        """Return for each column whether all possible cases satisfy the lower bound of a box, and the upper one."""
-        self._check_width(box.n_features)
-        if possible.is_empty:
-            return (np.ones(self.n_features, dtype=np.bool_),) * 2
-        lower = (box.lower < possible.lower) | (
-            (box.lower == possible.lower) & (box.lower_closed | ~possible.lower_closed)
-        )
-        upper = (box.upper > possible.upper) | (
-            (box.upper == possible.upper) & (box.upper_closed | ~possible.upper_closed)
-        )
-        if self.relations is not None:
-            for j in np.flatnonzero(self.relations.A.any(axis=0)).tolist():
-                lower[j] = lower[j] or self._implies_bound(box, j, 1.0, seen=seen)
-                upper[j] = upper[j] or self._implies_bound(box, j, -1.0, seen=seen)
-        return lower, upper
-
-    def _implies_bound(self, box: Box, j: int, sign: float, *, seen: bool) -> bool:
-        """Check whether all relations together imply one bound of a box: the lower (sign 1) or the upper one (-1)."""
-        unit = np.zeros(self.n_features)
-        unit[j] = sign
-        lowest = self.minimum(unit, seen=seen)
-        if lowest is None:
-            return True
-        end, is_closed = (
-            (box.lower[j], box.lower_closed[j])
-            if sign > 0
-            else (-box.upper[j], box.upper_closed[j])
-        )
-        is_at_end = lowest.value == end and (is_closed or not lowest.is_attained)
-        return bool(lowest.value > end or is_at_end)
-
     def _check_width(self, n_features: int) -> None:
         if n_features != self.n_features:
             raise InvalidValueError(
@@ -989,45 +651,7 @@ class Domain(Value):
     def __repr__(self) -> str:
         declared = int((self.lower_declared | self.upper_declared).sum())
         groups = "".join(f", {g.feature}: one of {len(g.columns)} columns" for g in self.groups)
-        relations = "" if self.relations is None else f", {self._relations_text()}"
-        return f"Domain({self.n_features} columns, {declared} with a declared range{groups}{relations})"
-
-    def _relations_text(self) -> str:
-        from clearmargin.language.printer import Phrases
-
-        assert self.relations is not None
-        return " and ".join(Phrases(self.space).conditions(self.relations))
-
-
-def _read_relations(
-    relations: str | Iterable[str] | Polyhedron | None, space: FeatureSpace
-) -> Polyhedron | None:
-    """Read relations, from text or rows; None where there are none."""
-    if relations is None:
-        return None
-    if not isinstance(relations, Polyhedron):
-        from clearmargin.language import parse_relations
-
-        found: Polyhedron | None = parse_relations(relations, space)
-        return found
-    if relations.n_features != len(space):
-        raise InvalidValueError(
-            f"the relations are over {relations.n_features} columns, and the domain has {len(space)}"
-        )
-    if relations.sets or relations.missing or relations.known:
-        raise InvalidValueError(
-            "relations compare numbers; they have no categories and ask for no missing values"
-        )
-    coded = [
-        j
-        for j in np.flatnonzero(relations.A.any(axis=0)).tolist()
-        if space.categories[j] is not None
-    ]
-    if coded:
-        raise InvalidValueError(
-            f"{space.names[coded[0]]!r} has categories; a relation compares numbers"
-        )
-    return relations if len(relations.b) else None
+        return f"Domain({self.n_features} columns, {declared} with a declared range{groups})"
 
 
 def _exact_value(weights: FloatArray, point: FloatArray, intercept: float | Fraction) -> Fraction:

@@ -14,22 +14,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from clearmargin.exceptions import FileDamagedError, FileInTheWayError, InvalidValueError
+from clearmargin.exceptions import (
+    FileDamagedError,
+    FileInTheWayError,
+    FileNotWrittenError,
+    InvalidValueError,
+)
 
 try:
     import fcntl
 except ImportError:  # Windows, where a file that is open cannot be removed
     fcntl = None  # type: ignore[assignment]
-
-__all__ = [
-    "is_in_the_way",
-    "json_text",
-    "read_json",
-    "read_text",
-    "write_bytes_atomically",
-    "write_text_atomically",
-]
-
 
 # How files begin that people take for text: compressed ones, archives (also .xlsx), pickles, pictures.
 _MAGIC_NUMBERS = {
@@ -46,31 +41,7 @@ _ADVICE = "take another copy of the file, or save it again"
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    r"""Read a file of UTF-8 text; a byte-order mark, which some editors put at its start, is left out.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    str
-        Its text.
-
-    Raises
-    ------
-    FileDamagedError
-        If it is no such text; the message says what it looks like.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.rules").write_bytes(b"\xef\xbb\xbfage > 3 => old")
-    ...     read_text(f"{folder}/a.rules")
-    'age > 3 => old'
-    """
+    r"""Read a file of UTF-8 text; a byte-order mark, which some editors put at its start, is left out."""
     content = Path(path).read_bytes()
     for start, problem in _MAGIC_NUMBERS.items():
         if content.startswith(start):
@@ -84,26 +55,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:
-    """Read a JSON file, and say which one it is if that fails.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    object
-        Plain data. A name that stands twice in one object is an error: nobody knows which one counts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.json").write_text('{"age": 3}')
-    ...     read_json(f"{folder}/a.json")
-    {'age': 3}
-    """
+    """Read a JSON file, and say which one it is if that fails."""
     text = read_text(path)
     if not text.strip("\0 \n\t"):
         raise FileDamagedError(f"{path} is not valid JSON: it is empty; {_ADVICE}")
@@ -138,25 +90,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_text(document: Any, indent: int | None = 1) -> str:
-    r"""Write plain data as the text of a JSON file, in the form that all our files have.
-
-    Parameters
-    ----------
-    document : object
-        Dicts, lists, texts, finite numbers, truth values and None.
-    indent : int, optional, default 1
-        Blanks for each level; None for all of it in one line.
-
-    Returns
-    -------
-    str
-        Texts stay as they are read, and the last character is a line end.
-
-    Examples
-    --------
-    >>> json_text({"age": 3})
-    '{\n "age": 3\n}\n'
-    """
+    r"""Write plain data as the text of a JSON file, in the form that all our files have."""
     return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -168,31 +102,7 @@ _LEFTOVER_SECONDS = 60.0
 def write_text_atomically(
     path: str | os.PathLike[str], text: str, *, overwrite: bool = False
 ) -> Path:
-    """Write a text file so that readers see the old content or the new one, never a part.
-
-    An existing file is left alone unless `overwrite` is set; see `write_bytes_atomically`.
-
-    Parameters
-    ----------
-    path : path
-        Where to write.
-    text : str
-        The content; written as UTF-8 with line feeds. Half of a surrogate pair, which UTF-8 cannot hold, is an error.
-    overwrite : bool, default False
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_text_atomically(f"{folder}/a.txt", "12").read_text()
-    '12'
-    """
+    """Write a text file so that readers see the old content or the new one, never a part."""
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -208,34 +118,7 @@ def write_text_atomically(
 def write_bytes_atomically(
     path: str | os.PathLike[str], content: bytes, *, overwrite: bool = False
 ) -> Path:
-    """Write a file of bytes so that readers see the old content or the new one, never a part.
-
-    The content goes to a file beside the target, is flushed to the disk and renamed. An existing file is left
-    alone unless `overwrite` is set; then its permissions and, where the system allows it, its owner stay, and a
-    symbolic link stays a link: the file that it leads to is replaced. What is no regular file (a pipe,
-    ``/dev/stdout``) is written into. Files that an interrupted writer left in the same folder are removed.
-
-    Parameters
-    ----------
-    path : path
-        Where to write.
-    content : bytes
-        The content.
-    overwrite : bool, default False
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes_atomically(f"{folder}/a.bin", b"12").read_bytes()
-    b'12'
-    """
+    """Write a file of bytes so that readers see the old content or the new one, never a part."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it")
@@ -246,33 +129,50 @@ def write_bytes_atomically(
         raise FileNotFoundError(f"{target} cannot be written: there is no folder {real.parent}")
     before = real.stat() if real.exists() else None
     if before is not None and not stat.S_ISREG(before.st_mode):
-        real.write_bytes(content)
+        with writing_to(target):
+            real.write_bytes(content)
         return target
     if before is not None and not os.access(real, os.W_OK):
-        raise PermissionError(errno.EACCES, "the file is write-protected", str(target))
+        raise PermissionError(f"{target} cannot be written: the file is write-protected")
     _remove_leftovers(real.parent)
     beside = real.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with _exclusively(beside, before) as stream:
+        with writing_to(target), _exclusively(beside, before) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        _put_in_place(beside, real, overwrite=overwrite)
+        with writing_to(target):
+            _put_in_place(beside, real, overwrite=overwrite)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
         raise
     _flush_folder(real.parent)
     return target
 
 
-def is_in_the_way(target: Path) -> bool:
-    """Tell whether writing would replace something: a file, or a link, also one that leads nowhere.
+# What people can do, where the words of the system do not say it.
+_REASONS = {
+    errno.EROFS: "the place is read-only; name another one",
+    errno.ENOSPC: "the disk is full; make room, or name another place",
+}
 
-    Examples
-    --------
-    >>> is_in_the_way(Path("/no/such/file"))
-    False
-    """
+
+@contextlib.contextmanager
+def writing_to(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in words why the system does not write a file; its own errors name a part of it, or nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # in words already
+            raise
+        reason = _REASONS.get(error.errno, str(error.strerror).lower())
+        kind = PermissionError if isinstance(error, PermissionError) else FileNotWrittenError
+        raise kind(f"{path} cannot be written: {reason}") from error
+
+
+def is_in_the_way(target: Path) -> bool:
+    """Tell whether writing would replace something: a file, or a link, also one that leads nowhere."""
     return os.path.lexists(target) and (target.is_file() or not target.exists())
 
 

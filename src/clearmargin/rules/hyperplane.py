@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.arithmetic import exact_score, exact_sign, linear_scores
+from clearmargin.rules.arithmetic import exact_sign, linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, Value, as_points, float_array, number
 
 __all__ = ["HalfSpace", "Hyperplane", "linear_scores"]
@@ -32,8 +32,6 @@ class Hyperplane(Value):
     >>> plane = Hyperplane([2.0, -1.0], -3.0)
     >>> plane.decision([[2.0, 0.0], [0.0, 0.0]])
     array([ 1., -3.])
-    >>> plane.pull_back(scale=[0.5, 1.0], shift=[0.0, 2.0])
-    Hyperplane([1.0, -1.0], -5.0)
     """
 
     coef: FloatArray
@@ -63,24 +61,6 @@ class Hyperplane(Value):
     def decision(self, X: ArrayLike) -> FloatArray:
         """Evaluate f at each row of X."""
         return linear_scores(as_points(X, self.n_features), self.coef, self.intercept)
-
-    def pull_back(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> Hyperplane:
-        """Carry a hyperplane in z = scale * x + shift back to x.
-
-        Parameters
-        ----------
-        scale, shift : array-like of shape (n,) or float
-            The affine map that was applied to the user's features before f was learned.
-
-        Returns
-        -------
-        Hyperplane
-            The plane g with g(x) = f(scale * x + shift).
-        """
-        shape = (self.n_features,)
-        factor = float_array(scale, "scale", shape=shape)
-        offset = float_array(shift, "shift", shape=shape)
-        return Hyperplane(self.coef * factor, exact_score(self.coef, offset, self.intercept))
 
     def exact(self) -> tuple[tuple[Fraction, ...], Fraction]:
         """Give weights and intercept as fractions, without any rounding."""

@@ -10,9 +10,6 @@ from typing import Literal
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.value import Value, number
 
-__all__ = ["Closed", "Interval", "round_down", "round_inwards", "round_up"]
-
-
 Closed = Literal["left", "right", "both", "neither"]
 
 _CLOSED: dict[tuple[bool, bool], Closed] = {
@@ -120,24 +117,12 @@ _ALL_DIGITS = 17
 
 
 def round_down(x: float, digits: int) -> float:
-    """Round to some significant digits, never upwards.
-
-    Examples
-    --------
-    >>> round_down(2.71828, 3), round_down(-2.71828, 3), round_down(7.3, 2)
-    (2.71, -2.72, 7.3)
-    """
+    """Round to some significant digits, never upwards."""
     return _round(x, digits, ROUND_FLOOR)
 
 
 def round_up(x: float, digits: int) -> float:
-    """Round to some significant digits, never downwards.
-
-    Examples
-    --------
-    >>> round_up(2.71828, 3)
-    2.72
-    """
+    """Round to some significant digits, never downwards."""
     return _round(x, digits, ROUND_CEILING)
 
 
@@ -181,11 +166,7 @@ def round_inwards(interval: Interval, digits: int) -> Interval:
 
 
 def _round(x: float, digits: int, rounding: str) -> float:
-    """Round the exact decimal expansion of x, unless x already reads as a decimal of so few digits.
-
-    The float 7.3 is a little less than the number 7.3, yet it needs no rounding: "7.3" reads back as itself. The
-    float nearest to a rounded decimal is still on the right side of x: rounding to floats is monotone and x is a float.
-    """
+    """Round the exact decimal expansion of x, unless x already reads as a decimal of so few digits."""
     if digits < 1:
         raise InvalidValueError(f"digits must be at least 1, not {digits}")
     if not math.isfinite(x) or _shortest_digits(x) <= digits:

@@ -24,8 +24,6 @@ from clearmargin.exceptions import (
 )
 from clearmargin.rules.space import nearest_name
 
-__all__ = ["ANNOTATIONS", "KEYWORDS", "Format", "compile_schema", "inside"]
-
 Check = Callable[[Any], None]
 
 _TYPES = {
@@ -43,21 +41,7 @@ ANNOTATIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a kind of document says of itself at its top.
-
-    Parameters
-    ----------
-    name : str
-        What stands under "format".
-    version : int
-        The latest version that can be read.
-    is_not : str
-        The message for other documents.
-    these_are : str
-        What a document of this kind is called at the start of a sentence.
-    hints : mapping
-        For documents of other formats, what reads them.
-    """
+    """What a kind of document says of itself at its top."""
 
     name: str
     version: int
@@ -86,15 +70,7 @@ class Format:
 
 @contextlib.contextmanager
 def inside(place: str) -> Iterator[None]:
-    """Say of every error where in the document it is.
-
-    Examples
-    --------
-    >>> with inside("rule 2"):
-    ...     raise FileDamagedError("no bound")
-    Traceback (most recent call last):
-    clearmargin.exceptions.FileDamagedError: rule 2: no bound
-    """
+    """Say of every error where in the document it is."""
     try:
         yield
     except FileTooNewError:
@@ -106,27 +82,7 @@ def inside(place: str) -> Iterator[None]:
 def compile_schema(
     schema: Mapping[str, Any], elsewhere: Mapping[str, Check] | None = None
 ) -> Check:
-    """Make a function that checks data against a schema.
-
-    Parameters
-    ----------
-    schema : mapping
-        The schema.
-    elsewhere : mapping from address to check, optional
-        What checks the parts that are described by other schemas.
-
-    Returns
-    -------
-    callable
-        Raises FileDamagedError for data that do not fit.
-
-    Examples
-    --------
-    >>> schema = {"type": "array", "items": {"title": "age", "type": "number", "minimum": 0}}
-    >>> compile_schema(schema)([3, -1])
-    Traceback (most recent call last):
-    clearmargin.exceptions.FileDamagedError: age 2 must be at least 0, not -1
-    """
+    """Make a function that checks data against a schema."""
     check = _Compiler(schema, elsewhere or {}).compile(schema)
 
     def check_document(data: Any) -> None:
@@ -139,10 +95,7 @@ def compile_schema(
 
 
 class _MisfitError(Exception):
-    """What does not fit; its place is put before it on the way up.
-
-    Until `has_subject`, the message starts with its verb. After `is_item`, the name of the list adds nothing.
-    """
+    """What does not fit; its place is put before it on the way up."""
 
     def __init__(self, message: str, *, has_subject: bool = False):
         super().__init__(message)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,20 +16,9 @@ from clearmargin.rules.categories import CategorySets, feature_tuple
 from clearmargin.rules.interval import Interval
 from clearmargin.rules.value import BoolArray, FloatArray, Value, as_points, bool_array, float_array
 
-__all__ = ["MatrixBudget", "Optimum", "Polyhedron", "exact_minimum", "is_infeasible"]
-
 
 class MatrixBudget:
-    """How many numbers the matrices of all linear conditions that are read together may hold.
-
-    More than 2 GB of them is an accident, and refusing it is better than the machine running out of memory.
-
-    Examples
-    --------
-    >>> budget = MatrixBudget()
-    >>> budget.take(1_000), budget.take(2**28)
-    (True, False)
-    """
+    """How many numbers the matrices of all linear conditions that are read together may hold."""
 
     gigabytes = 2
 
@@ -251,40 +239,10 @@ def _clamped_float(x: Fraction) -> float:
 
 
 Row = list[int]
-# How far from a strict bound a point may be put, relative to its size: near enough to stand for the bound.
-_NEAR = Fraction(1, 1000)
 
 
 def is_infeasible(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
-    """Decide whether no x satisfies A x <= b, with < in the rows marked strict.
-
-    The system is written with slacks, s = b - A x >= 0. A strict row gets the right-hand side b - epsilon
-    with a symbolic, infinitely small epsilon > 0: each right-hand side is a pair (number, multiple of epsilon)
-    and pairs compare like words in a dictionary. The free x are eliminated first; what remains are rows
-    s_i = r_i + sum_j t_ij s_j over slacks alone. Then the least-index criss-cross method with a zero
-    objective runs: take the first negative s_i, let the first s_j with t_ij > 0 replace it; if there is none, row i
-    proves that the system has no solution (Farkas). The least index in both choices makes it finite (Terlaky 1985).
-
-    Parameters
-    ----------
-    A : ndarray of shape (k, n)
-        Left-hand sides.
-    b : ndarray of shape (k,)
-        Right-hand sides.
-    strict : ndarray of bool of shape (k,)
-        Which rows are strict.
-
-    Returns
-    -------
-    bool
-        True exactly when the system has no solution over the real numbers.
-
-    Examples
-    --------
-    >>> A, b = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
-    >>> is_infeasible(A, b, np.array([False, False])), is_infeasible(A, b, np.array([True, False]))
-    (False, True)
-    """
+    """Decide whether no x satisfies A x <= b, with < in the rows marked strict."""
     used = A[:, np.any(A != 0, axis=0)]
     table = _Table([_whole(*row) for row in zip(used, b, strict, strict=True)], used.shape[1])
     table.eliminate_variables()
@@ -292,121 +250,21 @@ def is_infeasible(A: FloatArray, b: FloatArray, strict: BoolArray) -> bool:
 
 
 def _whole(row: FloatArray, limit: float, strict: bool) -> Row:
-    """Write s = limit - row.x in whole numbers: multiply by a power of two, which keeps the inequality.
-
-    The entries are the coefficients of x, the constant and the multiple of epsilon (any negative one will do).
-    """
+    """Write s = limit - row.x in whole numbers: multiply by a power of two, which keeps the inequality."""
     exact = [-Fraction(a) for a in row.tolist()] + [Fraction(float(limit))]
     scale = max(value.denominator for value in exact)
     return [int(value * scale) for value in exact] + [-int(strict)]
 
 
-class Optimum(NamedTuple):
-    """The lowest value of a linear function over inequalities, and what proves it.
-
-    Parameters
-    ----------
-    value : Fraction or float
-        The exact infimum; -inf where there is none.
-    is_attained : bool
-        Whether some point has this value.
-    point : tuple of Fraction
-        A point that satisfies all inequalities, strict ones strictly: one with this value, or, where it is not
-        attained, one near it; where there is no lowest value, any point.
-    tilt : tuple of Fraction
-        In which direction the point lies from the one with this value, where strict inequalities shut that one out.
-    multipliers : tuple of Fraction
-        One for each inequality, none negative, with ``function(x) == value + sum(multipliers * (b - A x))`` for all x.
-        As no term of the sum is negative, they prove the value. Empty where there is no lowest value.
-    """
-
-    value: Fraction | float
-    is_attained: bool
-    point: tuple[Fraction, ...]
-    tilt: tuple[Fraction, ...]
-    multipliers: tuple[Fraction, ...]
-
-
-def exact_minimum(
-    A: FloatArray, b: FloatArray, strict: BoolArray, coef: FloatArray
-) -> Optimum | None:
-    """Find the lowest value of coef.x over A x <= b, with < in the rows marked strict; exactly.
-
-    The table of `is_infeasible` with one more row, the function. The least-index criss-cross method exchanges slacks
-    until none is negative and the function grows with each free one. Then the coefficients of the function are the
-    multipliers. Strict rows keep an infinitely small distance, which tells whether the value is attained.
-
-    Parameters
-    ----------
-    A : ndarray of shape (k, n)
-        Left-hand sides.
-    b : ndarray of shape (k,)
-        Right-hand sides.
-    strict : ndarray of bool of shape (k,)
-        Which rows are strict.
-    coef : ndarray of shape (n,)
-        The function.
-
-    Returns
-    -------
-    Optimum or None
-        None where no x satisfies the inequalities.
-
-    Examples
-    --------
-    >>> A, b = np.array([[1.0, -1.0], [-1.0, 0.0]]), np.array([0.0, -60.0])
-    >>> lowest = exact_minimum(A, b, np.array([False, True]), np.array([0.0, 1.0]))
-    >>> lowest.value, lowest.is_attained, lowest.multipliers
-    (Fraction(60, 1), False, (Fraction(1, 1), Fraction(1, 1)))
-    """
-    n = A.shape[1]
-    rows = [_whole(*row) for row in zip(A, b, strict, strict=True)]
-    goal = _whole(-coef, 0.0, False)
-    table = _Table([*rows, goal], n, has_function=True)
-    table.eliminate_variables()
-    status = table.reach_optimum()
-    if status == "none":
-        return None
-    if status == "endless":
-        return Optimum(-math.inf, False, *table.point(n), ())
-    # Rows were multiplied by powers of two, and so was the function.
-    scales = [_power(row, limit) for row, limit in zip(A, b, strict=True)]
-    weight = Fraction(1, table.divisor * _power(coef, 0.0))
-    *prices, value, distance = table.function
-    multipliers = [Fraction(0)] * len(b)
-    for quantity, price in zip(table.free, prices, strict=True):
-        if quantity >= 0:
-            multipliers[quantity] = price * scales[quantity] * weight
-    return Optimum(value * weight, distance == 0, *table.point(n), tuple(multipliers))
-
-
-def _power(row: FloatArray, limit: float) -> int:
-    """Return the power of two by which `_whole` multiplies a row."""
-    return max(Fraction(x).denominator for x in (*row.tolist(), float(limit)))
-
-
 class _Table:
-    """Dependent quantities as linear forms in the free ones: dependent_i = rows[i] . (free, 1, epsilon) / divisor.
+    """Dependent quantities as linear forms in the free ones: dependent_i = rows[i] . (free, 1, epsilon) / divisor."""
 
-    All entries are minors of the first table, so they stay whole numbers of modest size, and the division by
-    the last pivot leaves no remainder (Edmonds 1967; Bareiss 1968). With a function, which is the last row, the rows of
-    variables are kept, too: they tell the point.
-    """
-
-    def __init__(self, rows: list[Row], n_variables: int, *, has_function: bool = False):
+    def __init__(self, rows: list[Row], n_variables: int):
         self.rows = rows
         self.divisor = 1
         # Quantities are numbered: slacks from 0, variables from -1 downwards.
         self.dependent = list(range(len(rows)))
         self.free = [-1 - j for j in range(n_variables)]
-        self.has_function = has_function
-        if has_function:
-            self.dependent[-1] = -1 - n_variables
-
-    @property
-    def function(self) -> Row:
-        """The function in the free quantities."""
-        return self.rows[self.dependent.index(min(self.dependent))]
 
     def eliminate_variables(self) -> None:
         """Solve for one variable after the other; a variable may have any sign, so that its row asks for nothing."""
@@ -421,8 +279,7 @@ class _Table:
             )
             if row is not None:
                 self._exchange(row, column)
-                if not self.has_function:
-                    del self.rows[row], self.dependent[row]
+                del self.rows[row], self.dependent[row]
 
     def reach_nonnegative(self) -> bool:
         """Exchange slacks until all dependent ones are >= 0 (True) or one of them cannot be (False)."""
@@ -437,54 +294,6 @@ class _Table:
             if not raising:
                 return False
             self._exchange(row, min(raising)[1])
-
-    def reach_optimum(self) -> Literal["found", "none", "endless"]:
-        """Exchange slacks until none is negative and the function grows with each free one."""
-        while True:
-            negative = [
-                (s, i) for i, s in enumerate(self.dependent) if s >= 0 and self._is_negative(i)
-            ]
-            prices = self.function
-            falling = [(s, c) for c, s in enumerate(self.free) if s >= 0 and prices[c] < 0]
-            loose = any(s < 0 and prices[c] for c, s in enumerate(self.free))
-            if loose or not (negative or falling):
-                break
-            if negative and (not falling or min(negative) < min(falling)):
-                row = min(negative)[1]
-                raising = [(s, c) for c, s in enumerate(self.free) if self.rows[row][c] > 0]
-                if not raising:
-                    return "none"
-                self._exchange(row, min(raising)[1])
-                continue
-            column = min(falling)[1]
-            stopping = [
-                (s, i) for i, s in enumerate(self.dependent) if s >= 0 and self.rows[i][column] < 0
-            ]
-            if not stopping:
-                loose = True
-                break
-            self._exchange(min(stopping)[1], column)
-        if not loose:
-            return "found"
-        return "endless" if self.reach_nonnegative() else "none"
-
-    def point(self, n_variables: int) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
-        """Return the variables where free quantities are 0, a little way inside of strict rows; and the way."""
-        value, tilt = [Fraction(0)] * n_variables, [Fraction(0)] * n_variables
-        room = [Fraction(1)]
-        for quantity, row in zip(self.dependent, self.rows, strict=True):
-            at_zero, with_distance = row[-2:]
-            if quantity >= 0 and with_distance < 0:
-                room.append(Fraction(at_zero, -2 * with_distance))
-            elif -n_variables <= quantity < 0:
-                j = -1 - quantity
-                value[j] = Fraction(at_zero, self.divisor)
-                tilt[j] = Fraction(with_distance, self.divisor)
-                if with_distance:
-                    room.append(_NEAR * max(Fraction(1), abs(value[j])) / abs(tilt[j]))
-        distance = min(room)
-        moved = tuple(v + t * distance for v, t in zip(value, tilt, strict=True))
-        return moved, tuple(tilt)
 
     def _is_negative(self, row: int) -> bool:
         return self.rows[row][-2:] < [0, 0]

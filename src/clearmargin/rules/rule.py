@@ -16,8 +16,6 @@ from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import Value, number
 
-__all__ = ["Label", "Proof", "Region", "Rule", "RuleScores", "RuleStats", "as_label"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleStats(Value):
@@ -315,13 +313,7 @@ def _rebuilt_with_names(
 
 
 def as_label(label: object) -> Label:
-    """Take a class label as a plain Python value.
-
-    Examples
-    --------
-    >>> as_label(np.str_("ill")), as_label(np.int64(1))
-    ('ill', 1)
-    """
+    """Take a class label as a plain Python value."""
     plain = label.item() if isinstance(label, np.generic) else label
     if isinstance(plain, float) and not math.isfinite(plain):
         raise InvalidValueError(f"a class label must not be {plain!r}")

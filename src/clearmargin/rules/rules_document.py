@@ -26,8 +26,6 @@ from clearmargin.rules.rule import Label, Region, Rule, RuleStats, as_label
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.rules.value import FloatArray
 
-__all__ = ["FORMAT", "read_document", "rules_schema", "write_document"]
-
 FORMAT = Format(
     "clearmargin-rules",
     2,
@@ -136,18 +134,7 @@ def _without_none(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, ...]]:
-    """Take rules, features and classes out of the plain data of JSON.
-
-    Parameters
-    ----------
-    data : mapping
-        What `write_document` made, possibly by way of a file.
-
-    Returns
-    -------
-    rules, space, classes
-        What a `RuleSet` is made of.
-    """
+    """Take rules, features and classes out of the plain data of JSON."""
     document = FORMAT.check_header(data)
     _checker()(document)
     space = _read_space(document["features"])

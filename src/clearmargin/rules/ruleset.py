@@ -30,7 +30,7 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RuleSet"]
+    from clearmargin.rule_base.row_coverage import RowCoverage
 
 # Answers of rules for rows held at a time where only the first rule of each row is asked for: 64 MB.
 _MAX_ANSWERS = 2**26
@@ -179,6 +179,31 @@ class RuleSet(Value, Sequence[Rule]):
             first[start : start + step] = found
         return first
 
+    def why(self, X: Any) -> list[RowCoverage]:
+        """Name for each row the first rule that covers it, or the nearest one with the conditions that the row fails.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        list of RowCoverage
+            One a row; it reads as a sentence.
+
+        Examples
+        --------
+        >>> from clearmargin import parse_rules
+        >>> (told,) = parse_rules("bmi >= 30 and age >= 50 => ill").why([[40, 45]])
+        >>> told.status, told.rule, str(told.failed[0])
+        ('nearest', 0, 'age is at least 50 (age is 45)')
+        """
+        from clearmargin.rule_base.row_coverage import why_covered
+
+        table = self.space.read(X)
+        return why_covered(self, X, table, self.which(table), [None] * len(table))
+
     def predict(self, X: Any, default: Label | None = None) -> NDArray[Any]:
         """Give for each row the class of the first rule that covers it.
 
@@ -219,7 +244,9 @@ class RuleSet(Value, Sequence[Rule]):
             return _added(X.map(_score_part, common=(self, X.names, X.target, model)))
         covered = self.covers(X)
         rule_labels = [rule.label for rule in self.rules]
-        predictions = model.predict(X) if hasattr(model, "predict") else model
+        predictions = model
+        if hasattr(model, "predict"):
+            predictions = model.predict(X) if len(covered) else []
         right = _matches(y, rule_labels, len(covered), "y")
         same = _matches(predictions, rule_labels, len(covered), "model")
         single = _count(covered, right, same)
@@ -312,7 +339,7 @@ class RuleSet(Value, Sequence[Rule]):
 
 def _is_in_parts(X: object) -> bool:
     """Tell whether a table is given in partitions, which live in a higher room; see `clearmargin.scan`."""
-    return hasattr(X, "lengths") and hasattr(X, "map") and hasattr(X, "sample")
+    return hasattr(type(X), "lengths") and hasattr(type(X), "map")
 
 
 def _covers_part(part: Any, rules: RuleSet) -> BoolArray:

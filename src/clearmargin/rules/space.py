@@ -22,8 +22,6 @@ from clearmargin.rules.value import (
     number,
 )
 
-__all__ = ["FeatureSpace", "category_name", "nearest_name", "seen_ranges"]
-
 Categories = tuple[str, ...] | None
 PerFeature = Mapping[str, Any] | Sequence[Any] | None
 
@@ -264,25 +262,7 @@ class FeatureSpace(Value):
 
 
 def seen_ranges(columns: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the range of the known values of each column of a table, and whether all of them are whole numbers.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (m,)
-        The columns.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n,)
-        The lowest and the highest value; infinite where none is known.
-    integer : ndarray of bool of shape (n,)
-        Whether all values are whole numbers.
-
-    Examples
-    --------
-    >>> seen_ranges([np.array([3.0, 1.0, np.nan]), np.array([0.5, 2.0, 1.0])])
-    (array([1. , 0.5]), array([3., 2.]), array([ True, False]))
-    """
+    """Return the range of the known values of each column of a table, and whether all of them are whole numbers."""
     m = len(columns[0]) if columns else 0
     lowest, highest = np.empty((2, len(columns), -(-m // _BLOCK)))
     # The columns of an array share lines of memory: in blocks these are fetched once for all columns.
@@ -310,26 +290,14 @@ def _is_whole(values: FloatArray) -> bool:
 
 
 def category_name(value: object) -> str:
-    """Return the text that stands for a category; 3 and 3.0 are the same one.
-
-    Examples
-    --------
-    >>> category_name(3.0), category_name("ex")
-    ('3', 'ex')
-    """
+    """Return the text that stands for a category; 3 and 3.0 are the same one."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Find the known name that is spelled most like a name; None where none is like it.
-
-    Examples
-    --------
-    >>> closest_name("glucos", ["age", "glucose"]), closest_name("bmi", ["age", "glucose"])
-    ('glucose', None)
-    """
+    """Find the known name that is spelled most like a name; None where none is like it."""
     lowered: dict[str, str] = {}
     for k in known:
         lowered.setdefault(k.lower(), k)
@@ -338,13 +306,7 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known name, as the tail of an error message.
-
-    Examples
-    --------
-    >>> nearest_name("glucos", ["age", "glucose"])
-    "; did you mean 'glucose'?"
-    """
+    """Suggest the nearest known name, as the tail of an error message."""
     names = [str(k) for k in known]
     close = closest_name(name, names)
     if close is not None:

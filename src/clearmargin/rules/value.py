@@ -14,20 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 
-__all__ = [
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "Value",
-    "as_points",
-    "bool_array",
-    "float_array",
-    "holds_numbers",
-    "is_point",
-    "number",
-]
-
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
@@ -36,12 +22,7 @@ V = TypeVar("V", bound="Value")
 
 
 class Value:
-    """Base of frozen, slotted dataclasses that may hold arrays.
-
-    Equality and hash go over the fields that compare; arrays compare element by element. Pickle, copy and
-    joblib rebuild a value through its constructor: an array that travels any other way comes back
-    writeable, and the value could be changed behind its hash.
-    """
+    """Base of frozen, slotted dataclasses that may hold arrays."""
 
     __slots__ = ()
 
@@ -86,22 +67,7 @@ def _comparable(value: object) -> object:
 def float_array(
     values: ArrayLike, what: str, *, shape: tuple[int, ...] | None = None
 ) -> FloatArray:
-    """Copy numbers into a read-only float array in canonical form (-0.0 becomes 0.0, NaN refused).
-
-    Parameters
-    ----------
-    values : array-like
-        The numbers; broadcast to `shape` when that is given.
-    what : str
-        What they are, for the error message.
-    shape : tuple of int, optional
-        The shape they must have.
-
-    Returns
-    -------
-    ndarray of float64
-        A read-only copy.
-    """
+    """Copy numbers into a read-only float array in canonical form (-0.0 becomes 0.0, NaN refused)."""
     try:
         given = np.asarray(values)
         array = np.array(given, dtype=np.float64) if holds_numbers(given) else None
@@ -117,26 +83,14 @@ def float_array(
 
 
 def holds_numbers(array: NDArray[Any]) -> bool:
-    """Check whether numpy may turn the array into floats; "3" and a date could be turned, too, but are no numbers.
-
-    Examples
-    --------
-    >>> holds_numbers(np.array([1, 2])), holds_numbers(np.array(["1", "2"]))
-    (True, False)
-    """
+    """Check whether numpy may turn the array into floats; "3" and a date could be turned, too, but are no numbers."""
     if array.dtype.kind == "O":
         return not any(isinstance(value, str | bytes) for value in array.flat)
     return array.dtype.kind in "biuf"
 
 
 def number(value: object, what: str) -> float:
-    """Take a single number as a float in canonical form.
-
-    Examples
-    --------
-    >>> number(-0.0, "the intercept")
-    0.0
-    """
+    """Take a single number as a float in canonical form."""
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -175,13 +129,7 @@ def _place(where: tuple[int, ...]) -> str:
 
 
 def as_points(X: ArrayLike, n_features: int) -> FloatArray:
-    """Read X as an array of n_features columns of floats, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> as_points([[1, 2]], 2)
-    array([[1., 2.]])
-    """
+    """Read X as an array of n_features columns of floats, or say what is wrong with it."""
     try:
         table = np.asarray(X)
         points = np.asarray(table, dtype=np.float64) if holds_numbers(table) else None

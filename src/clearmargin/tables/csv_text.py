@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError
 
-__all__ = ["SEPARATORS", "CsvText", "Texts", "WholeTableNeeded", "as_utf8", "find_encoding"]
-
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 
 # Enough lines to tell separators from letters.
@@ -62,25 +60,7 @@ class Texts(NamedTuple):
 
 
 def find_encoding(start: bytes, encoding: str | None) -> str:
-    r"""Find out how letters are written.
-
-    Parameters
-    ----------
-    start : bytes
-        The first bytes of the file.
-    encoding : str or None
-        What the user says; by default UTF-8, or what a byte order mark at the start says.
-
-    Returns
-    -------
-    str
-        "utf-8-sig" for UTF-8 with a byte order mark.
-
-    Examples
-    --------
-    >>> find_encoding(b"\xef\xbb\xbfa,b", None), find_encoding(b"a,b", "UTF_8")
-    ('utf-8-sig', 'utf-8')
-    """
+    r"""Find out how letters are written."""
     marked = [code for mark, code in _BYTE_ORDER_MARKS.items() if start.startswith(mark)]
     is_utf8 = (encoding or "").lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
     if encoding is None or is_utf8:
@@ -89,27 +69,7 @@ def find_encoding(start: bytes, encoding: str | None) -> str:
 
 
 def as_utf8(content: bytes, name: str, encoding: str) -> bytes:
-    r"""Turn a text into UTF-8.
-
-    Parameters
-    ----------
-    content : bytes
-        What is in the file.
-    name : str
-        The file, for messages.
-    encoding : str
-        How letters are written in it.
-
-    Returns
-    -------
-    bytes
-        The same text.
-
-    Examples
-    --------
-    >>> as_utf8(b"gr\xf6sse", "a.csv", "latin-1").decode()
-    'grösse'
-    """
+    r"""Turn a text into UTF-8."""
     try:
         text = content.decode(encoding)
     except LookupError:
@@ -138,27 +98,7 @@ def _wrong_byte(content: bytes, name: str, encoding: str, error: UnicodeDecodeEr
 
 
 class CsvText:
-    r"""A table as text in UTF-8.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    open_bytes : callable
-        Opens the text, at its start.
-    separator : str, optional
-        What stands between values; by default the one that cuts the first lines into equally many parts.
-    encoding : str, default "utf-8"
-        What the user calls the encoding, for messages.
-
-    Examples
-    --------
-    >>> text = CsvText("a.csv", lambda: io.BytesIO(b"age;bmi\n40;22,5\n"))
-    >>> text.separator, text.header, list(text.records())
-    (';', ['age', 'bmi'], [(1, ['age', 'bmi']), (2, ['40', '22,5'])])
-    >>> text.read_texts()
-    [Texts(distinct=['40'], codes=array([0], dtype=int32)), Texts(distinct=['22,5'], codes=array([0], dtype=int32))]
-    """
+    r"""A table as text in UTF-8."""
 
     def __init__(
         self,
@@ -260,22 +200,7 @@ class CsvText:
         return plain
 
     def read(self, types: Sequence[Any], missing: Sequence[str] = (), decimal: str = ".") -> Any:
-        """Cut the text by pyarrow, into columns that are called by their positions.
-
-        Parameters
-        ----------
-        types : sequence of DataType
-            The type of each column.
-        missing : sequence of str
-            What stands for a missing value in columns of numbers.
-        decimal : str, default "."
-            The decimal mark.
-
-        Returns
-        -------
-        Table
-            Rows that hold nothing are in it, where they have as many separators as others.
-        """
+        """Cut the text by pyarrow, into columns that are called by their positions."""
         from pyarrow import csv as arrow_csv
 
         options = self._options(types, missing, decimal)
@@ -296,22 +221,7 @@ class CsvText:
         only: Sequence[int] | None = None,
         size: int = _BLOCK,
     ) -> Iterator[Any]:
-        """Cut the text block by block; `WholeTableNeeded` where something is odd or wrong.
-
-        Parameters
-        ----------
-        types, missing, decimal
-            As for `read`.
-        only : sequence of int, optional
-            The columns to convert.
-        size : int
-            Bytes of text in a block.
-
-        Yields
-        ------
-        RecordBatch
-            Some rows.
-        """
+        """Cut the text block by block; `WholeTableNeeded` where something is odd or wrong."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 

@@ -47,8 +47,6 @@ from clearmargin.tables.typed_columns import (
     likely_decimal_mark,
 )
 
-__all__ = ["FileTable", "ReadOptions", "names_in", "read_file"]
-
 _GZIP, PARQUET, _ZIP = b"\x1f\x8b", b"PAR1", b"PK\x03\x04"
 FEATHER = (b"ARROW1", b"FEA1")
 # Many more than the lines that are looked at to find separators, quotes and numbers.
@@ -59,30 +57,7 @@ _ROWS_TRIED = 200
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    r"""How a table is to be read, where the file itself does not tell.
-
-    Parameters
-    ----------
-    separator : str, optional
-        What stands between values of a CSV file: a character, or comma, semicolon, tab or bar; by default the one that
-        cuts the first lines into equally many parts.
-    decimal : {".", ","}, optional
-        The decimal mark; by default a comma only where the separator is a semicolon and the numbers leave no doubt.
-    encoding : str, optional
-        How letters are written; by default UTF-8, or what a byte order mark says.
-    na : sequence of str
-        Texts that stand for a missing value, beside the usual ones.
-    categories, drop : sequence of str
-        Columns of numbers that are categorical, and columns to leave out. A text may hold several names with commas
-        between.
-    time : str, optional
-        A column that may hold dates, since it says only in which order rows came.
-
-    Examples
-    --------
-    >>> ReadOptions(separator="tab").mark
-    '\t'
-    """
+    r"""How a table is to be read, where the file itself does not tell."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -122,13 +97,7 @@ class ReadOptions:
 
 
 def names_in(given: Iterable[str], known: Collection[str] = ()) -> list[str]:
-    """Take names apart that have commas between; a known name may have commas itself.
-
-    Examples
-    --------
-    >>> names_in(["age,bmi", "a, b"], ["age", "bmi", "a, b"])
-    ['age', 'bmi', 'a, b']
-    """
+    """Take names apart that have commas between; a known name may have commas itself."""
     names: list[str] = []
     for text in given:
         names += [text] if text in known else [name.strip() for name in text.split(",")]
@@ -137,18 +106,7 @@ def names_in(given: Iterable[str], known: Collection[str] = ()) -> list[str]:
 
 @dataclass(frozen=True)
 class FileTable:
-    """A table that was read from a file.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    columns : dict from str to ndarray
-        Whole numbers as int64 where none is missing; other numbers as float64, with NaN for missing values; categories
-        as texts in an array of objects, with None for missing values.
-    notes : tuple of str
-        What the user should know of them.
-    """
+    """A table that was read from a file."""
 
     name: str
     columns: dict[str, NDArray[Any]]
@@ -164,30 +122,7 @@ class FileTable:
 
 
 def read_file(path: str | Path, options: ReadOptions | None = None) -> FileTable:
-    r"""Read a table from a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        A CSV file (also packed by gzip), a Parquet or a Feather file; "-" for standard input.
-    options : ReadOptions, optional
-        How to read it, where the file itself does not tell.
-
-    Returns
-    -------
-    FileTable
-        Without the columns that the user drops.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "patients.csv"
-    ...     _ = path.write_text("age;bmi;smoker\n40;22,5;no\n61;?;yes\n")
-    ...     table = read_file(path)
-    >>> table.columns
-    {'age': array([40, 61]), 'bmi': array([22.5,  nan]), 'smoker': array(['no', 'yes'], dtype=object)}
-    """
+    r"""Read a table from a file."""
     chosen = options or ReadOptions()
     source = FileBytes.find(str(path))
     if source.head.startswith((PARQUET, *FEATHER)):
@@ -196,23 +131,7 @@ def read_file(path: str | Path, options: ReadOptions | None = None) -> FileTable
 
 
 class FileBytes:
-    """The bytes of a file, opened as often as needed: the first ones, by which all is found out, are read once.
-
-    Parameters
-    ----------
-    name : str
-        The file, for messages.
-    head : bytes
-        The first bytes; all of them, where there is no path.
-    path : str, optional
-        Where the others are.
-
-    Examples
-    --------
-    >>> with FileBytes("a.csv", b"age").open() as stream:
-    ...     stream.read()
-    b'age'
-    """
+    """The bytes of a file, opened as often as needed: the first ones, by which all is found out, are read once."""
 
     def __init__(self, name: str, head: bytes, path: str | None = None):
         self.name, self.head, self.path = name, head, path

@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.csv_text import Texts
 from clearmargin.tables.partitions import (
-    BLOCK_ROWS,
     Block,
-    HeldParts,
     MappedBlocks,
     Partitions,
     mapped,
@@ -33,56 +31,21 @@ from clearmargin.tables.table import Table
 from clearmargin.tables.table_part import TablePart, Values, join_parts
 from clearmargin.tables.typed_columns import MAX_EXACT_INTEGER
 
-__all__ = [
-    "ClassFacts",
-    "ColumnFacts",
-    "HeldTable",
-    "MappedTable",
-    "PartFacts",
-    "TableParts",
-    "TableSurvey",
-    "exact_terms",
-    "held_like",
-    "held_table",
-    "join_facts",
-    "look_at",
-    "stored_columns",
-    "training_block",
-]
-
 R = TypeVar("R")
 
 # More different texts than any categorical column has, and more classes than anything takes.
 MAX_CATEGORIES = 1_000
 # Values that tell most columns of other than whole numbers.
 _FEW = 256
+# So many different texts are categories, however few rows there are.
+_FEW_NAMES = 20
+# A class is rare below this share of the rows; rows are drawn class by class where there are no more classes.
+_RARE, _MOST_CLASSES = 0.2, 100
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """What is known of a column.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    n_missing : int
-        How many rows have no value in it.
-    missing : str
-        The first of them, such as "a.csv, row 3".
-    low, high : float
-        The smallest and the largest number; infinite the other way round where there is none.
-    is_whole : bool
-        Whether all numbers are whole, of those that floats can tell apart.
-    infinite : str
-        The first row with an infinite number, if there is one.
-    counts : dict from str to int, optional
-        How many rows each text has; None for a column of numbers. Of more than 1000 texts the others do not count.
-    text : str
-        The first row with a text, and the text.
-    number : str
-        The first row with a number.
-    """
+    """What is known of a column."""
 
     name: str
     n_missing: int = 0
@@ -109,6 +72,12 @@ class ColumnFacts:
     def has_many_texts(self) -> bool:
         """Whether there are more different texts than a categorical column has."""
         return len(self.counts or ()) > MAX_CATEGORIES
+
+    @property
+    def holds_names(self) -> bool:
+        """Whether the texts are names, identifiers or times: most stand in one row alone, or there are too many."""
+        counts = self.counts or {}
+        return self.has_many_texts or len(counts) > max(_FEW_NAMES, sum(counts.values()) / 2)
 
     def joined(self, other: ColumnFacts) -> ColumnFacts:
         """Put together what is known of some rows and of later ones."""
@@ -166,23 +135,7 @@ class ClassFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableSurvey:
-    """What is known of a table after one pass.
-
-    Parameters
-    ----------
-    n_rows : int
-        How many rows there are.
-    columns : dict from str to ColumnFacts
-        What is known of the features.
-    classes : tuple of ClassFacts
-        The classes, in their order; none where the table has no target.
-    target : ColumnFacts, optional
-        What is known of the target.
-    weight : ColumnFacts, optional
-        What is known of the weights of the rows, where they have any.
-    label_type : dtype, optional
-        The type of the classes; by default the one that their values have.
-    """
+    """What is known of a table after one pass."""
 
     n_rows: int
     columns: dict[str, ColumnFacts]
@@ -290,10 +243,6 @@ class TableParts(ABC):
     ) -> list[R]:
         """Call a function on every partition; see `Partitions`."""
 
-    @abstractmethod
-    def sample(self, share: float) -> TableParts:
-        """Return the rows whose key is below a share; see `Partitions`."""
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of features."""
@@ -314,101 +263,54 @@ class TableParts(ABC):
             )
         return self._survey
 
-    def sample_with_ends(self, n_rows: int) -> TablePart:
-        """Draw rows by their keys, and add the rows that show what the survey found.
-
-        Added are rows with the smallest and the largest number of each column, one with a number that is not whole
-        where there is any, and one of each category and class. So the ranges, categories and classes of these rows are
-        those of the table.
-
-        Parameters
-        ----------
-        n_rows : int
-            About how many rows to draw.
-
-        Returns
-        -------
-        TablePart
-            In memory, in the order of the table; all rows where there are no more.
-        """
+    def sample_with_ends(self, n_rows: int, *, rare: float = 0.5) -> TablePart:
+        """Draw rows by their keys, class by class, and add a few that show what the survey found."""
         survey = self.survey()
-        share = 1.0 if n_rows >= survey.n_rows else n_rows / survey.n_rows
+        sizes = _class_sizes(survey, n_rows, rare)
+        # Somewhat more than is wanted, of which those with the smallest keys are kept.
+        shares = tuple(
+            (label, min(1.0, (size + 5.0 * math.sqrt(size)) / total))
+            for label, (size, total) in sizes.items()
+        )
         targets = () if survey.target is None else (survey.target,)
         facts = [*(survey.columns[name] for name in self.names), *targets]
-        found = self.map(_drawn_with_ends, common=(facts, share))
-        shown: set[tuple[str, Any]] = set()
-        parts = []
-        for drawn, ends, what in found:
-            new = [k for k, one in enumerate(what) if one not in shown]
-            # One row may show several things, and may be drawn as well.
-            rows, first = np.unique(ends.rows[new], return_index=True)
-            chosen = np.array(new, dtype=np.intp)[first[~np.isin(rows, drawn.rows)]]
-            parts += [drawn, ends.take(chosen)]
-            shown.update(what)
-        whole = join_parts(parts)
-        return whole.take(np.argsort(whole.rows))
+        if n_rows >= survey.n_rows:
+            return join_parts(self.map(sampled, common=(1.0,)))
+        found = self.map(_drawn_with_ends, common=(facts, self.target, shares))
+        drawn = join_parts([each[0] for each in found])
+        keys = row_keys(drawn.rows)
+        kept = [
+            members[np.argsort(keys[members])[: sizes[label][0]]]
+            for label, _ in shares
+            for members in [np.flatnonzero(_of_class(drawn, self.target, label))]
+        ]
+        drawn = drawn.take(np.concatenate(kept))
+        shown = {(k.name, what) for k in facts for _, what in _ends(drawn.column(k.name), k)}
+        added: dict[tuple[str, Any], TablePart] = {}
+        for _, ends, what in found:
+            for k, one in enumerate(what):
+                if one not in shown:
+                    added.setdefault(one, ends.take(slice(k, k + 1)))
+        counts = {(known.name, t): n for known in facts for t, n in (known.counts or {}).items()}
+        chosen = sorted(added, key=lambda one: -counts.get(one, survey.n_rows))
+        n_ends = sum(one not in counts for one in chosen)
+        most = n_ends + max(MAX_CATEGORIES, n_rows // 10)
+        whole = join_parts([drawn, *(added[one] for one in chosen[:most])])
+        # One row may show several things.
+        return whole.take(np.unique(whole.rows, return_index=True)[1])
 
     def blocks(
         self, classes: NDArray[Any], costs: Sequence[float] = (1.0, 1.0)
     ) -> Partitions[Block]:
-        """Give the rows as blocks for a classifier of two classes.
-
-        Parameters
-        ----------
-        classes : ndarray of shape (2,)
-            The classes; rows of the second one have the sign 1.
-        costs : sequence of float, default (1.0, 1.0)
-            What a row of each class weighs, times its sample weight where rows have any.
-
-        Returns
-        -------
-        Partitions of Block
-            All features are numbers. Rows of weight 0 are left out.
-        """
+        """Give the rows as blocks for a classifier of two classes."""
         return MappedBlocks(self, training_block, self._block_arguments(classes, costs), self.names)
 
     def _block_arguments(self, classes: NDArray[Any], costs: Sequence[float]) -> tuple[Any, ...]:
         return self.names, self.target, tuple(classes.tolist()), tuple(costs), self.weight
 
 
-class HeldTable(HeldParts[TablePart], TableParts):
-    """A table in partitions that are held in memory, such as a sample."""
-
-    def __init__(
-        self,
-        parts: Sequence[TablePart],
-        names: Sequence[str],
-        target: str | None = None,
-        name: str = "the table",
-    ):
-        super().__init__(parts, names)
-        self.target, self._name = target, name
-
-    @property
-    def name(self) -> str:
-        """What the table is called in messages."""
-        return self._name
-
-    def sample(self, share: float) -> HeldTable:
-        """Return the rows whose key is below a share; see `Partitions`."""
-        parts = [sampled(part, share) for part in self.parts]
-        return held_like(self, parts)
-
-
 class MappedTable(TableParts):
-    """A table in partitions, each changed by a function where it is, whenever it is asked for.
-
-    Parameters
-    ----------
-    parts : TableParts
-        The rows.
-    change : callable
-        ``change(part, *arguments)`` gives another `TablePart` with the same rows, or some of them.
-    arguments : tuple
-        Of `change`.
-    names : sequence of str
-        The features that it gives.
-    """
+    """A table in partitions, each changed by a function where it is, whenever it is asked for."""
 
     def __init__(
         self,
@@ -448,49 +350,9 @@ class MappedTable(TableParts):
         """Call a function on every partition; see `Partitions`."""
         return mapped(self._parts, self._change, self._arguments, f, own, common)
 
-    def sample(self, share: float) -> HeldTable:
-        """Return the rows whose key is below a share; see `Partitions`."""
-        return held_like(self, self.map(sampled, common=(share,)))
-
 
 def _length(part: TablePart) -> int:
     return len(part.rows)
-
-
-def held_like(table: TableParts, parts: Sequence[TablePart]) -> HeldTable:
-    """Hold some rows of a table, with all that is known of its columns."""
-    held = HeldTable(parts, table.names, table.target, table.name)
-    held.weight, held.has_names = table.weight, table.has_names
-    return held
-
-
-def held_table(X: Any, target: str | None = None, block_rows: int = BLOCK_ROWS) -> HeldTable:
-    """Cut a table in memory into partitions.
-
-    Parameters
-    ----------
-    X : data frame, dict of columns or Table
-        The table.
-    target : str, optional
-        The column of the classes.
-    block_rows : int, default 65536
-        Rows of a partition.
-
-    Returns
-    -------
-    HeldTable
-        The same rows.
-
-    Examples
-    --------
-    >>> held_table({"age": [40, 50, 60], "ill": ["no", "no", "yes"]}, "ill", 2).lengths
-    (2, 1)
-    """
-    table = Table.read(X)
-    whole = TablePart(stored_columns(table), np.arange(len(table)), "the table")
-    starts = range(0, len(table), block_rows)
-    names = [name for name in table.names if name != target]
-    return HeldTable([whole.take(slice(k, k + block_rows)) for k in starts], names, target)
 
 
 def stored_columns(table: Table) -> dict[str, Values]:
@@ -595,13 +457,7 @@ def _class_facts(part: TablePart, target: str, weight: str | None) -> list[Class
 
 
 def exact_terms(values: FloatArray) -> tuple[float, ...]:
-    """Return few numbers that add up to exactly the sum of many, for a sum over partitions that is rounded once.
-
-    Examples
-    --------
-    >>> exact_terms(np.array([1e100, 1.0, -1e100, 0.25]))
-    (1.25,)
-    """
+    """Return few numbers that add up to exactly the sum of many, for a sum over partitions that is rounded once."""
     terms: list[float] = []
     rest = values.tolist()
     while True:
@@ -661,20 +517,56 @@ def join_facts(found: Sequence[PartFacts]) -> TableSurvey:
     return TableSurvey(n_rows, columns, ordered, others.get("target"), others.get("weight"))
 
 
+def _class_sizes(survey: TableSurvey, n_rows: int, rare: float) -> dict[Any, tuple[int, int]]:
+    """Say of how many rows of each class how many are drawn; None stands for rows of no known class."""
+    total = survey.n_rows
+    counts = {each.label: each.n_rows for each in survey.classes}
+    # A target with more classes is hardly one; its rows are drawn as those without a class.
+    counts = counts if len(counts) <= _MOST_CLASSES else {}
+    counts[None] = total - sum(counts.values())
+    sizes: dict[Any, tuple[int, int]] = {}
+    few = sorted((n, str(k), k) for k, n in counts.items() if k is not None and n < _RARE * total)
+    left = rare * n_rows
+    for place, (count, _, label) in enumerate(few):
+        size = math.ceil(max(min(count, left / (len(few) - place)), n_rows * count / total))
+        sizes[label], left = (min(size, count), count), left - size
+    rest = total - sum(count for _, count in sizes.values())
+    room = max(0, n_rows - sum(size for size, _ in sizes.values()))
+    for label, count in counts.items():
+        if label not in sizes and count:
+            sizes[label] = min(count, round(room * count / rest)), count
+    return sizes
+
+
+def _of_class(part: TablePart, target: str | None, label: Any) -> BoolArray:
+    """Tell which rows have a class; with None for the class, all rows that have no known one."""
+    if target is None:
+        return np.ones(len(part.rows), dtype=np.bool_)
+    if label is None:
+        return part.is_missing(target)
+    values = part.column(target)
+    if isinstance(values, Texts):
+        return np.array([*(text == label for text in values.distinct), False])[values.codes]
+    return np.asarray(values == label)
+
+
 def _drawn_with_ends(
-    part: TablePart, facts: Sequence[ColumnFacts], share: float
+    part: TablePart,
+    facts: Sequence[ColumnFacts],
+    target: str | None,
+    shares: Sequence[tuple[Any, float]],
 ) -> tuple[TablePart, TablePart, list[tuple[str, Any]]]:
-    """Take the rows that are drawn, and those that show what the survey found, each with what it shows."""
-    drawn = row_keys(part.rows) < share
-    if share >= 1.0:
-        return part, part.take(slice(0, 0)), []
+    """Take the rows that may be drawn, and those that show what the survey found, each with what it shows."""
+    keys, limit = row_keys(part.rows), np.zeros(len(part.rows))
+    for label, share in shares:
+        limit[_of_class(part, target, label)] = share
     shown = [
         (place, (known.name, what))
         for known in facts
         for place, what in _ends(part.column(known.name), known)
     ]
     places = np.array([place for place, _ in shown], dtype=np.intp)
-    return part.take(drawn), part.take(places), [what for _, what in shown]
+    return part.take(keys < limit), part.take(places), [what for _, what in shown]
 
 
 def _ends(values: Values, known: ColumnFacts) -> list[tuple[int, Any]]:
@@ -683,7 +575,8 @@ def _ends(values: Values, known: ColumnFacts) -> list[tuple[int, Any]]:
         codes, first = np.unique(values.codes, return_index=True)
         return [
             (int(place), None if code < 0 else values.distinct[code])
-            for code, place in zip(codes[: MAX_CATEGORIES + 1], first, strict=False)
+            for code, place in zip(codes, first, strict=True)
+            if code < 0 or not known.holds_names
         ]
     masks = {"low": values == known.low, "high": values == known.high}
     if known.number and not known.is_whole:
@@ -702,13 +595,7 @@ def training_block(
     weight: str | None = None,
 ) -> Block:
     """Make the block of a partition."""
-    values = part.column(target)
-    if isinstance(values, Texts):
-        is_second: Any = np.array([*(text == classes[1] for text in values.distinct), False])[
-            values.codes
-        ]
-    else:
-        is_second = values == classes[1]
+    is_second = _of_class(part, target, classes[1])
     y: FloatArray = np.where(is_second, 1.0, -1.0)
     cost = np.where(is_second, costs[1], costs[0])
     if weight is None:

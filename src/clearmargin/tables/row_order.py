@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
+from clearmargin.rules import FeatureSpace
 from clearmargin.rules.value import FloatArray, IntArray
-
-__all__ = ["canonical_order", "hashed_rows", "mixed_words", "sample_classes"]
 
 Words = NDArray[np.uint64]
 
@@ -18,32 +19,7 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 def canonical_order(X: FloatArray, rows: IntArray, n_rows: int | None = None) -> IntArray:
-    """Put rows into an order that depends on their values alone, and take the first of them.
-
-    Rows are ordered by a hash of their values. Which of equal rows comes first makes no difference to anybody, and
-    the first rows are a sample without a pattern.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-        Finite numbers.
-    rows : ndarray of int
-        The rows to be ordered.
-    n_rows : int, optional
-        How many to take.
-
-    Returns
-    -------
-    ndarray of int
-        Rows of X.
-
-    Examples
-    --------
-    >>> X = np.array([[3.0], [1.0], [2.0]])
-    >>> first = X[canonical_order(X, np.arange(3))]
-    >>> bool((first == X[::-1][canonical_order(X[::-1], np.arange(3))]).all())
-    True
-    """
+    """Put rows into an order that depends on their values alone, and take the first of them."""
     hashes = hashed_rows(X, rows)
     if n_rows is not None and n_rows < len(rows):
         chosen = np.argpartition(hashes, n_rows - 1)[:n_rows]
@@ -68,29 +44,7 @@ _FEWEST = 100
 
 
 def sample_classes(X: FloatArray, codes: IntArray, n_rows: int) -> IntArray:
-    """Draw rows by their values, class by class, so that a rare class is there, too.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-        Finite numbers.
-    codes : ndarray of int of shape (m,)
-        The class of each row.
-    n_rows : int
-        How many to draw, about: of each class its share, rounded up, and at least 100 where it has them.
-
-    Returns
-    -------
-    ndarray of int
-        Rows of X in ascending order; all of them where there are no more.
-
-    Examples
-    --------
-    >>> X = np.arange(1000.0)[:, None]
-    >>> rows = sample_classes(X, (X[:, 0] >= 950).astype(int), 200)
-    >>> len(rows), int((rows >= 950).sum())
-    (240, 50)
-    """
+    """Draw rows by their values, class by class, so that a rare class is there, too."""
     if len(codes) <= n_rows:
         return np.arange(len(codes))
     parts = []
@@ -106,3 +60,34 @@ def mixed_words(words: Words) -> Words:
     words = (words ^ (words >> _SHIFTS[0])) * _FIRST
     words = (words ^ (words >> _SHIFTS[1])) * _SECOND
     return np.asarray(words ^ (words >> _SHIFTS[2]))
+
+
+def value_keys(space: FeatureSpace, points: FloatArray) -> Words:
+    """Give each row a number that depends on its values alone, the same everywhere."""
+    keys = np.zeros(len(points), dtype=np.uint64)
+    for j, categories in enumerate(space.categories):
+        column = points[:, j]
+        missing = np.isnan(column)
+        if categories is None:
+            # Minus zero is zero, and all missing values are one.
+            bits = np.where(missing, np.nan, column + 0.0).view(np.uint64)
+        else:
+            names = np.array([_digest(name) for name in ("", *categories)], dtype=np.uint64)
+            bits = names[np.where(missing, -1.0, column).astype(np.intp) + 1]
+        keys = mixed_words((keys ^ bits) + _GOLDEN)
+    return keys
+
+
+def _digest(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+
+
+def first_of_equal(keys: Words) -> IntArray:
+    """Give for each row the position of the first one with the same key: its own where no earlier row is equal."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[group.ravel()])
+
+
+def must_repeat(points: FloatArray, n_rows: int) -> bool:
+    """Tell whether rows are more than the combinations of their values: then equal ones are no copies."""
+    return float(np.prod([float(len(np.unique(column))) for column in points.T])) <= n_rows

@@ -38,12 +38,9 @@ from clearmargin.tables.files import (
     stored_texts,
     stored_values,
 )
-from clearmargin.tables.part_survey import HeldTable, TableParts
-from clearmargin.tables.partitions import sampled
+from clearmargin.tables.part_survey import TableParts
 from clearmargin.tables.table_part import TablePart, Values
 from clearmargin.tables.typed_columns import MISSING, is_number, likely_decimal_mark
-
-__all__ = ["ScannedTable", "find_files", "has_more_rows", "in_files", "scan"]
 
 R = TypeVar("R")
 
@@ -57,18 +54,7 @@ _ENDINGS = (".parquet", ".pq", ".feather", ".arrow", ".csv", ".csv.gz", ".tsv", 
 
 
 def find_files(path: str | Path | Sequence[str | Path]) -> list[str]:
-    """List the files of a table: one file, the files of a folder, what a pattern matches, or several of these.
-
-    Parameters
-    ----------
-    path : str or Path, or sequence of them
-        A file, a folder, or a pattern such as ``folder/*.parquet``.
-
-    Returns
-    -------
-    list of str
-        The files; those of a folder or a pattern in the order of their names.
-    """
+    """List the files of a table: one file, the files of a folder, what a pattern matches, or several of these."""
     if not isinstance(path, str | Path):
         return [file for each in path for file in find_files(each)]
     place = Path(path)
@@ -131,8 +117,7 @@ def scan(
     Returns
     -------
     ScannedTable
-        What `fit` of `LPSVC`, `ProximalSVC` and `RuleExtractor` takes in the place of X and y. The rows are not read
-        yet.
+        What `fit` of `LPSVC` and `RuleExtractor` takes in the place of X and y. The rows are not read yet.
 
     Examples
     --------
@@ -152,26 +137,7 @@ def scan(
 
 
 class ScannedTable(TableParts):
-    """The rows of files in partitions; made by `scan`.
-
-    Parameters
-    ----------
-    files : sequence of str
-        The files, in the order of their rows.
-    target : str, optional
-        The column of the classes.
-    columns : sequence of str, optional
-        The features; by default all other columns.
-    options : ReadOptions, optional
-        How to read the files.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The features.
-    target : str or None
-        The column of the classes.
-    """
+    """The rows of files in partitions; made by `scan`."""
 
     def __init__(
         self,
@@ -262,19 +228,8 @@ class ScannedTable(TableParts):
             return len(self._lengths)
         return sum(self._reader(k).n_batches() for k in range(len(self.files)))
 
-    def sample(self, share: float) -> HeldTable:
-        """Return the rows whose key is below a share, held in memory; see `Partitions`."""
-        parts = self.map(sampled, common=(share,))
-        return HeldTable(parts, self.names, self.target, self.name)
-
     def parts(self) -> Iterator[TablePart]:
-        """Read the rows, partition by partition.
-
-        Yields
-        ------
-        TablePart
-            Its columns are the features and the target.
-        """
+        """Read the rows, partition by partition."""
         if self._held is not None:
             yield from (part.select(self._columns()) for part in self._held)
             return
@@ -538,20 +493,7 @@ def _coded(values: NDArray[Any]) -> Texts:
 
 
 def has_more_rows(path: str | Path, rows: int) -> bool:
-    """Tell whether a file has more rows than this, without reading more of it than needed.
-
-    Parameters
-    ----------
-    path : str or Path
-        A CSV, Parquet or Feather file; of one that is packed or no file at all nothing is known, and it has not.
-    rows : int
-        How many.
-
-    Returns
-    -------
-    bool
-        For a CSV file by its lines.
-    """
+    """Tell whether a file has more rows than this, without reading more of it than needed."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as stream:

@@ -25,16 +25,6 @@ from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.partitions import row_keys
 from clearmargin.tables.table import Table, as_given, find_missing, is_missing_value
 
-__all__ = [
-    "HALVES",
-    "Folds",
-    "Splitting",
-    "count_duplicates",
-    "first_half",
-    "half_keys",
-    "half_seed",
-]
-
 Pair = tuple[IntArray, IntArray]
 
 HALVES = "halves"
@@ -45,27 +35,7 @@ _HASHED = frozenset({str, bytes, bool, int, float, tuple, dt.date, dt.datetime})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
-    """Training and test rows of a validation.
-
-    Parameters
-    ----------
-    pairs : tuple of pairs of ndarray of int
-        For each fold, the rows that are trained on and the rows that are tested on.
-    how : str
-        How they were made, to be read after their number.
-    duplicates : int
-        How many of the tested rows, over all folds, have the same features and the same class as a row that their fold
-        was trained on.
-
-    Examples
-    --------
-    >>> y = [0, 1] * 4
-    >>> folds = Splitting(2).folds([[0.0], [1.0], [2.0], [3.0], [0.0], [5.0], [6.0], [7.0]], y)
-    >>> len(folds), folds.n_tested, folds.duplicates
-    (2, 8, 2)
-    >>> folds.note
-    '2 of the 8 rows tested also occur in the training part of their fold, with the same features and class'
-    """
+    """Training and test rows of a validation."""
 
     pairs: tuple[Pair, ...]
     how: str
@@ -93,34 +63,7 @@ class Folds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splitting:
-    """How rows are split: into how many folds or by which splitter, with which groups and times.
-
-    Parameters
-    ----------
-    cv : int, splitter, Folds or iterable of (train, test), default 5
-        A number of folds means stratified ones, fewer where a class has fewer rows; with groups, stratified ones of
-        whole groups; with times, as many later parts of about the same size, each tested after training on all
-        earlier rows. A splitter is asked with the groups, and on rows in the order of time. "halves" are two random
-        halves with the same share of each class, by keys of the row numbers, of which each is tested after training on
-        the other.
-    groups : array-like of shape (m,), optional
-        A value for each row; rows with the same value are never in both parts of a fold.
-    times : array-like of shape (m,), optional
-        A number, a date or an ISO text for each row. With groups as well, earlier rows of groups that a fold is tested
-        on are left out of its training part.
-    seed : int or Generator, optional
-        Shuffles rows before they are put into folds; without it they keep their order. A Generator is for halves.
-    params : mapping, optional
-        More arguments of the splitter's `split`.
-    order : str, default "in the order of the rows"
-        How the order of the rows is called where it is not shuffled.
-
-    Examples
-    --------
-    >>> splitting = Splitting(3, times=[2020, 2021, 2020, 2022, 2023, 2021, 2022, 2023])
-    >>> [test.tolist() for _, test in splitting.folds([[k] for k in range(8)], [0, 0, 1, 1] * 2).pairs]
-    [[1, 5], [3, 6], [4, 7]]
-    """
+    """How rows are split: into how many folds or by which splitter, with which groups and times."""
 
     cv: Any = 5
     groups: Any = None
@@ -130,28 +73,14 @@ class Splitting:
     order: str = "in the order of the rows"
 
     def checked(self, rows: int) -> Splitting:
-        """Check all that can be checked before the table is looked at.
-
-        Parameters
-        ----------
-        rows : int
-            Number of rows of the table.
-
-        Returns
-        -------
-        Splitting
-            The same, with groups and times as arrays of numbers in their order.
-        """
+        """Check all that can be checked before the table is looked at."""
         _check_cv(self.cv)
         return replace(
             self, groups=_read_groups(self.groups, rows), times=_read_times(self.times, rows)
         )
 
     def within(self, rows: IntArray, cv: Any) -> Splitting:
-        """Split a subset of the rows in the same way, into another number of folds; for a search inside a fold.
-
-        Groups and times have to be checked already. Of these, what no longer splits the rows is left out.
-        """
+        """Split a subset of the rows in the same way, into another number of folds; for a search inside a fold."""
         parts = {
             name: None if values is None else values[rows]
             for name, values in (("groups", self.groups), ("times", self.times))
@@ -163,20 +92,7 @@ class Splitting:
         return replace(self, cv=cv, **kept)
 
     def folds(self, X: Any, y: Any) -> Folds:
-        """Split the rows of a table.
-
-        Parameters
-        ----------
-        X : data frame, array-like or sparse matrix of shape (m, n)
-            The rows.
-        y : array-like of shape (m,)
-            Their classes.
-
-        Returns
-        -------
-        Folds
-            At least one; in each, the training part has rows of two classes at least.
-        """
+        """Split the rows of a table."""
         if isinstance(self.cv, Folds):
             return self.cv
         labels = np.asarray(y)
@@ -207,11 +123,13 @@ class Splitting:
         return list(splitter.split(np.zeros(len(labels)), labels)), how
 
     def _halves(self, labels: NDArray[Any]) -> tuple[list[Pair], str]:
-        if self.groups is not None or self.times is not None:
-            raise InvalidValueError(
-                "cv='halves' knows no groups and no times; pass a number of folds"
-            )
-        keys = half_keys(np.arange(len(labels)), half_seed(self.seed))
+        if self.times is not None:
+            raise InvalidValueError("cv='halves' knows no times; pass a number of folds")
+        numbers = np.arange(len(labels))
+        if self.groups is not None:  # those of a group have the key of its first row
+            _, first, group = np.unique(self.groups, return_index=True, return_inverse=True)
+            numbers = first[group.ravel()]
+        keys = half_keys(numbers, half_seed(self.seed))
         side = np.empty(len(labels), dtype=np.bool_)
         for k, label in enumerate(np.unique(labels)):
             mine = keys[labels == label]
@@ -314,27 +232,7 @@ class Splitting:
 
 
 def count_duplicates(X: Any, y: Any, pairs: Any) -> int:
-    """Count tested rows that also occur in the training part of their fold.
-
-    Parameters
-    ----------
-    X : data frame, array-like or sparse matrix of shape (m, n)
-        The rows.
-    y : array-like of shape (m,)
-        Their classes.
-    pairs : iterable of (train, test)
-        Positions of rows.
-
-    Returns
-    -------
-    int
-        Their number over all folds; missing values count as equal.
-
-    Examples
-    --------
-    >>> count_duplicates([[1.0], [2.0], [1.0], [1.0]], [0, 0, 0, 1], [([0, 1], [2, 3])])
-    1
-    """
+    """Count tested rows that also occur in the training part of their fold."""
     _, codes = np.unique(np.stack([_row_codes(X), _codes(y)]), axis=1, return_inverse=True)
     codes = codes.ravel()
     count = 0
@@ -384,26 +282,7 @@ def half_seed(seed: Any) -> int:
 
 
 def half_keys(rows: IntArray, seed: int) -> FloatArray:
-    """Give rows, by their numbers in a table, the keys by which halves are made.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        Numbers of rows.
-    seed : int
-        See `half_seed`.
-
-    Returns
-    -------
-    ndarray of float
-        From 0 to below 1. They have nothing to do with those by which samples are drawn, so that a sample of small keys
-        is in both halves.
-
-    Examples
-    --------
-    >>> half_keys(np.arange(2), 1).round(3), half_keys(np.arange(2), 2).round(3)
-    (array([0.567, 0.591]), array([0.591, 0.113]))
-    """
+    """Give rows, by their numbers in a table, the keys by which halves are made."""
     words = np.asarray(rows).astype(np.uint64) + np.uint64(seed)
     return row_keys(words.view(np.int64))
 

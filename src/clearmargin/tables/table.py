@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
+import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -22,7 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import DataError, DataTypeError, MissingDependencyError
+from clearmargin.exceptions import (
+    ClearmarginWarning,
+    DataError,
+    DataTypeError,
+    MissingDependencyError,
+)
 from clearmargin.rules.space import (
     FeatureSpace,
     PerFeature,
@@ -32,29 +38,10 @@ from clearmargin.rules.space import (
 )
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.partitions import is_partitions
+from clearmargin.tables.typed_columns import MAX_EXACT_INTEGER, is_number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "Column",
-    "ModelTable",
-    "Table",
-    "as_given",
-    "as_header",
-    "case_table",
-    "check_has_columns",
-    "column_ranges",
-    "find_missing",
-    "is_dict_of_columns",
-    "is_frame",
-    "is_missing_value",
-    "make_frame",
-    "name_row",
-    "number_table",
-    "read_frame",
-    "refuse_collection",
-]
 
 # numpy's letters for truth values, whole numbers and floats.
 _NUMBERS = "biuf"
@@ -72,29 +59,12 @@ class _Factors(NamedTuple):
 
 
 class Column:
-    """One column of a table: its name, its values, and the categories it declares, if any.
+    """One column of a table: its name, its values, and whether it declares categories."""
 
-    Parameters
-    ----------
-    name : str
-        What the column is called, for messages.
-    source : series or array-like of shape (m,)
-        The values. Dates, and values that are neither numbers nor texts, are refused.
-    labels : ndarray of shape (m,), optional
-        What the rows are called, where the source does not know it.
-
-    Examples
-    --------
-    >>> column = Column("smoker", ["no", None, "yes", "no"])
-    >>> column.is_numeric, column.categories
-    (False, ('no', 'yes'))
-    >>> column.codes(("no", "yes"))
-    array([ 0., nan,  1.,  0.])
-    """
-
-    def __init__(self, name: str, source: Any, labels: Any = None):
+    def __init__(self, name: str, source: Any, labels: Any = None, *, typed: bool = True):
         self.name = name
-        self.declared = _declared_categories(source)
+        self._typed = typed
+        self.is_declared = _declares_categories(source)
         self._source = source
         self._labels = _row_labels(source) if labels is None else labels
         texts = _arrow_texts(source)
@@ -116,7 +86,7 @@ class Column:
             distinct, codes = self._factors
             return np.array([*distinct, None], dtype=object)[codes]
         # pandas turns whole numbers that are categories into floats where one is missing.
-        as_objects = self.declared is not None and hasattr(self._source, "astype")
+        as_objects = self.is_declared and hasattr(self._source, "astype")
         return np.asarray(self._source.astype(object) if as_objects else self._source)
 
     def __len__(self) -> int:
@@ -182,10 +152,20 @@ class Column:
         rows = (row for value, row in self._first_rows.items() if isinstance(value, str | bytes))
         return min(rows, default=None)
 
+    @cached_property
+    def _holds_numerals(self) -> bool:
+        """Whether texts stand for numbers in all rows; of a part of a column as of the whole."""
+        if self._typed or self.is_declared or self._kind not in "OUS":
+            return False
+        texts = [value for value in self._factors.distinct if isinstance(value, str | bytes)]
+        return bool(texts) and all(map(_is_numeral, texts))
+
     @property
     def is_numeric(self) -> bool:
-        """Whether the column holds numbers; a column of texts is categorical, even if they read "3"."""
-        return self.declared is None and self._first_text is None
+        """Whether the column holds numbers, which may be written as texts where nobody has typed the column."""
+        if self.is_declared:  # without a value nobody knows what they would be
+            return not self._first_rows
+        return self._first_text is None or self._holds_numerals
 
     @property
     def has_number_type(self) -> bool:
@@ -212,54 +192,48 @@ class Column:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The categories in the order in which they are declared, else those that occur, in alphabetical order."""
-        if self.declared is not None:
-            return self.declared
+        """The categories that occur, in alphabetical order, so that nothing depends on how a type declares them."""
         return tuple(sorted({category_name(value) for value in self._first_rows}))
 
     def numbers(self) -> FloatArray:
         """Give the values as floats, NaN where missing; not copied if they are. A text is an error that names it."""
-        if self._first_text is not None:
+        if self._first_text is not None and not self._holds_numerals:
             row = self._first_text
             raise DataError(
                 f"column {self.name!r}, {self._row(row)}: {self.values.item(row)!r} is not a number"
             )
-        if self._kind != "O":
-            return self.values.astype(np.float64, copy=False)
-        return self._looked_up(float)
+        if self._first_text is not None:
+            row = self._first_text
+            warnings.warn(
+                f"column {self.name!r} holds numbers written as texts ({self._row(row)}: {self.values.item(row)!r}), "
+                "which are read as numbers; where they are names, make them a pandas.Categorical",
+                ClearmarginWarning,
+                stacklevel=2,
+            )
+        if self._kind in "iuO":
+            values: Iterable[Any] = self.values if self._kind != "O" else self._first_rows
+            _warn_if_rounded(self.name, values)
+        return (
+            self._looked_up(float)
+            if self._kind in "OUS"
+            else self.values.astype(np.float64, copy=False)
+        )
 
     def read_as_numbers(self, key: object) -> FloatArray:
-        """Give the values as floats, for an estimator that takes numbers only; numerals are converted.
-
-        Parameters
-        ----------
-        key : object
-            How the caller's table calls the column, for the message.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            NaN where a value is missing. Categories and texts are an error that says how to encode them.
-        """
-        row = self._first_word
-        if row is None:
-            return self.numbers() if self._first_text is None else self._looked_up(float)
-        what = "texts" if self.declared is None else "categories"
+        """Give the values as floats, for an estimator that takes numbers only."""
+        words = (
+            row
+            for value, row in self._first_rows.items()
+            if self.is_declared or (isinstance(value, str | bytes) and not _is_numeral(value))
+        )
+        if self.is_numeric or (row := min(words, default=self._first_text)) is None:
+            return self.numbers()
+        what = "categories" if self.is_declared else "texts"
         raise DataError(
             f"column {self.name!r} holds {what} ({self._row(row)}: {self.values.item(row)!r}), and this estimator "
             "takes numbers. Encode them before it in a pipeline, make_pipeline(make_column_transformer("
             f"(OneHotEncoder(), [{key!r}]), remainder='passthrough'), ...), or leave the column out"
         )
-
-    @property
-    def _first_word(self) -> int | None:
-        """The first row that holds a text which is no numeral, or a category."""
-        if self.declared is not None:
-            return min(self._first_rows.values(), default=None)
-        if self._first_text is None:
-            return None
-        words = (row for value, row in self._first_rows.items() if not _is_numeral(value))
-        return min(words, default=None)
 
     def _looked_up(self, number: Any) -> FloatArray:
         """Convert each value by a function, called once for each distinct value; NaN where a value is missing."""
@@ -290,6 +264,7 @@ class Column:
 
     def take(self, rows: IntArray) -> Column:
         """Select rows, without reading the values again."""
+        _ = self._holds_numerals  # what the column holds, whatever these rows do
         part = copy(self)
         for name in ("_first_rows", "_first_text", "values", "_factors"):
             part.__dict__.pop(name, None)
@@ -310,6 +285,23 @@ class Column:
         return other
 
 
+def _warn_if_rounded(name: str, values: Iterable[Any]) -> None:
+    """Say that floats cannot hold all whole numbers of a column."""
+    if isinstance(values, np.ndarray):
+        if not len(values) or max(-int(values.min()), int(values.max())) <= MAX_EXACT_INTEGER:
+            return
+        values = values.tolist()
+    rounded = next((v for v in values if isinstance(v, int) and int(float(v)) != v), None)
+    if rounded is not None:
+        warnings.warn(
+            f"column {name!r} holds whole numbers beyond 2^53, and some are rounded ({rounded} to "
+            f"{int(float(rounded))}), since numbers are kept as floats; where they are names, make them a "
+            "pandas.Categorical, or leave the column out",
+            ClearmarginWarning,
+            stacklevel=3,
+        )
+
+
 def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     """Return the distinct values of an array in order, and the position of each value among them, -1 for NaN."""
     distinct, codes = np.unique(values, return_inverse=True)
@@ -317,13 +309,11 @@ def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     return distinct, np.where(np.isnan(values), -1, codes) if distinct.dtype.kind == "f" else codes
 
 
-def _declared_categories(source: Any) -> tuple[str, ...] | None:
-    """Return the categories of a pandas.Categorical or a polars.Enum, in their order."""
+def _declares_categories(source: Any) -> bool:
+    """Tell whether a column is a pandas.Categorical or a polars.Enum."""
+    # A polars.Categorical has categories, too, but they cannot be counted.
     declared = getattr(getattr(source, "dtype", None), "categories", None)
-    # A polars.Categorical has categories, too, but they stand in no order and cannot be counted.
-    if declared is None or not hasattr(declared, "__len__"):
-        return None
-    return tuple(category_name(category) for category in declared)
+    return hasattr(declared, "__len__")
 
 
 def _arrow_texts(source: Any) -> Any:
@@ -357,22 +347,13 @@ def _arrow_factors(source: Any) -> _Factors:
     return _Factors(coded.dictionary.to_pylist(), codes)
 
 
-def _is_numeral(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+def _is_numeral(value: str | bytes) -> bool:
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return is_number(text.strip(), ".")
 
 
 def is_missing_value(value: object) -> bool:
-    """Tell whether a value stands for a missing one: None, NaN, NaT, pandas.NA.
-
-    Examples
-    --------
-    >>> is_missing_value(None), is_missing_value(float("nan")), is_missing_value("")
-    (True, True, False)
-    """
+    """Tell whether a value stands for a missing one: None, NaN, NaT, pandas.NA."""
     # NaN and NaT are the values that differ from themselves; pandas.NA answers neither yes nor no.
     if value is None or type(value).__name__ == "NAType":
         return True
@@ -382,13 +363,7 @@ def is_missing_value(value: object) -> bool:
 
 
 def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell for each value of an array of one dimension whether it is missing.
-
-    Examples
-    --------
-    >>> find_missing(np.array(["a", None], dtype=object)), find_missing(np.array([1, 2]))
-    (array([False,  True]), array([False, False]))
-    """
+    """Tell for each value of an array of one dimension whether it is missing."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "mM":
@@ -415,46 +390,12 @@ def _named_row(row: int, labels: Any) -> str:
 
 
 def name_row(row: int, source: Any = None) -> str:
-    """Name a row in a message: counted from 1, with its label where the table has labels of its own.
-
-    Parameters
-    ----------
-    row : int
-        Its position, from 0.
-    source : Table, data frame, series or anything else, optional
-        Where it stands.
-
-    Returns
-    -------
-    str
-        A few words.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> name_row(1), name_row(1, pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]))
-    ('row 2', "row 2 (index 'bob')")
-    """
+    """Name a row in a message: counted from 1, with its label where the table has labels of its own."""
     return _named_row(row, source.labels if isinstance(source, Table) else _row_labels(source))
 
 
 class Table:
-    """A table of the user's, with its columns as they were read.
-
-    Made by `Table.read`. Columns of an array are called x0, x1, ...
-
-    Examples
-    --------
-    >>> table = Table.read({"age": [40, None, 60], "smoker": ["no", "ex", None]})
-    >>> table.space()
-    FeatureSpace(age: integer in [40, 60], smoker: one of 2 categories)
-    >>> table.points(table.space())
-    array([[40.,  1.],
-           [nan,  0.],
-           [60., nan]])
-    >>> Table.read(table) is table
-    True
-    """
+    """A table of the user's, with its columns as they were read."""
 
     def __init__(
         self,
@@ -474,18 +415,7 @@ class Table:
 
     @classmethod
     def read(cls, X: Any) -> Table:
-        """Read a table.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (m, n), dict of columns, or Table
-            The table; a `Table` is returned as it is. No column is looked at yet.
-
-        Returns
-        -------
-        Table
-            The table.
-        """
+        """Read a table."""
         if isinstance(X, Table):
             return X
         refuse_collection(X)
@@ -506,26 +436,7 @@ class Table:
     def of_columns(
         cls, columns: Mapping[str, NDArray[Any]], labels: IntArray | None = None
     ) -> Table:
-        """Make a table of columns that are arrays, such as those of a file; nothing is copied.
-
-        Parameters
-        ----------
-        columns : mapping from str to ndarray of shape (m,)
-            Numbers, or texts in an array of objects with None for missing values.
-        labels : ndarray of int of shape (m,), optional
-            The numbers of the rows, from 0; by default those of their positions.
-
-        Returns
-        -------
-        Table
-            The table; a model of another library gets it as a table of pyarrow.
-
-        Examples
-        --------
-        >>> table = Table.of_columns({"age": np.array([40, 61]), "smoker": np.array(["no", None], dtype=object)})
-        >>> table.take(np.array([1])).name_row(0), table.given.column_names
-        ('row 1 (index 1)', ['age', 'smoker'])
-        """
+        """Make a table of columns that are arrays, such as those of a file; nothing is copied."""
         table = cls(dict(columns), {name: name for name in columns})
         first = next(iter(columns.values()), ())
         table._labels = np.arange(len(first)) if labels is None else labels
@@ -592,7 +503,7 @@ class Table:
 
     def _read_column(self, name: str, called: str) -> Column:
         if self._whole is None:
-            return Column(called, self._source(name), self._labels)
+            return Column(called, self._source(name), self._labels, typed=self._is_of_columns)
         whole, rows = self._whole
         return whole.column(name, called).take(rows)
 
@@ -630,24 +541,7 @@ class Table:
         return [self.column(name) for name in self.keys]
 
     def columns_of(self, names: Sequence[str]) -> list[Column]:
-        """Find the columns of features: by name in a data frame, by position in an array.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The features; for an array, one for each of its columns.
-
-        Returns
-        -------
-        list of Column
-            In the order of `names`, and called so.
-
-        Examples
-        --------
-        >>> table = Table.read([[1, "red"], [2, "blue"]])
-        >>> [column.values.tolist() for column in table.columns_of(["size", "colour"])]
-        [[1, 2], ['red', 'blue']]
-        """
+        """Find the columns of features: by name in a data frame, by position in an array."""
         if self.is_frame:
             return [self.column(name) for name in names]
         _check_width(len(self.keys), len(names))
@@ -688,68 +582,30 @@ class Table:
         return part
 
     def filled(self, values: Mapping[str, Any]) -> Table:
-        """Put values in the place of missing ones; the numbers of the rows stay.
-
-        Parameters
-        ----------
-        values : mapping from name to number or text
-            For each column; what is None stays missing.
-
-        Returns
-        -------
-        Table
-            A table of columns.
-
-        Examples
-        --------
-        >>> Table.of_columns({"age": np.array([40.0, np.nan])}).filled({"age": 50.0}).values("age")
-        array([40., 50.])
-        """
+        """Put values in the place of missing ones; the numbers of the rows stay."""
         columns, known = {}, {}
         for name, column in zip(self.names, self.all_columns(), strict=True):
-            columns[name], gaps = column.values, column.is_missing
-            if values.get(name) is None or not gaps.any():
+            columns[name], gaps, value = column.values, column.is_missing, values.get(name)
+            if value is None or not gaps.any():
                 known[name] = column
             else:
-                columns[name] = columns[name].copy()
-                columns[name][gaps] = values[name]
+                # Where no row has a value, what is put there tells whether it is a number.
+                is_number = isinstance(value, numbers.Real) and column.is_numeric
+                columns[name] = np.array(column.numbers() if is_number else column.values)
+                columns[name][gaps] = value
         whole = Table.of_columns(columns, np.asarray(self.labels))
         whole._columns = known
         return whole
 
     def space(self, units: PerFeature = None) -> FeatureSpace:
-        """Infer the features: their ranges, which are whole numbers, their categories.
-
-        Parameters
-        ----------
-        units : mapping or sequence, optional
-            Units of the features, which no table knows.
-
-        Returns
-        -------
-        FeatureSpace
-            See `FeatureSpace.from_data`.
-        """
+        """Infer the features: their ranges, which are whole numbers, their categories."""
         columns = self.all_columns()
         categories = [None if column.is_numeric else column.categories for column in columns]
         low, high, integer = column_ranges(columns, categories)
         return FeatureSpace(self.names, low, high, integer, categories, units)
 
     def points(self, space: FeatureSpace, names: Sequence[str] | None = None) -> FloatArray:
-        """Encode the features of a space as numbers and codes of categories, one column each.
-
-        Parameters
-        ----------
-        space : FeatureSpace
-            The features; those of a data frame are found by name, those of an array by position.
-        names : sequence of str, optional
-            What the table calls the features, where it calls them otherwise.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            NaN where a value is missing, -1 for a category that the space does not know.
-        """
+        """Encode the features of a space as numbers and codes of categories, one column each."""
         if names is None:
             columns = self.columns_of(space.names)
         else:
@@ -765,14 +621,7 @@ class Table:
         )
 
     def numbers(self) -> NDArray[Any]:
-        """Convert all columns to one array of numbers, for estimators that take nothing else.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            An array of numbers itself, else an array of floats with NaN where a value is missing. A column of texts,
-            categories, dates or anything else is an error that names it.
-        """
+        """Convert all columns to one array of numbers, for estimators that take nothing else."""
         if self.array is not None and self.array.dtype.kind in _NUMBERS:
             return self.array
         # Column after column in memory, as numpy has the values of a data frame.
@@ -782,18 +631,7 @@ class Table:
         return whole.T
 
     def make_like(self, columns: Sequence[NDArray[Any]]) -> Any:
-        """Make a table of the same type as the one given, with other rows.
-
-        Parameters
-        ----------
-        columns : sequence of ndarray of shape (k,)
-            The columns.
-
-        Returns
-        -------
-        data frame or ndarray of shape (k, n)
-            With the same names, where there are names.
-        """
+        """Make a table of the same type as the one given, with other rows."""
         if self.array is not None:
             values = np.stack(columns, axis=1)
             return values.astype(self.array.dtype) if self.array.dtype.kind in "US" else values
@@ -808,23 +646,7 @@ class Table:
         return type(self.given)(columns)
 
     def mixed(self, rows: IntArray) -> Table:
-        """Make rows that have the value of each column from a row of their own.
-
-        Parameters
-        ----------
-        rows : ndarray of int of shape (k, n)
-            For each new row and each column, the row whose value it gets.
-
-        Returns
-        -------
-        Table
-            Of the same type as the table given.
-
-        Examples
-        --------
-        >>> Table.read([[1, 10], [2, 20]]).mixed(np.array([[0, 1]])).given
-        array([[ 1, 20]])
-        """
+        """Make rows that have the value of each column from a row of their own."""
         if self.array is not None:
             return Table.read(self.array[rows, np.arange(rows.shape[1])])
         if self._is_of_columns:
@@ -851,51 +673,20 @@ class Table:
 
 
 def read_frame(X: Any, estimator: Any = None) -> Any:
-    """Read a data frame or a dict of columns as a `Table`, and leave anything else as it is.
-
-    An array costs nothing to read, and what is no table at all is better refused by scikit-learn. What the estimator is
-    that reads it helps the message for Dask collections, which are refused.
-
-    Examples
-    --------
-    >>> read_frame([[1.0, 2.0]]), read_frame({"age": [40, 50]}).names
-    ([[1.0, 2.0]], ('age',))
-    """
+    """Read a data frame or a dict of columns as a `Table`, and leave anything else as it is."""
     refuse_collection(X, estimator)
     return Table.read(X) if is_frame(X) or is_dict_of_columns(X) else X
 
 
-# Estimators with a class of the same name in `clearmargin.dask`.
-_ON_DASK = ("LPSVC", "AdviceSVC", "ProximalSVC", "RankContrast", "RuleExtractor", "RuleSVC")
-
-
 def refuse_collection(X: Any, estimator: Any = None, called: str = "X") -> None:
-    """Raise if a table is a Dask collection, which numpy would pull into memory whole.
-
-    Parameters
-    ----------
-    X : object
-        What was given for a table, or for labels.
-    estimator : estimator, optional
-        The one that reads it, for the message.
-    called : str, default "X"
-        What the argument is called.
-
-    Examples
-    --------
-    >>> refuse_collection([[1.0, 2.0]])
-    """
+    """Raise if a table is a Dask collection, which numpy would pull into memory whole."""
     if type(X).__module__.partition(".")[0] != "dask":
         return
-    name = type(estimator).__name__
-    if name in _ON_DASK:
-        reader, hint = name, f"use clearmargin.dask.{name}, which has the same parameters"
-    else:
-        reader = "this" if estimator is None else name
-        hint = (
-            f"clearmargin.dask trains {', '.join(_ON_DASK)} on collections, and a fitted model is applied to each "
-            "partition, X.map_partitions(model.predict)"
-        )
+    reader = "this" if estimator is None else type(estimator).__name__
+    hint = (
+        "clearmargin.dask.LPSVC is trained on collections, other estimators take clearmargin.dask.scan(X, y), and a "
+        "fitted model is applied to each partition, X.map_partitions(model.predict)"
+    )
     raise DataError(
         f"{called} is a collection of Dask ({type(X).__module__}.{type(X).__name__}), and {reader} reads tables in "
         f"memory; {hint}. What fits into memory is a table after {called}.compute()"
@@ -984,25 +775,7 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> Any:
 
 
 def make_frame(data: Any, **options: Any) -> pd.DataFrame:
-    """Make a data frame of pandas, or say how to get it.
-
-    Parameters
-    ----------
-    data : mapping or sequence
-        What `pandas.DataFrame` takes.
-    **options
-        As well.
-
-    Returns
-    -------
-    DataFrame
-        The frame.
-
-    Examples
-    --------
-    >>> make_frame({"a": [1, 2]}).shape
-    (2, 1)
-    """
+    """Make a data frame of pandas, or say how to get it."""
     try:
         pandas = import_module("pandas")
     except ImportError as error:
@@ -1050,25 +823,7 @@ def check_has_columns(shape: tuple[int, ...]) -> None:
 
 
 def number_table(X: Any) -> Any:
-    """Check that all columns of a table are numbers, for estimators that take nothing else.
-
-    Parameters
-    ----------
-    X : data frame, array-like or sparse matrix of shape (m, n), or Table
-        The table.
-
-    Returns
-    -------
-    data frame, array-like or sparse matrix
-        X itself where its columns are stored as numbers, or where it is no table at all; else an array of floats, with
-        NaN where a value is missing. A column of texts, categories, dates or anything else is an error that names it.
-
-    Examples
-    --------
-    >>> number_table(np.array([[1, "2.5"], [None, 3]], dtype=object))
-    array([[1. , 2.5],
-           [nan, 3. ]])
-    """
+    """Check that all columns of a table are numbers, for estimators that take nothing else."""
     if isinstance(X, Table):
         return X.numbers()
     refuse_collection(X)
@@ -1077,36 +832,25 @@ def number_table(X: Any) -> Any:
     if (keys := _column_keys(X)) is not None:
         check_has_columns(X.shape)
         types = getattr(X, "dtypes", None) if keys else None
-        if types is not None and all(getattr(kind, "kind", "O") in _NUMBERS for kind in types):
+        kinds = [getattr(kind, "kind", "O") for kind in types] if types is not None else ["O"]
+        if all(kind in _NUMBERS for kind in kinds):
+            for (name, key), kind in zip(keys.items(), kinds, strict=True):
+                if kind in "iu":
+                    Column(name, X[key]).numbers()  # says what is rounded
             return X
     else:
         array = np.asarray(X)
         if array.ndim != 2 or array.dtype.kind not in "OUSMm":
+            if array.ndim == 2 and array.dtype.kind in "iu":
+                for j, values in enumerate(array.T):
+                    _warn_if_rounded(f"x{j}", values)
             return X  # scikit-learn has the right words for what is no table
     return Table.read(X).numbers()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelTable:
-    """The columns of a table that a model takes.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        In the order of the table, without those that the model does not know.
-    order : tuple of int
-        For each column of the model, its position among `columns`.
-    table : Table or None
-        The table with the columns of the model in its order.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X = [[1.0, 2.0], [3.0, 5.0]]
-    >>> table = ModelTable.read(StandardScaler().fit(X), X)
-    >>> [column.name for column in table.columns], table.order
-    (['x0', 'x1'], (0, 1))
-    """
+    """The columns of a table that a model takes."""
 
     columns: tuple[Column, ...]
     order: tuple[int, ...]
@@ -1164,32 +908,7 @@ def case_table(
     many: str | None = None,
     categorical: Collection[str] = (),
 ) -> Any:
-    """Read one case, in whatever form it is written, as a table of one row.
-
-    Parameters
-    ----------
-    x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
-        The case. With names, the order does not matter, and there may be more of them than needed.
-    names : sequence of str, optional
-        The features of the model, in the order of its table; the values of a series or a mapping are put in it.
-    many : str, optional
-        What takes several cases, for the message.
-    categorical : collection of str, default ()
-        Features whose columns hold objects, whatever the value: the only value of a column being missing, pandas makes
-        numbers of it, at which encoders of texts stumble.
-
-    Returns
-    -------
-    data frame or ndarray of shape (1, n)
-        A data frame where the case has names.
-
-    Examples
-    --------
-    >>> case_table({"smoker": "no", "age": 40}, ["age", "smoker"]).columns.tolist()
-    ['age', 'smoker']
-    >>> case_table([40.0, 1.0])
-    array([[40.,  1.]])
-    """
+    """Read one case, in whatever form it is written, as a table of one row."""
     if _column_keys(x) is None:
         values = _named_values(x)
         if values is not None:

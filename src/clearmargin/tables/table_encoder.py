@@ -11,39 +11,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import DataError
+from clearmargin.progress import all_or_nothing
 from clearmargin.rules.value import FloatArray
 from clearmargin.tables.part_survey import MappedTable, TableParts
 from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table import Table
 from clearmargin.tables.table_part import TablePart, Values
 
-__all__ = ["TableEncoder", "too_large"]
-
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Encode a table for a machine that takes numbers, without a data frame in between.
-
-    What scikit-learn's `ColumnTransformer` does with a scaler for the numbers and a `OneHotEncoder` for the rest, for a
-    table whose columns are read already. Numbers come first, then the categories of one feature after the other.
-
-    Parameters
-    ----------
-    numeric : sequence of str
-        The features that are numbers.
-    categories : mapping from str to sequence of str
-        The categories of the others.
-    scale : bool, default False
-        Whether numbers are standardised.
-    as_table : bool, default False
-        Whether the output is a `Table`, in which a 0/1 column is called feature_category; by default it is an array.
-
-    Examples
-    --------
-    >>> table = Table.of_columns({"age": np.array([40, 60]), "smoker": np.array(["no", "yes"], dtype=object)})
-    >>> TableEncoder(["age"], {"smoker": ["no", "yes"]}, scale=True).fit_transform(table)
-    array([[-1.,  1.,  0.],
-           [ 1.,  0.,  1.]])
-    """
+    """Encode a table for a machine that takes numbers, without a data frame in between."""
 
     _reads_tables = True  # see `Table.taken_by`
 
@@ -60,21 +37,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.as_table = as_table
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the scale of the numbers.
-
-        Parameters
-        ----------
-        X : Table or data frame of shape (m, n), or what `clearmargin.scan` gives
-            The rows.
-        y : object
-            Is not looked at.
-
-        Returns
-        -------
-        TableEncoder
-            Fitted.
-        """
+        """Learn the scale of the numbers."""
         in_parts = is_partitions(X)
         table = _header(X) if in_parts else Table.read(X)
         self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -101,19 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.scaler_.n_features_in_ = len(names)
 
     def transform(self, X: Any) -> Any:
-        """Encode rows; one with a category that is not listed has zeros in all of its columns.
-
-        Parameters
-        ----------
-        X : Table or data frame of shape (m, n), or what `clearmargin.scan` gives
-            The rows.
-
-        Returns
-        -------
-        ndarray or Table of shape (m, n_encoded), or MappedTable
-            Of floats; in a `Table`, numbers are stored as they were. A table in partitions is encoded partition by
-            partition, whenever it is read.
-        """
+        """Encode rows; one with a category that is not listed has zeros in all of its columns."""
         check_is_fitted(self)
         if is_partitions(X):
             encoded = MappedTable(X, _encode_part, (self, X.target), self.get_names_out())

@@ -16,34 +16,12 @@ from clearmargin.tables.csv_text import Texts
 from clearmargin.tables.partitions import is_partitions
 from clearmargin.tables.table import Table
 
-__all__ = ["TablePart", "Values", "join_parts", "over_parts"]
-
 Values = NDArray[Any] | Texts
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TablePart(NamedTuple):
-    """A partition of a user's table.
-
-    Parameters
-    ----------
-    columns : mapping from str to ndarray or Texts
-        Numbers as they are stored, NaN where missing; texts with code -1 where missing.
-    rows : ndarray of int of shape (m,)
-        The number of each row in the whole table, in ascending order.
-    place : str
-        Where the rows stand, such as the name of a file, for messages.
-    first : int, default 0
-        The number, in the whole table, of the first row in that place.
-    has_names : bool, default True
-        Whether the columns have names of their own; those of an array are called x0, x1, ...
-
-    Examples
-    --------
-    >>> part = TablePart({"age": np.array([40, 61]), "smoker": Texts(["no"], np.array([0, -1]))}, np.arange(2), "a.csv")
-    >>> part.table().values("smoker"), part.name_row(1)
-    (array(['no', None], dtype=object), 'a.csv, row 2')
-    """
+    """A partition of a user's table."""
 
     columns: Mapping[str, Values]
     rows: IntArray
@@ -126,18 +104,7 @@ class TablePart(NamedTuple):
 
 
 def join_parts(parts: Sequence[TablePart]) -> TablePart:
-    """Put partitions with the same columns together, in memory.
-
-    Parameters
-    ----------
-    parts : sequence of TablePart
-        In the order of their rows.
-
-    Returns
-    -------
-    TablePart
-        All rows, with their numbers in the whole table.
-    """
+    """Put partitions with the same columns together, in memory."""
     first = parts[0]
     columns = {name: _join([part.column(name) for part in parts]) for name in first.columns}
     rows = np.concatenate([part.rows for part in parts])
@@ -145,27 +112,34 @@ def join_parts(parts: Sequence[TablePart]) -> TablePart:
 
 
 def _join(columns: Sequence[Values]) -> Values:
-    numbers = [values for values in columns if not isinstance(values, Texts)]
-    if len(numbers) == len(columns):
-        return np.concatenate(numbers)
+    # Of rows without any value nobody knows what they would be: numbers beside numbers, texts beside texts.
+    known = [values for values in columns if not _is_empty(values)]
+    if not any(isinstance(values, Texts) for values in known or columns):
+        return np.concatenate(
+            [np.full(len(v.codes), np.nan) if isinstance(v, Texts) else v for v in columns]
+        )
     place: dict[str, int] = {}
     codes = []
     for values in columns:
         if isinstance(values, Texts):
             new = [*(place.setdefault(text, len(place)) for text in values.distinct), -1]
             codes.append(np.array(new, dtype=np.int32)[values.codes])
-        elif np.isnan(values).all():  # nobody knows what they would be
+        elif _is_empty(values):
             codes.append(np.full(len(values), -1, dtype=np.int32))
         else:
             raise DataError("a column holds numbers in some rows and texts in others")
     return Texts(list(place), np.concatenate(codes))
 
 
-def over_parts(method: F) -> F:
-    """Decorate a method that gives something for each row of a table, so that it takes partitions, too.
+def _is_empty(values: Values) -> bool:
+    """Tell whether all values are missing."""
+    if isinstance(values, Texts):
+        return not (values.codes >= 0).any()
+    return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
-    Each partition is answered where it is; the answers are put together in the order of the rows.
-    """
+
+def over_parts(method: F) -> F:
+    """Decorate a method that gives something for each row of a table, so that it takes partitions, too."""
 
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:

@@ -14,19 +14,6 @@ from clearmargin.exceptions import DataError
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.csv_text import CsvText, Texts, WholeTableNeeded
 
-__all__ = [
-    "MAX_EXACT_INTEGER",
-    "MISSING",
-    "TypingRules",
-    "as_whole",
-    "column_values",
-    "find_decimal_mark",
-    "has_other_decimal_mark",
-    "is_number",
-    "large_integer_note",
-    "likely_decimal_mark",
-]
-
 # What stands for a missing value in most tables. "None" does not: it may be an answer.
 MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
 
@@ -42,17 +29,7 @@ _MOSTLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class TypingRules:
-    """How texts are to be understood.
-
-    Parameters
-    ----------
-    missing : frozenset of str
-        What stands for a missing value.
-    categorical : frozenset of str
-        Columns that are categorical, even where they hold numbers.
-    decimal : str
-        The decimal mark.
-    """
+    """How texts are to be understood."""
 
     missing: frozenset[str] = MISSING
     categorical: frozenset[str] = frozenset()
@@ -60,27 +37,7 @@ class TypingRules:
 
 
 def find_decimal_mark(text: CsvText, columns: Iterable[Texts]) -> str:
-    r"""Find out whether numbers have a decimal comma.
-
-    Parameters
-    ----------
-    text : CsvText
-        Where the columns come from.
-    columns : iterable of Texts
-        All of them.
-
-    Returns
-    -------
-    str
-        A comma only where the separator is a semicolon and the numbers leave no doubt.
-
-    Examples
-    --------
-    >>> import io
-    >>> text = CsvText("a.csv", lambda: io.BytesIO(b"a;b\n1,5;2\n"))
-    >>> find_decimal_mark(text, text.read_texts())
-    ','
-    """
+    r"""Find out whether numbers have a decimal comma."""
     if text.separator != ";":
         return "."
     distinct = {value for column in columns for value in column.distinct}
@@ -121,59 +78,14 @@ def has_other_decimal_mark(text: CsvText, decimal: str, columns: Iterable[Any]) 
 
 
 def is_number(text: str, decimal: str) -> bool:
-    """Tell whether a text is a number.
-
-    Parameters
-    ----------
-    text : str
-        Without blanks around it.
-    decimal : str
-        The decimal mark.
-
-    Returns
-    -------
-    bool
-        False for words such as inf.
-
-    Examples
-    --------
-    >>> is_number("1e5", "."), is_number("1,5", "."), is_number("inf", ".")
-    (True, False, False)
-    """
+    """Tell whether a text is a number."""
     return (_POINT if decimal == "." else _COMMA).fullmatch(text) is not None
 
 
 def column_values(
     name: str, texts: Texts, rules: TypingRules, text: CsvText
 ) -> tuple[NDArray[Any], str | None]:
-    r"""Read the texts of a column as numbers where they are some.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    texts : Texts
-        What is in it.
-    rules : TypingRules
-        How to understand it.
-    text : CsvText
-        Where it comes from, for the lines that messages name.
-
-    Returns
-    -------
-    values : ndarray
-        Whole numbers as int64 where none is missing; other numbers as float64, with NaN for missing values;
-        categories as texts in an array of objects, with None for missing values.
-    note : str or None
-        What the user should know of it.
-
-    Examples
-    --------
-    >>> import io
-    >>> text = CsvText("a.csv", lambda: io.BytesIO(b"a,b\n1,x\n?,y\n"))
-    >>> [column_values("a", column, TypingRules(), text)[0] for column in text.read_texts()]
-    [array([ 1., nan]), array(['x', 'y'], dtype=object)]
-    """
+    r"""Read the texts of a column as numbers where they are some."""
     is_missing = np.array([value in rules.missing for value in texts.distinct])
     is_numeric = np.array([is_number(value, rules.decimal) for value in texts.distinct])
     stray = ~is_missing & ~is_numeric

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -20,7 +21,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
+from clearmargin.exceptions import (
+    ClearmarginError,
+    ClearmarginWarning,
+    DataError,
+    InvalidValueError,
+)
 from clearmargin.rules.space import nearest_name
 from clearmargin.tables.part_survey import TableParts, TableSurvey
 from clearmargin.tables.partitions import Block, Partitions
@@ -34,24 +40,10 @@ from clearmargin.tables.table import (
     refuse_collection,
 )
 
-__all__ = [
-    "TrainingParts",
-    "TwoClasses",
-    "check_choice",
-    "check_positive",
-    "check_whole",
-    "class_factors",
-    "naming_columns",
-    "plain_labels",
-    "point_costs",
-    "read_monotone",
-    "read_points",
-    "read_training",
-    "read_training_parts",
-    "whole_costs",
-]
-
 FloatArray = NDArray[np.float64]
+
+# By how much the largest number of a column may exceed the usual ones, as far as some rows tell.
+_EXTREME, _LARGEST, _SOME_ROWS = 1e6, 1e150, 1000
 
 _WRAP = (
     "for more than two wrap the classifier in sklearn.multiclass.OneVsRestClassifier or "
@@ -60,15 +52,7 @@ _WRAP = (
 
 
 class TwoClasses:
-    """Labels of exactly two classes, and the sign of each: 1.0 for the second class in their order.
-
-    Parameters
-    ----------
-    y : array-like of shape (m,)
-        The labels.
-    several : str, optional
-        What to do with more classes, where wrapping the classifier is not it.
-    """
+    """Labels of exactly two classes, and the sign of each: 1.0 for the second class in their order."""
 
     def __init__(self, y: Any, several: str | None = None):
         check_classification_targets(y)
@@ -89,25 +73,7 @@ class TwoClasses:
 
 
 def plain_labels(y: Any, X: Any = None) -> Any:
-    """Give labels that stand as Python objects in an array or a series the type that all of them have.
-
-    Parameters
-    ----------
-    y : array-like of shape (m,)
-        Labels; nullable columns, and columns of a table that once had a missing value, hold objects.
-    X : data frame or array-like of shape (m, n), optional
-        The rows, for the names of those without a label.
-
-    Returns
-    -------
-    ndarray of shape (m,), or y
-        Booleans or numbers where all labels are; what holds texts, or is no array of one dimension, as it is.
-
-    Examples
-    --------
-    >>> plain_labels(np.array([True, False], dtype=object))
-    array([ True, False])
-    """
+    """Give labels that stand as Python objects in an array or a series the type that all of them have."""
     labels = None if y is None or sparse.issparse(y) else np.asarray(y)
     if labels is None or labels.ndim != 1 or labels.dtype.kind not in "Ofb":
         return y
@@ -141,28 +107,7 @@ def _kind(label: object) -> str:
 def read_training(
     estimator: Any, X: Any, y: Any, *, accept_sparse: bool = False, several: str | None = None
 ) -> tuple[Any, TwoClasses]:
-    """Read a training table and its labels, and note the features on the estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    X : data frame, array-like or sparse matrix of shape (m, n)
-        The table.
-    y : array-like of shape (m,)
-        The labels.
-    accept_sparse : bool, default False
-        Whether sparse tables are taken (as CSR).
-    several : str, optional
-        What to do with more than two classes, for the message.
-
-    Returns
-    -------
-    X : ndarray or CSR matrix of float64
-        The points.
-    labels : TwoClasses
-        The classes and signs.
-    """
+    """Read a training table and its labels, and note the features on the estimator."""
     refuse_collection(X, estimator)
     refuse_collection(y, estimator, "y")
     X = Table.read(X) if is_dict_of_columns(X) else X
@@ -174,25 +119,12 @@ def read_training(
         validate_data(estimator, as_header(X), skip_check_array=True)
         points, labels = check_X_y(table, y, estimator=estimator, **_options(accept_sparse))
     _check_finite(points, estimator, X)
+    check_extremes(points, estimator, X)
     return points, TwoClasses(labels, several)
 
 
 class TrainingParts(NamedTuple):
-    """A training table in partitions.
-
-    Parameters
-    ----------
-    blocks : Partitions of Block
-        The rows.
-    classes : ndarray of shape (2,)
-        The classes; rows of the second one have the sign 1.
-    unit : float
-        What a cost of 1 counts in the blocks, as for `whole_costs`.
-    survey : TableSurvey
-        What one pass over the table told.
-    costs : tuple of float
-        What a row of each class costs, times its weight.
-    """
+    """A training table in partitions."""
 
     blocks: Partitions[Block]
     classes: NDArray[Any]
@@ -208,26 +140,7 @@ def read_training_parts(
     class_weight: Any = None,
     sample_weight: Any = None,
 ) -> TrainingParts:
-    """Check a training table in partitions, in one pass, and note the features on the estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` and `feature_names_in_`.
-    parts : TableParts
-        The table, with its target.
-    y : None
-        The labels are in the table: anything else is an error.
-    class_weight : mapping, "balanced" or None
-        Weights of the classes.
-    sample_weight : None
-        The weights are in the table, if there are any: anything else is an error.
-
-    Returns
-    -------
-    TrainingParts
-        Finite numbers, and rows of two classes.
-    """
+    """Check a training table in partitions, in one pass, and note the features on the estimator."""
     if y is not None:
         raise DataError(
             "y must be left out where the table is given in partitions: the classes are in its column target, "
@@ -276,20 +189,7 @@ _UNREADABLE = re.compile(
 
 @contextmanager
 def naming_columns(X: Any, estimator: Any) -> Iterator[None]:
-    """Name the column where another library's estimator refuses a table without saying which one it is.
-
-    Parameters
-    ----------
-    X : data frame or array-like of shape (m, n)
-        The table that the estimator is given inside the context.
-    estimator : estimator
-        The one, for the message.
-
-    Raises
-    ------
-    DataError
-        Instead of the estimator's own error, which is its cause.
-    """
+    """Name the column where another library's estimator refuses a table without saying which one it is."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -325,8 +225,10 @@ def _value_problem(X: Any) -> DataError | None:
         column.numbers() if column.is_numeric else np.zeros(len(table))
         for column in table.columns_of(table.names)
     ]
+    points = np.stack(columns, axis=1)
     try:
-        _check_finite(np.stack(columns, axis=1), None, X)
+        _check_finite(points, None, X)
+        check_extremes(points, None, X)
     except DataError as problem:
         return problem
     return None
@@ -379,10 +281,34 @@ def _check_finite(points: Any, estimator: Any, X: Any) -> None:
     raise DataError(f"X contains {found} in {name_row(row, X)}, column {place}{more}; {advice}")
 
 
+def check_extremes(points: Any, estimator: Any, X: Any, *, is_squared: bool = True) -> None:
+    """Warn of a number beside which all others of its column look the same; refuse one whose square is infinite."""
+    if sparse.issparse(points):
+        return
+    largest = np.fmax(np.fmax.reduce(points), -np.fmin.reduce(points))
+    some = np.abs(points[:: max(1, len(points) // _SOME_ROWS)])
+    usual = (some > 0) & (some < largest / _EXTREME)
+    is_most = 2 * usual.sum(axis=0) > (some > 0).sum(axis=0)
+    is_refused = is_squared & (largest > _LARGEST)
+    for j in np.flatnonzero(
+        is_refused | is_most & (largest > _EXTREME) & (largest < np.inf)
+    ).tolist():
+        row = int(np.argmax(np.abs(points[:, j]) == largest[j]))
+        names = getattr(estimator, "feature_names_in_", Table.read(X).names)
+        found = f"column {str(names[j])!r} holds {points[row, j]:g} in {name_row(row, X)}"
+        if is_refused[j]:
+            raise DataError(f"{found}, whose square is infinite; replace it by a number")
+        warnings.warn(
+            f"{found}, more than a million times its usual "
+            "values, which may look the same beside it; replace it if it stands for a missing value",
+            ClearmarginWarning,
+            stacklevel=3,
+        )
+
+
 def _sparse_place(points: Any, entry: int) -> tuple[int, int]:
     """Find row and column of a stored entry of a CSR matrix."""
-    row = np.searchsorted(points.indptr, entry, side="right") - 1
-    return int(row), int(points.indices[entry])
+    return int(np.searchsorted(points.indptr, entry, side="right")) - 1, int(points.indices[entry])
 
 
 def check_positive(name: str, value: Any) -> float:
@@ -409,31 +335,7 @@ def check_choice(name: str, value: object, allowed: tuple[str | None, ...]) -> N
 def read_monotone(
     monotone: Any, names: Sequence[str], categorical: Collection[str] = ()
 ) -> NDArray[np.intp] | None:
-    """Read the parameter `monotone`: which features may count in one direction only.
-
-    Parameters
-    ----------
-    monotone : mapping from feature to 1 or -1, or None
-        Features by name or position; 1 where larger values may only speak for the second class, -1 where they may only
-        speak for the first.
-    names : sequence of str
-        The features.
-    categorical : collection of str, default ()
-        Those of them that have categories, which have no direction.
-
-    Returns
-    -------
-    ndarray of int of shape (n,) or None
-        1, -1, or 0 for both directions; None where nothing is asked for.
-
-    Examples
-    --------
-    >>> read_monotone({"income": 1, 2: -1}, ["age", "income", "debt"])
-    array([ 0,  1, -1])
-    >>> read_monotone({"incme": 1}, ["age", "income"])
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: monotone names 'incme', which is no feature; did you mean 'income'?
-    """
+    """Read the parameter `monotone`: which features may count in one direction only."""
     if monotone is None:
         return None
     if not isinstance(monotone, Mapping):
@@ -464,24 +366,7 @@ def read_monotone(
 
 
 def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any) -> FloatArray:
-    """Give the weight of each point: its sample weight times the weight of its class.
-
-    Parameters
-    ----------
-    labels : TwoClasses
-        The labels.
-    sample_weight : array-like of shape (m,) or None
-        Weights of the points, not negative; a weight of zero is like leaving the point out.
-    class_weight : mapping, "balanced" or None
-        Weights of the classes. "balanced" gives both classes the same weight in all.
-    X : ndarray or sparse matrix
-        The points, for their number.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Weights, positive for points of both classes.
-    """
+    """Give the weight of each point: its sample weight times the weight of its class."""
     weight, sums = _weights(labels, sample_weight, X)
     factors = class_factors(class_weight, labels.classes, sums)
     return np.asarray(weight * factors[labels.codes])
@@ -490,23 +375,7 @@ def point_costs(labels: TwoClasses, sample_weight: Any, class_weight: Any, X: An
 def whole_costs(
     labels: TwoClasses, sample_weight: Any, class_weight: Any, X: Any
 ) -> tuple[FloatArray, float]:
-    """Give the weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are.
-
-    "balanced" weights of whole numbers add up to exactly the same for both classes then, and a weight of 3 counts
-    exactly like three points, so that a program that takes its numbers for exact sees ties where there are any.
-
-    Parameters
-    ----------
-    labels, sample_weight, class_weight, X
-        As for `point_costs`.
-
-    Returns
-    -------
-    cost : ndarray of shape (m,)
-        Weights of the points times the unit.
-    unit : float
-        The unit.
-    """
+    """Give the weights of `point_costs` times a unit, with less rounding: whole numbers where the given weights are."""
     if not (isinstance(class_weight, str) and class_weight == "balanced"):
         return point_costs(labels, sample_weight, class_weight, X), 1.0
     weight, sums = _weights(labels, sample_weight, X)
@@ -529,27 +398,7 @@ def _weights(labels: TwoClasses, sample_weight: Any, X: Any) -> tuple[FloatArray
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], sums: FloatArray) -> FloatArray:
-    """Give the weight of each class.
-
-    Parameters
-    ----------
-    class_weight : mapping, "balanced" or None
-        Weights of the classes, 1 where a mapping does not name one.
-    classes : ndarray of shape (k,)
-        The classes.
-    sums : ndarray of shape (k,)
-        What the points of each class weigh, or their number.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Weights.
-
-    Examples
-    --------
-    >>> class_factors("balanced", np.array(["no", "yes"]), np.array([9.0, 1.0])).round(2)
-    array([0.56, 5.  ])
-    """
+    """Give the weight of each class."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
