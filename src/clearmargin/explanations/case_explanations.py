@@ -8,89 +8,43 @@ a fixed amount of work proves (`kernel_rules/growth.py`).
 searched, with the fewest conditions; then counted on rows that had no part in the search (`measured.py`).
 
 ``guarantee="auto"`` gives the proof where it has at most `max_conditions` conditions, or 3 where that is None, and
-measures otherwise: nobody reads a proof of twenty conditions. Of a linear machine it gives a longer proof, too, where
-what is measured takes as many conditions.
+measures otherwise: nobody reads a proof of twenty conditions, nor waits for one: the work for the proof of a kernel
+machine is limited. Of a linear machine it gives a longer proof, too, where what is measured takes as many conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from numbers import Real
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.explanations.condition_search import RequestedPrecision
-from clearmargin.explanations.measured import MeasuredRows, row_keys
+from clearmargin.explanations.measured import MeasuredRows
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
 from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation, imputed_values
+from clearmargin.rule_base.options import Choice, Share, WholeNumber
 from clearmargin.rule_base.training import decision_margins, taken_by
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleStats
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.row_order import value_keys
 from clearmargin.tables.table import ModelTable, Table, case_table, name_row
-from clearmargin.tables.validation import check_whole
 
-__all__ = ["CaseExplanations", "explain", "explain_many"]
-
-GUARANTEES = ("auto", "proved", "measured")
 # A proof that is read; beyond, conditions are measured where the user leaves the choice.
 _FEW_CONDITIONS = 3
+# How much work the proof of a kernel machine may take, as `BoxGrowth` counts it: about a second where measuring is as
+# good, a minute and a half where a proof is asked for.
+_WORK = {"auto": 3e7, "proved": 3e9}
 # Rows on which the coverage of a proof is counted at most, so that many cases stay quick.
 _MOST_COUNTED = 500
-
-
-class CaseExplanations(Sequence[Explanation]):
-    """Explanations of many cases, each made when it is first looked at.
-
-    Parameters
-    ----------
-    n : int
-        Their number.
-    make : callable
-        Gives the explanation of a case.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from clearmargin import explain_many
-    >>> from clearmargin.datasets import load_wbc
-    >>> X, y = load_wbc(return_X_y=True)
-    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
-    >>> many = explain_many(model, X.iloc[:5], X, guarantee="proved")
-    >>> len(many), [each.n_conditions for each in many]
-    (5, [6, 4, 6, 4, 6])
-    """
-
-    def __init__(self, n: int, make: Callable[[int], Explanation]):
-        self._make = make
-        self._made: list[Explanation | None] = [None] * n
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Explanation]: ...
-    def __getitem__(self, index: int | slice) -> Explanation | list[Explanation]:
-        if isinstance(index, slice):
-            return [self[k] for k in range(*index.indices(len(self)))]
-        k = range(len(self))[index]
-        made = self._made[k]
-        if made is None:
-            made = self._made[k] = self._make(k)
-        return made
 
 
 def explain(
@@ -121,7 +75,8 @@ def explain(
         The most features with a condition.
     guarantee : {"auto", "proved", "measured"}, default "auto"
         "auto": proved where the proof has at most `max_conditions` conditions (3 where that is None), else measured,
-        unless that takes as many conditions as the proof of a linear machine.
+        unless that takes as many conditions as the proof of a linear machine. For a proof of a kernel machine about a
+        second of work is done, with "proved" a hundred times as much.
 
     Returns
     -------
@@ -145,8 +100,7 @@ def explain(
     >>> why.label, why.guarantee, why.n_conditions
     ('benign', 'measured', 2)
     """
-    many = _explained(model, case, X, precision, max_conditions, guarantee, is_one=True)
-    return many[0]
+    return _explained(model, case, X, precision, max_conditions, guarantee, is_one=True)[0]
 
 
 def explain_many(
@@ -157,7 +111,7 @@ def explain_many(
     precision: float = 0.95,
     max_conditions: int | None = None,
     guarantee: str = "auto",
-) -> CaseExplanations:
+) -> list[Explanation]:
     """Explain why a model gives each of many cases its class; what all have in common is computed once.
 
     Parameters
@@ -169,8 +123,8 @@ def explain_many(
 
     Returns
     -------
-    CaseExplanations
-        A sequence of `Explanation`, in the order of the cases; each is made when it is first looked at.
+    list of Explanation
+        In the order of the cases.
 
     Examples
     --------
@@ -190,13 +144,30 @@ def _explained(
     model: Any,
     cases: Any,
     X: Any,
-    precision: float,
+    precision: Any,
     max_conditions: int | None,
     guarantee: str,
     *,
     is_one: bool,
-) -> CaseExplanations:
-    _check_options(model, precision, max_conditions, guarantee)
+) -> list[Explanation]:
+    """Read model, cases and rows, and explain the cases by proofs where there are some."""
+    if not hasattr(model, "predict"):
+        raise InvalidValueError(
+            f"{type(model).__name__} has no predict; pass a fitted classifier to be explained"
+        )
+    # What only has predict says nothing about itself.
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise InvalidValueError(
+            f"{type(model).__name__} predicts numbers; pass a classifier, an explanation is of a class"
+        )
+    Share().check("precision", precision)
+    if precision < 0.5:
+        raise InvalidValueError(
+            f"precision must be a number from 0.5 and below 1, such as 0.95, not {precision!r}; "
+            "guarantee='proved' is for what holds always"
+        )
+    WholeNumber(optional=True).check("max_conditions", max_conditions)
+    Choice("auto", "proved", "measured").check("guarantee", guarantee)
     model = _model_inside(model)
     rows = Table.read(X)
     if not len(rows):
@@ -208,38 +179,13 @@ def _explained(
         categorical = [name for name in table.names if not table.column(name).has_number_type]
         cases = case_table(cases, table.names, many="explain_many", categorical=categorical)
     asked = ModelTable.read(model, Table.read(cases)).table
-    options = _Options(precision, max_conditions, guarantee)
-    return _CaseExplainer(model, table, asked, options).explanations()
-
-
-def _check_options(
-    model: Any, precision: object, max_conditions: object, guarantee: object
-) -> None:
-    if not hasattr(model, "predict"):
-        raise InvalidValueError(
-            f"{type(model).__name__} has no predict; pass a fitted classifier to be explained"
-        )
-    # What only has predict says nothing about itself.
-    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
-        raise InvalidValueError(
-            f"{type(model).__name__} predicts numbers; pass a classifier, an explanation is of a class"
-        )
-    if not (
-        isinstance(precision, Real)
-        and not isinstance(precision, bool)
-        and 0.5 <= float(precision) < 1.0
-    ):
-        raise InvalidValueError(
-            f"precision must be a number from 0.5 and below 1, such as 0.95, not {precision!r}; "
-            "guarantee='proved' is for what holds always"
-        )
-    if max_conditions is not None:
-        check_whole("max_conditions", max_conditions, 1)
-    if guarantee not in GUARANTEES:
-        hint = nearest_name(str(guarantee), GUARANTEES)
-        raise InvalidValueError(
-            f"guarantee must be one of {', '.join(map(repr, GUARANTEES))}, not {guarantee!r}{hint}"
-        )
+    explainer = _CaseExplainer(model, table, asked, precision, max_conditions, guarantee)
+    machine = None if guarantee == "measured" else explainer.read_machine()
+    if isinstance(machine, Surface):
+        return explainer.by_planes(machine)
+    if machine is not None:
+        return [explainer.by_kernel(machine, k) for k in range(len(asked))]
+    return [explainer.measured(k) for k in range(len(asked))]
 
 
 def _model_inside(model: Any) -> Any:
@@ -252,43 +198,38 @@ def _model_inside(model: Any) -> Any:
     return model.estimator_ if is_proof and model.distillation_ is None else model
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    precision: float
-    max_conditions: int | None
-    guarantee: str
-
-    @property
-    def most_proved(self) -> int | None:
-        """The most conditions that a proof may have; None for any number."""
-        if self.guarantee == "auto" and self.max_conditions is None:
-            return _FEW_CONDITIONS
-        return self.max_conditions
-
-
 class _CaseExplainer:
-    """What is common to the explanations of many cases of one model, made when it is needed."""
+    """What is common to the explanations of many cases of one model."""
 
-    def __init__(self, model: Any, table: Table, cases: Table, options: _Options):
-        self.model, self.table, self.cases, self.options = model, table, cases, options
-        predicted = np.asarray(model.predict(taken_by(model, cases))).tolist()
+    def __init__(
+        self,
+        model: Any,
+        table: Table,
+        cases: Table,
+        precision: float,
+        max_conditions: int | None,
+        guarantee: str,
+    ):
+        self.model, self.table, self.cases = model, table, cases
+        self.precision, self.max_conditions, self.guarantee = precision, max_conditions, guarantee
+        # The most conditions that a proof may have; None for any number.
+        self.most = max_conditions
+        if guarantee == "auto" and max_conditions is None:
+            self.most = _FEW_CONDITIONS
+        answers = np.asarray(model.predict(taken_by(model, cases)))
+        if answers.ndim != 1:
+            raise DataError(
+                f"{type(model).__name__} predicts {answers.shape[1]} labels a row; an explanation is of one class a row"
+            )
+        predicted = answers.tolist()
         if None in predicted:
             raise DataError(
                 f"{name_row(predicted.index(None), cases)}: the model predicts no class for it, so that there is "
-                "nothing to explain; explain_coverage of the extractor tells why no rule covers it"
+                "nothing to explain; `why` of the extractor tells why no rule covers it"
             )
         self.predicted = [as_label(label) for label in predicted]
 
-    def explanations(self) -> CaseExplanations:
-        if self.options.guarantee != "measured":
-            machine = self._machine()
-            if isinstance(machine, Surface):
-                return self._by_planes(machine)
-            if machine is not None:
-                return CaseExplanations(len(self.cases), lambda k: self._by_kernel(machine, k))
-        return CaseExplanations(len(self.cases), self._measured)
-
-    def _machine(self) -> Surface | KernelMachine | None:
+    def read_machine(self) -> Surface | KernelMachine | None:
         """Read a machine that can be proved something about; None for another model where that is no error."""
         what: Exception = InvalidValueError(f"{type(self.model).__name__} is no estimator")
         # What only has predict cannot be read.
@@ -297,14 +238,12 @@ class _CaseExplainer:
                 return read(self.model, self.table)
             except InvalidValueError as error:
                 what = error
-        if self.options.guarantee == "auto":
+        if self.guarantee == "auto":
             return None
         raise InvalidValueError(
             f"guarantee='proved' needs a linear or a kernel support vector machine: {what}; guarantee='measured' "
             "explains any model"
         )
-
-    # What is measured.
 
     @cached_property
     def _rows(self) -> MeasuredRows:
@@ -319,25 +258,23 @@ class _CaseExplainer:
     def _margins(self) -> FloatArray:
         return decision_margins(self.model, self.cases)
 
-    def _measured(self, k: int) -> Explanation:
-        rows, options = self._rows, self.options
-        requested = RequestedPrecision.of(options.precision)
-        case = self._points[k]
-        rule, found = rows.explain(case, self.predicted[k], requested, options.max_conditions)
-        notes = []
+    def measured(self, k: int, note: str = "") -> Explanation:
+        """Find conditions for a case on some rows, and count them on others."""
+        rows, case = self._rows, self._points[k]
+        rule, found = rows.explain(case, self.predicted[k], self.precision, self.max_conditions)
+        notes = [note] if note else []
         if not found.is_enough:
             seen = found.agreed + found.others
-            notes.append(
-                f"The requested precision of {100 * options.precision:g} % was not reached: the model predicts it for "
-                f"{found.agreed} of the {seen} rows of the search that it covers."
+            notes.insert(
+                0,
+                f"The requested precision of {100 * self.precision:g} % was not reached: the model predicts it for "
+                f"{found.agreed} of the {seen} rows of the search that it covers.",
             )
         return Explanation(
             "measured",
             rule,
             self.predicted[k],
             float(self._margins[k]),
-            np.nan,
-            {},
             rows.space,
             case=_numbers_of(rows.space, case),
             notes=tuple(notes),
@@ -345,115 +282,93 @@ class _CaseExplainer:
             is_fewest=found.is_exact if found.is_enough else None,
         )
 
-    # What is proved.
-
-    def _by_planes(self, surface: Surface) -> CaseExplanations:
+    def by_planes(self, surface: Surface) -> list[Explanation]:
+        """Explain all cases by the fewest features that force their class, where these are few."""
         values = surface.read(self.cases)
         points = surface.spread(values)
         missing = surface.is_missing(self.cases)
         usable = np.isfinite(points[:, surface.needed_columns()]).all(axis=1)
         usable &= ~has_unknown_category(surface, values)
-        place = {label: code for code, label in enumerate(surface.classes)}
-        codes = np.array([place[label] for label in self.predicted], dtype=np.intp)
+        codes = np.array([surface.classes.index(label) for label in self.predicted], dtype=np.intp)
         columns = surface.columns
         if isinstance(self.model, Planes):
             columns = _with_ranges_of(self.model.space, surface)
         inside = np.clip(0.0, columns.lower, columns.upper)
         filled = np.where(np.isnan(points), inside, points)
         reasons = ReasonSearch(surface, columns).find(filled, codes)
-        proved = reasons.is_proved & usable
-        most = self.options.most_proved
-        chosen = proved if most is None else proved & (reasons.n_conditions <= most)
-        self._refuse(usable, proved, chosen, reasons)
+        proved, sizes = reasons.is_proved & usable, reasons.n_conditions
+        chosen = proved if self.most is None else proved & (sizes <= self.most)
+        if self.guarantee == "proved" and not chosen.all():
+            k = int(np.argmin(chosen))
+            most = self.max_conditions
+            why = f"needs {int(sizes[k])} conditions for a proof, and max_conditions={most}; raise it, or"
+            if not usable[k]:
+                why = (
+                    "has a missing value that the model does not impute, or a category that it does not know, so that "
+                    "nothing can be proved; correct it, or"
+                )
+            elif not proved[k]:
+                why = "lies on the decision surface, or its class does not win all duels there: no proof is possible;"
+            who = name_row(k, self.cases) if len(chosen) > 1 else "the case"
+            raise DataError(f"{who} {why} use guarantee='measured'")
         counted = _counted_rows(surface, self.table)
+        made = []
+        for k in range(len(codes)):
+            told = None if chosen[k] else self._measured_unless(k, reasons, bool(proved[k]))
+            if told is None:
+                box = reasons.box(k)
+                told = self._sufficient(k, box, surface, values[k], missing[k], counted)
+                told = replace(told, is_fewest=bool(reasons.is_fewest[k]))
+            made.append(told)
+        return made
 
-        def make(k: int) -> Explanation:
-            if not chosen[k]:
-                try:
-                    measured = self._measured_unless(k, reasons, proved)
-                    # Who has to read as many conditions rather reads what holds always.
-                    is_longer = measured.n_conditions >= reasons.n_conditions[k]
-                    if not (proved[k] and is_longer):
-                        return measured
-                except DataError:
-                    # No row of X gets this class: a long proof is better than nothing.
-                    if not proved[k]:
-                        raise
-            made = self._sufficient(k, reasons.box(k), surface, values[k], missing[k], counted)
-            return replace(made, is_fewest=bool(reasons.is_fewest[k]))
-
-        return CaseExplanations(len(self.cases), make)
-
-    def _measured_unless(self, k: int, reasons: Reasons, proved: BoolArray) -> Explanation:
-        """Measure, and say what a proof would have taken."""
-        made = self._measured(k)
-        if not proved[k]:
-            return made
+    def _measured_unless(self, k: int, reasons: Reasons, is_proved: bool) -> Explanation | None:
+        """Measure, and say what a proof would have taken; None where that is better."""
+        if not is_proved:
+            return self.measured(k)
         count = int(reasons.n_conditions[k])
-        fewest = (
-            "" if reasons.is_fewest[k] else ", unless fewer are enough, which was not ruled out"
-        )
-        note = f"A proof takes {count} conditions{fewest}."
-        return replace(made, notes=(*made.notes, note))
+        unless = ", unless fewer are enough, which was not ruled out"
+        note = f"A proof takes {count} conditions{'' if reasons.is_fewest[k] else unless}."
+        try:
+            told = self.measured(k, note)
+        except DataError:  # no row of X gets this class: a long proof is better than nothing
+            return None
+        # Who has to read as many conditions rather reads what holds always.
+        return None if told.n_conditions >= count else told
 
-    def _refuse(
-        self, usable: BoolArray, proved: BoolArray, chosen: BoolArray, reasons: Reasons
-    ) -> None:
-        """Raise if a proof is asked for and there is none."""
-        if self.options.guarantee != "proved" or chosen.all():
-            return
-        k = int(np.argmin(chosen))
-        who = name_row(k, self.cases) if len(chosen) > 1 else "the case"
-        if not usable[k]:
-            raise DataError(
-                f"{who} has a missing value that the model does not impute, or a category that it does not know, so "
-                "that nothing can be proved; correct it, or use guarantee='measured'"
-            )
-        if not proved[k]:
-            raise DataError(
-                f"{who} lies on the decision surface, or its class does not win all duels there: no proof is "
-                "possible; use guarantee='measured'"
-            )
-        raise DataError(
-            f"{who} needs {int(reasons.n_conditions[k])} conditions for a proof, and "
-            f"max_conditions={self.options.max_conditions}; raise it, or use guarantee='measured'"
-        )
-
-    def _by_kernel(self, machine: KernelMachine, k: int) -> Explanation:
+    def by_kernel(self, machine: KernelMachine, k: int) -> Explanation:
+        """Explain a case by few conditions that are proved with a fixed amount of work, else by measured ones."""
         from clearmargin.kernel_rules.growth import FEW_CONDITIONS_BUDGET, prove_few_conditions
 
-        rows = self.cases.take(np.array([k]))
-        values = machine.encoding.read(rows)[0]
-        point = machine.encoding.spread(values[None])[0]
-        most = self.options.most_proved
-        columns, space = machine.encoding.columns, machine.encoding.space
+        encoding, rows = machine.encoding, self.cases.take(np.array([k]))
+        values = encoding.read(rows)[0]
+        point = encoding.spread(values[None])[0]
+        columns = encoding.columns
         ranges = np.minimum(columns.lower, point), np.maximum(columns.upper, point)
-        proof, why = None, "has a missing value that the model does not impute"
+        proof = None
+        why = "it has a missing value that the model does not impute, or an unknown category"
         if not np.isfinite([columns.lower, columns.upper]).all():
             why = "X has a column without any value, and so without a range to prove it for"
-        elif (
-            np.isfinite(point).all() and not has_unknown_category(machine.encoding, values[None])[0]
-        ):
+        elif np.isfinite(point).all() and not has_unknown_category(encoding, values[None])[0]:
+            why = "it needs more conditions for a proof than are allowed, or more work than is done for one"
+            work, budget = _WORK[self.guarantee], FEW_CONDITIONS_BUDGET
             try:
                 proof = prove_few_conditions(
-                    machine, point, ranges, space, most=most, budget=FEW_CONDITIONS_BUDGET
+                    machine, point, ranges, encoding.space, most=self.most, budget=budget, work=work
                 )
             except DataError as error:
                 why = str(error)
-            else:
-                why = "needs more conditions for a proof than are allowed, or more work than is done for one"
-        if proof is None:
-            if self.options.guarantee == "proved":
-                raise DataError(
-                    f"{name_row(k, self.cases)}: no proof was found: {why}; raise max_conditions, or use "
-                    "guarantee='measured'"
-                )
-            return self._measured(k)
-        missing = machine.encoding.is_missing(rows)[0]
-        counted = _counted_rows(machine.encoding, self.table)
-        made = self._sufficient(k, proof.conditions, machine.encoding, values, missing, counted)
-        # Where features could not be freed, no proof was found; that one is impossible was not shown.
-        return replace(made, is_fewest=not made.n_conditions)
+        if proof is not None:
+            missing, counted = encoding.is_missing(rows)[0], _counted_rows(encoding, self.table)
+            made = self._sufficient(k, proof.conditions, encoding, values, missing, counted)
+            # Where features could not be freed, no proof was found; that one is impossible was not shown.
+            return replace(made, is_fewest=not made.n_conditions)
+        if self.guarantee == "proved":
+            raise DataError(
+                f"{name_row(k, self.cases)}: no proof was found: {why}; raise max_conditions, or use "
+                "guarantee='measured'"
+            )
+        return self.measured(k)
 
     def _sufficient(
         self,
@@ -468,14 +383,11 @@ class _CaseExplainer:
         label: Label = self.predicted[k]
         covered = int(box.contains(counted).sum())
         stats = RuleStats(len(counted), covered, agreed=covered)
-        rule = Rule(box, label, origin="extracted", proof="proved", stats=stats)
         return Explanation(
             "sufficient",
-            rule,
+            Rule(box, label, origin="extracted", proof="proved", stats=stats),
             label,
             float(self._margins[k]),
-            np.nan,
-            {},
             encoding.space,
             imputed_values(encoding.space, missing) if missing.any() else (),
             _numbers_of(encoding.space, values),
@@ -483,10 +395,7 @@ class _CaseExplainer:
 
 
 def _with_ranges_of(known: FeatureSpace, surface: Surface) -> FeatureSpace:
-    """Give the columns of a surface with the ranges of its rows, and of those that a saved model was trained on.
-
-    A few new cases, or one, say little about what there is: "every case within the ranges" would be these alone.
-    """
+    """Give the columns of a surface with the ranges of its rows, and of those that a saved model was trained on."""
     columns = surface.columns
     lower, upper, integer = columns.lower.copy(), columns.upper.copy(), columns.integer.copy()
     for k, (feature, code) in enumerate(surface.sources):
@@ -505,7 +414,7 @@ def _counted_rows(encoding: Encoding, table: Table) -> FloatArray:
     values = encoding.read(table)
     if len(values) <= _MOST_COUNTED:
         return values
-    keys = row_keys(encoding.space, values)
+    keys = value_keys(encoding.space, values)
     return np.asarray(values[np.argsort(keys, kind="stable")[:_MOST_COUNTED]])
 
 

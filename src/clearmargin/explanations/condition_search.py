@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,6 @@ from clearmargin.rule_base.leverage_search import Contrast, Counter, sibling_pai
 from clearmargin.rules import Box, Domain, FeatureSpace, Interval
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-
-__all__ = ["BinnedRows", "Condition", "Conjunction", "RequestedPrecision", "find_conditions"]
 
 Counts = NDArray[np.int64]
 
@@ -56,70 +55,11 @@ _PAIRS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedPrecision:
-    """The precision that is asked for, as a fraction.
-
-    Parameters
-    ----------
-    numerator, denominator : int
-        The share.
-
-    Examples
-    --------
-    >>> requested = RequestedPrecision.of(0.95)
-    >>> requested.cap(np.array([18, 19, 38])).tolist()
-    [-1, 0, 1]
-    """
-
-    numerator: int
-    denominator: int
-
-    @classmethod
-    def of(cls, precision: float) -> RequestedPrecision:
-        """Take a precision as the decimal that it reads as."""
-        exact = Fraction(repr(float(precision)))
-        return cls(exact.numerator, exact.denominator)
-
-    def cap(self, t: Counts) -> Counts:
-        """Give the most rows of other classes that so many rows of the class allow; -1 where not even none."""
-        most = t * self.denominator // self.numerator - t - 1
-        return np.asarray(np.maximum(most, -1))
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A run of bins of one feature that holds the bin of a case.
-
-    Parameters
-    ----------
-    feature : int
-        The feature.
-    first, last : int
-        The first and the last bin.
-    """
-
-    feature: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
 class Conjunction:
-    """What a search found.
+    """What a search found."""
 
-    Parameters
-    ----------
-    conditions : tuple of Condition
-        In the order of the features.
-    agreed, others : int
-        Rows of the search under all of them: with the class of the case, and with another one.
-    is_enough : bool
-        Whether the requested precision was reached.
-    is_exact : bool
-        Whether it is sure that no fewer conditions, and among as many none with more rows, are enough.
-    """
-
-    conditions: tuple[Condition, ...]
+    # Feature, first and last of its bins that hold the bin of the case.
+    conditions: tuple[tuple[int, int, int], ...]
     agreed: int
     others: int
     is_enough: bool
@@ -128,27 +68,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinnedRows:
-    """The rows of a search: the bin of each value, and the class that the model predicts.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features.
-    cuts : tuple of ndarray or None
-        For each numeric feature where bins end: bin k has k cuts at or below it. None for categories, whose bins are
-        their codes.
-    bins : ndarray of int of shape (m, n)
-        The bin of each value; a missing value has the bin after the last one.
-    codes : ndarray of int of shape (m,)
-        The predicted class of each row.
-
-    Examples
-    --------
-    >>> points = np.array([[1.0], [2.0], [3.0], [np.nan]])
-    >>> rows = BinnedRows.of(FeatureSpace(["age"]), points, np.array([0, 0, 1, 1]))
-    >>> rows.bins.ravel().tolist(), rows.cuts[0].tolist()
-    ([0, 1, 2, 3], [1.5, 2.5])
-    """
+    """The rows of a search: the bin of each value, and the class that the model predicts."""
 
     space: FeatureSpace
     cuts: tuple[FloatArray | None, ...]
@@ -157,14 +77,12 @@ class BinnedRows:
     _bits: dict[int, _ClassBits] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, space: FeatureSpace, points: FloatArray, codes: IntArray, max_bins: int = _MAX_BINS
-    ) -> BinnedRows:
+    def of(cls, space: FeatureSpace, points: FloatArray, codes: IntArray) -> BinnedRows:
         """Cut rows into bins that hold about the same number of them."""
         cuts: list[FloatArray | None] = []
         for j, categories in enumerate(space.categories):
             known = points[~np.isnan(points[:, j]), j]
-            cuts.append(None if categories else _cuts(known, max_bins, bool(space.integer[j])))
+            cuts.append(None if categories else _cuts(known, bool(space.integer[j])))
         rows = cls(space, tuple(cuts), np.empty((0, len(space)), dtype=np.intp), codes)
         return cls(space, rows.cuts, rows.bins_of(points), codes)
 
@@ -195,7 +113,20 @@ class BinnedRows:
     def bits(self, code: int) -> _ClassBits:
         """Give the rows as bits, those of one class first; made once for each class."""
         if code not in self._bits:
-            self._bits[code] = _ClassBits.of(self, code)
+            is_top = self.codes == code
+            sides = np.flatnonzero(is_top), np.flatnonzero(~is_top)
+            below: list[Words] = []
+            above: list[Words] = []
+            for j, count in enumerate(self.n_bins.tolist()):
+                edges, column = np.arange(count + 1)[:, None], self.bins[:, j]
+                # Missing values lie neither below nor above another bin.
+                low = (column <= edges) & ((column < count) | (edges == count) & (column == count))
+                low[count] = column == count
+                high = (column >= edges) & ((column < count) | (edges == count))
+                for masks, found in ((low, below), (high, above)):
+                    found.append(np.hstack([pack_bits(masks[:, side]) for side in sides]))
+            split = pack_bits(np.zeros((1, len(sides[0])), dtype=np.bool_)).shape[1]
+            self._bits[code] = _ClassBits(split, len(sides[0]), len(sides[1]), below, above)
         return self._bits[code]
 
     def box(self, conjunction: Conjunction, case: FloatArray) -> Box:
@@ -203,17 +134,17 @@ class BinnedRows:
         intervals: dict[int, Interval] = {}
         sets: dict[int, list[int]] = {}
         missing, known = [], []
-        for each in conjunction.conditions:
-            j, cuts = each.feature, self.cuts[each.feature]
-            if each.first == self.n_bins[j]:
+        for j, first, last in conjunction.conditions:
+            cuts = self.cuts[j]
+            if first == self.n_bins[j]:
                 missing.append(j)
-            elif each.last - each.first == self.n_bins[j] - 1:
+            elif last - first == self.n_bins[j] - 1:
                 known.append(j)  # all bins: only a missing value is left out
             elif cuts is None:
-                sets[j] = list(range(each.first, each.last + 1))
+                sets[j] = list(range(first, last + 1))
             else:
-                low = float(cuts[each.first - 1]) if each.first else -np.inf
-                high = float(cuts[each.last]) if each.last < len(cuts) else np.inf
+                low = float(cuts[first - 1]) if first else -np.inf
+                high = float(cuts[last]) if last < len(cuts) else np.inf
                 intervals[j] = Interval.from_flags(low, high, True, False)
         box = Box.from_intervals(intervals, len(self.space), sets, missing, known)
         with np.errstate(invalid="ignore"):
@@ -221,9 +152,9 @@ class BinnedRows:
         return Domain(FeatureSpace(self.space.names, integer=whole)).round_to_values(box)
 
 
-def _cuts(values: FloatArray, max_bins: int, integer: bool) -> FloatArray:
+def _cuts(values: FloatArray, integer: bool) -> FloatArray:
     """Cut between values, not at them, except of whole numbers: few other rows then have a value at the very end."""
-    cuts = quantile_cuts(values, max_bins, integer=integer)
+    cuts = quantile_cuts(values, _MAX_BINS, integer=integer)
     if integer or not len(cuts):
         return cuts
     distinct = np.unique(values)
@@ -235,12 +166,8 @@ def _cuts(values: FloatArray, max_bins: int, integer: bool) -> FloatArray:
     return cuts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ClassBits:
-    """For each feature and each bin the rows at or below it, and the rows at or above it, as bits.
-
-    Words of the class come first, then words of the others. The bin of missing values stands alone.
-    """
+class _ClassBits(NamedTuple):
+    """For each feature and each bin the rows at or below it, and the rows at or above it, as bits, split by class."""
 
     split: int
     n_top: int
@@ -248,61 +175,16 @@ class _ClassBits:
     below: list[Words]
     above: list[Words]
 
-    @classmethod
-    def of(cls, rows: BinnedRows, code: int) -> _ClassBits:
-        is_top = rows.codes == code
-        sides = np.flatnonzero(is_top), np.flatnonzero(~is_top)
-        below: list[Words] = []
-        above: list[Words] = []
-        for j, count in enumerate(rows.n_bins.tolist()):
-            edges, column = np.arange(count + 1)[:, None], rows.bins[:, j]
-            # Missing values lie neither below nor above another bin.
-            low = (column <= edges) & ((column < count) | (edges == count) & (column == count))
-            low[count] = column == count
-            high = (column >= edges) & ((column < count) | (edges == count))
-            for masks, found in ((low, below), (high, above)):
-                found.append(np.hstack([pack_bits(masks[:, side]) for side in sides]))
-        split = pack_bits(np.zeros((1, len(sides[0])), dtype=np.bool_)).shape[1]
-        return cls(split, len(sides[0]), len(sides[1]), below, above)
-
 
 def find_conditions(
     rows: BinnedRows,
     case: IntArray,
     code: int,
-    requested: RequestedPrecision,
+    precision: float,
     max_conditions: int | None = None,
 ) -> Conjunction:
-    """Find the fewest conditions around a case that are enough.
-
-    Parameters
-    ----------
-    rows : BinnedRows
-        The rows of the search.
-    case : ndarray of int of shape (n,)
-        The bins of the case.
-    code : int
-        The class that the model predicts for it.
-    requested : RequestedPrecision
-        The precision.
-    max_conditions : int, optional
-        The most conditions; by default one for each feature.
-
-    Returns
-    -------
-    Conjunction
-        The conditions. Where nothing is enough, those with the highest share of rows of the class,
-        ``t / (t + b + 1)``, the fewest of several.
-
-    Examples
-    --------
-    >>> points = np.column_stack([np.arange(100.0), np.arange(100.0) % 7])
-    >>> rows = BinnedRows.of(FeatureSpace(["age", "day"]), points, (points[:, 0] >= 50).astype(np.intp))
-    >>> found = find_conditions(rows, rows.bins[80], 1, RequestedPrecision.of(0.95))
-    >>> found.conditions, found.agreed, found.others
-    ((Condition(feature=0, first=3, last=5),), 50, 0)
-    """
-    return _Search(rows, case, code, requested, max_conditions).run()
+    """Find the fewest conditions around a case that are enough for a precision, the decimal that it reads as."""
+    return _Search(rows, case, code, Fraction(repr(float(precision))), max_conditions).run()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,10 +197,7 @@ class _Level:
     parent_b: Counts
 
     def take(self, which: IntArray | BoolArray) -> _Level:
-        return _Level(*(part[which] for part in self.parts()))
-
-    def parts(self) -> tuple[IntArray, Counts, Counts, Counts]:
-        return self.items, self.t, self.b, self.parent_b
+        return _Level(self.items[which], self.t[which], self.b[which], self.parent_b[which])
 
 
 class _Search:
@@ -329,11 +208,11 @@ class _Search:
         rows: BinnedRows,
         case: IntArray,
         code: int,
-        requested: RequestedPrecision,
+        precision: Fraction,
         max_conditions: int | None,
     ):
         self._bits = rows.bits(code)
-        self._requested = requested
+        self._precision = precision
         self._base = self._bits.n_top + self._bits.n_bottom + 1
         self._conditions, words, attribute = _candidates(rows, case, self._bits)
         contrast = Contrast(
@@ -372,21 +251,26 @@ class _Search:
         else:
             assert self._nearest is not None
             _, items, agreed, others = self._nearest
-        chosen = sorted((self._conditions[i] for i in items), key=lambda each: each.feature)
+        chosen = sorted(self._conditions[i] for i in items)
         return Conjunction(tuple(chosen), agreed, others, key >= 0, self._is_exact)
+
+    def _cap(self, t: Counts) -> Counts:
+        """Give the most rows of other classes that so many rows of the class allow; -1 where not even none."""
+        least = self._precision
+        return np.asarray(np.maximum(t * least.denominator // least.numerator - t - 1, -1))
 
     def _key(self, t: Counts, b: Counts) -> Counts:
         return (t + b) * self._base + t
 
     def _may(self, t: Counts) -> BoolArray:
         """Tell for which t a conjunction can still become the best."""
-        cap = self._requested.cap(t)
+        cap = self._cap(t)
         return np.asarray((cap >= 0) & (self._key(t, cap) > self._best[0]))
 
     def _keep(self, items: IntArray, t: Counts, b: Counts) -> None:
         if not len(t):
             return
-        enough = b <= self._requested.cap(t)
+        enough = b <= self._cap(t)
         if enough.any():
             keys = np.where(enough, self._key(t, b), -1)
             k = int(np.argmax(keys))
@@ -400,11 +284,7 @@ class _Search:
                 self._nearest = share, tuple(items[k].tolist()), int(t[k]), int(b[k])
 
     def _grow(self, level: _Level, *, is_last: bool) -> _Level:
-        """Look for conjunctions of one condition more that are enough; give all of them where none is.
-
-        The most promising ones are extended first, so that there is something to prune by. Then all pairs are counted
-        that may be enough together, and only where none is, those from which larger ones have to be made.
-        """
+        """Look for conjunctions of one condition more that are enough; give all of them where none is."""
         beam = self._extended(level)
         self._keep(beam.items, beam.t, beam.b)
         if self._is_exact:
@@ -416,36 +296,40 @@ class _Search:
         if self._is_exact:
             parts = list(self._joined(level, now=False))
             if self._is_exact and parts:
-                columns = zip(*(part.parts() for part in parts), strict=True)
-                return _Level(*(np.concatenate(each) for each in columns))
+                names = ("items", "t", "b", "parent_b")
+                return _Level(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
         return beam.take(np.argsort(-self._lead(beam), kind="stable")[:_BEAM])
 
     def _joined(self, level: _Level, *, now: bool) -> Iterator[_Level]:
         """Count pairs of conjunctions: those that may be enough now, or all that may be with more conditions."""
-        for left, right in self._pairs(level):
+        items = level.items
+        for first, second in sibling_pairs(items, _PAIRS) if len(items) > 1 else ():
+            # On different features.
+            other = self._attribute[items[first, -1]] != self._attribute[items[second, -1]]
+            left, right = first[other], second[other]
+            if not len(left):
+                continue
             t = np.minimum(level.t[left], level.t[right])
             good = self._may(t)
             if now:
                 b = np.maximum(level.b[left] + level.b[right] - level.parent_b[left], 0)
-                good &= b <= self._requested.cap(t)
-            parent, last = left[good], level.items[right[good], -1]
+                good &= b <= self._cap(t)
+            parent, last = left[good], items[right[good], -1]
             self._left -= len(parent)
             if self._left <= 0:
                 self._is_exact = False
                 return
             if len(parent):
-                items = np.column_stack([level.items[parent], last])
-                counts = self._counter.count(items, parent)
-                self._keep(items, counts[0], counts[1])
-                found = _Level(items, counts[0], counts[1], level.b[parent])
+                longer = np.column_stack([items[parent], last])
+                counts = self._counter.count(longer, parent)
+                self._keep(longer, counts[0], counts[1])
+                found = _Level(longer, counts[0], counts[1], level.b[parent])
                 yield found.take(self._may(found.t))
 
     def _lead(self, level: _Level) -> Counts:
         """Tell how near conjunctions are to being enough: p rows of the class outweigh 1 - p others."""
-        requested = self._requested
-        return (
-            level.t * (requested.denominator - requested.numerator) - level.b * requested.numerator
-        )
+        least = self._precision
+        return level.t * (least.denominator - least.numerator) - level.b * least.numerator
 
     def _extended(self, level: _Level) -> _Level:
         """Join the conjunctions that tell the classes apart best with every condition on another feature."""
@@ -459,20 +343,12 @@ class _Search:
         counts = self._counter.count(items, parent)
         return _Level(items, counts[0], counts[1], level.b[parent])
 
-    def _pairs(self, level: _Level) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield pairs that have all but their last items in common, on different features, in blocks."""
-        items = level.items
-        for left, right in sibling_pairs(items, _PAIRS) if len(items) > 1 else ():
-            other = self._attribute[items[left, -1]] != self._attribute[items[right, -1]]
-            if other.any():
-                yield left[other], right[other]
-
 
 def _candidates(
     rows: BinnedRows, case: IntArray, bits: _ClassBits
-) -> tuple[list[Condition], Words, IntArray]:
+) -> tuple[list[tuple[int, int, int]], Words, IntArray]:
     """List the conditions around a case that no other one makes superfluous, with the rows under them as bits."""
-    conditions: list[Condition] = []
+    conditions: list[tuple[int, int, int]] = []
     words: list[Words] = []
     for j, count in enumerate(rows.n_bins.tolist()):
         at = int(case[j])
@@ -488,12 +364,12 @@ def _candidates(
         kept = _widest(first, last, found[:, bits.split :])
         if last[0] - first[0] == count - 1 and not (rows.bins[:, j] == count).any():
             kept = kept[1:]  # all bins, and no value is missing: no condition at all
-        conditions += [Condition(j, *runs[k]) for k in kept]
+        conditions += [(j, *runs[k]) for k in kept]
         words.append(found[kept])
     if not words:
         none = np.zeros((0, bits.below[0].shape[1] if bits.below else 1), dtype=np.uint64)
         return [], none, np.empty(0, dtype=np.intp)
-    attribute = np.array([each.feature for each in conditions], dtype=np.intp)
+    attribute = np.array([j for j, _, _ in conditions], dtype=np.intp)
     return conditions, np.concatenate(words), attribute
 
 

@@ -8,12 +8,12 @@ The search sees the other rows. A model can be asked about any row, so that for 
 more, which have half of their values, drawn by chance, from another row. (Anchors draw all values but those that the
 conditions are about.) So the search is far less prone to take chance for a rule; the page on the decision has figures.
 
-What is found is counted once, on the rows that were kept; the count is reported and decides nothing.
+What is found is counted once, on the rows that were kept; the count is reported and decides nothing. Equal rows count
+as one there: a copy tells nothing that its original does not.
 """
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,51 +24,26 @@ from clearmargin.exceptions import DataError
 from clearmargin.explanations.condition_search import (
     BinnedRows,
     Conjunction,
-    RequestedPrecision,
     find_conditions,
 )
 from clearmargin.rule_base.training import taken_by
 from clearmargin.rules import FeatureSpace, Rule, RuleStats
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.tables.row_order import value_keys
 from clearmargin.tables.table import Table
-
-__all__ = ["MeasuredRows", "row_keys"]
 
 # One of so many rows is kept for the count.
 _KEPT = 4
-# Rows drawn for each row of the search, and the most rows of a search in all: beyond, 16 bits no longer count them.
-_DRAWN, _MOST_ROWS = 5, 4_096
+# Rows drawn for each row of the search, and the most rows of a search in all: beyond, 16 bits no longer count them. Of
+# very wide tables fewer are drawn, of so many values in all.
+_DRAWN, _MOST_ROWS, _MOST_VALUES = 5, 4_096, 10_000_000
 _SEED = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredRows:
-    """The rows of a table that explanations are found on, and those that they are counted on.
-
-    Parameters
-    ----------
-    labels : tuple of labels
-        The classes that the model predicts for some row.
-    search : BinnedRows
-        Rows of the table and drawn ones, with the position of their class among `labels`.
-    points : ndarray of shape (c, n)
-        The rows that are kept for the count.
-    codes : ndarray of int of shape (c,)
-        The position of their class among `labels`.
-    keys : ndarray of uint64 of shape (c,)
-        Their keys.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X = np.column_stack([np.arange(300.0), np.arange(300.0) % 7])
-    >>> tree = DecisionTreeClassifier().fit(X, X[:, 0] >= 150)
-    >>> rows = MeasuredRows.of(tree, Table.read(X))
-    >>> rule, found = rows.explain(np.array([200.0, 3.0]), True, RequestedPrecision.of(0.95))
-    >>> rule.region.bounded, found.is_enough, rule.stats.rows
-    ((0,), True, 74)
-    """
+    """The rows of a table that explanations are found on, and those that they are counted on."""
 
     labels: tuple[Label, ...]
     search: BinnedRows
@@ -78,24 +53,11 @@ class MeasuredRows:
 
     @classmethod
     def of(cls, model: Any, table: Table) -> MeasuredRows:
-        """Ask a model about the rows of a table, split them, and ask it about drawn ones.
-
-        Parameters
-        ----------
-        model : fitted classifier
-            With `predict`.
-        table : Table
-            The rows, with the columns that the model takes.
-
-        Returns
-        -------
-        MeasuredRows
-            Ready to explain cases.
-        """
+        """Ask a model about the rows of a table, split them, and ask it about drawn ones."""
         space = table.space()
         points = table.points(space)
         labels, codes = _predicted(model, table)
-        keys = row_keys(space, points)
+        keys = value_keys(space, points)
         counted = _kept_for_count(keys, codes)
         # Sorted by their keys, rows stand in the same order however the table is sorted.
         rows = np.flatnonzero(~counted)
@@ -112,7 +74,9 @@ class MeasuredRows:
         search = BinnedRows(
             space, binned.cuts, binned.bins_of(both), np.concatenate([codes[rows], place[found]])
         )
-        return cls(tuple(known), search, points[counted], codes[counted], keys[counted])
+        kept, first = np.unique(keys[counted], return_index=True)
+        places = np.flatnonzero(counted)[first]
+        return cls(tuple(known), search, points[places], codes[places], kept)
 
     @property
     def space(self) -> FeatureSpace:
@@ -123,30 +87,10 @@ class MeasuredRows:
         self,
         case: FloatArray,
         label: Label,
-        requested: RequestedPrecision,
+        precision: float,
         max_conditions: int | None = None,
     ) -> tuple[Rule, Conjunction]:
-        """Find conditions around a case, and count them.
-
-        Parameters
-        ----------
-        case : ndarray of shape (n,)
-            The case: numbers and codes of categories, NaN where a value is missing, -1 for an unknown category.
-        label : label
-            The class that the model predicts for it.
-        requested : RequestedPrecision
-            The precision.
-        max_conditions : int, optional
-            The most conditions.
-
-        Returns
-        -------
-        rule : Rule
-            It covers the case; its `stats` are those of the rows that were kept for the count, without those that are
-            equal to the case.
-        found : Conjunction
-            What the search found.
-        """
+        """Find conditions around a case, and count them."""
         code = self.labels.index(label) if label in self.labels else -1
         if not (self.search.codes == code).any():
             raise DataError(
@@ -159,9 +103,9 @@ class MeasuredRows:
                 "can be measured; pass more rows, such as those that the model was trained on"
             )
         bins = self.search.bins_of(case[None])[0]
-        found = find_conditions(self.search, bins, code, requested, max_conditions)
+        found = find_conditions(self.search, bins, code, precision, max_conditions)
         box = self.search.box(found, case)
-        others = self.keys != row_keys(self.space, case[None])[0]
+        others = self.keys != value_keys(self.space, case[None])[0]
         covered = box.contains(self.points) & others
         stats = RuleStats(
             int(others.sum()),
@@ -174,10 +118,6 @@ class MeasuredRows:
 def _predicted(model: Any, table: Table) -> tuple[tuple[Label, ...], IntArray]:
     """Ask a model for the classes of rows: which there are, and the position of that of each row."""
     predicted = np.asarray(model.predict(taken_by(model, table)))
-    if predicted.ndim != 1:
-        raise DataError(
-            f"{type(model).__name__} predicts {predicted.shape[1]} labels a row; an explanation is of one class a row"
-        )
     places: dict[Label, int] = {}
     # A model that abstains predicts None, which is no class; an empty text is none, either.
     found = ("" if label is None else as_label(label) for label in predicted.tolist())
@@ -203,55 +143,7 @@ def _kept_for_count(keys: NDArray[np.uint64], codes: IntArray) -> NDArray[np.boo
 def _mixed(m: int, n: int) -> IntArray:
     """Draw rows that have half of their values from one of m rows and half from another; the row of each value."""
     rng = np.random.default_rng(_SEED)
-    count = min(_DRAWN * m, _MOST_ROWS - m)
+    count = min(_DRAWN * m, _MOST_ROWS - m, max(m, _MOST_VALUES // max(n, 1)))
     first = np.arange(count) % max(m, 1)
     second = rng.integers(0, max(m, 1), count)
     return np.where(rng.random((count, n)) < 0.5, second[:, None], first[:, None])
-
-
-def row_keys(space: FeatureSpace, points: FloatArray) -> NDArray[np.uint64]:
-    """Give each row a number that depends on its values alone, the same everywhere.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features.
-    points : ndarray of shape (m, n)
-        Numbers and codes of categories, NaN where a value is missing.
-
-    Returns
-    -------
-    ndarray of uint64 of shape (m,)
-        Categories count by their names. Different rows have different numbers for all practical purposes.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["age", "sex"], categories={"sex": ["f", "m"]})
-    >>> keys = row_keys(space, np.array([[40.0, 0.0], [40.0, 1.0], [40.0, 0.0]]))
-    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
-    (True, False)
-    """
-    keys = np.zeros(len(points), dtype=np.uint64)
-    for j, categories in enumerate(space.categories):
-        column = points[:, j]
-        missing = np.isnan(column)
-        if categories is None:
-            # Minus zero is zero, and all missing values are one.
-            bits = np.where(missing, np.nan, column + 0.0).view(np.uint64)
-        else:
-            names = np.array([_digest(name) for name in ("", *categories)], dtype=np.uint64)
-            bits = names[np.where(missing, -1.0, column).astype(np.intp) + 1]
-        keys = _scrambled(keys ^ bits)
-    return keys
-
-
-def _digest(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-
-
-def _scrambled(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64 bits, one to one (the finaliser of splitmix64; Steele, Lea and Flood, OOPSLA 2014)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))

@@ -43,15 +43,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from clearmargin.exceptions import InvalidValueError
 from clearmargin.kernel_rules.kernels import KERNELS, SAFETY, Expansion, count_roundings
 from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-
-__all__ = ["KernelBounds", "bound_quadratics", "check_boxes", "lower_bounds", "reduce_cubics"]
-
 
 # What may be lost where a kernel underflows, for each unit of coefficient: exp(20) times the smallest normal number.
 _UNDERFLOW = 1e-290
@@ -65,20 +61,7 @@ _MIN_GROWTH = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelBounds:
-    """Lower bounds of q functions over B boxes, and where they come from.
-
-    Parameters
-    ----------
-    value : ndarray of shape (B, q)
-        No function is below its value anywhere in the box; infinite where nothing was asked.
-    minoriser : ndarray of shape (B, n)
-        Point of the box where the bound of the function with the lowest value is lowest.
-    gap : ndarray of shape (B, n)
-        What each coordinate adds to the distance between that bound and the minimum, at most.
-    direction : ndarray of shape (B, n)
-        1 where all functions that are not proved positive are lowest at the lower end of the coordinate, as far as
-        their sign goes, -1 at the upper end, 0 where neither is known.
-    """
+    """Lower bounds of q functions over B boxes, and where they come from."""
 
     value: FloatArray
     minoriser: FloatArray
@@ -86,93 +69,14 @@ class KernelBounds:
     direction: NDArray[np.int8]
 
 
-def check_boxes(
-    function: KernelFunction, lower: ArrayLike, upper: ArrayLike, n_axes: int = 2
-) -> tuple[FloatArray, FloatArray]:
-    """Read the ends of boxes, or say what is wrong with them.
-
-    Parameters
-    ----------
-    function : KernelFunction
-        Tells how many columns there are.
-    lower, upper : array-like of shape (B, n) or (n,)
-        Ends of closed boxes.
-    n_axes : {1, 2}
-        1 for a single box.
-
-    Returns
-    -------
-    tuple of ndarray
-        The ends as floats.
-
-    Examples
-    --------
-    >>> bump = KernelFunction("rbf", np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1))
-    >>> check_boxes(bump, [2.0], [1.0], n_axes=1)
-    Traceback (most recent call last):
-        ...
-    clearmargin.exceptions.InvalidValueError: coordinate 0 of a box has lower 2.0 > upper 1.0; ...
-    """
-    KERNELS[function.kind].growth_rate(function)  # says if it cannot be
-    low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
-    axes = ("n",) if n_axes == 1 else ("B", "n")
-    for name, ends in (("lower", low), ("upper", high)):
-        if ends.ndim != n_axes or ends.shape[-1] != function.n_features:
-            raise InvalidValueError(
-                f"{name} has shape {ends.shape}; give ({', '.join(axes)}{',' * (n_axes == 1)}) with "
-                f"n = {function.n_features}, one number for each column of the machine"
-            )
-    if low.shape != high.shape:
-        raise InvalidValueError(f"lower has {len(low)} boxes and upper {len(high)}; give as many")
-    for name, ends in (("lower", low), ("upper", high)):
-        bad = np.argwhere(~np.isfinite(ends))
-        if len(bad):
-            value = ends[tuple(bad[0])]
-            raise InvalidValueError(
-                f"{name} of coordinate {bad[0][-1]} is {value}; the sides of a box must be finite numbers, "
-                "so clip it to the range that matters"
-            )
-    bad = np.argwhere(low > high)
-    if len(bad):
-        place = tuple(bad[0])
-        raise InvalidValueError(
-            f"coordinate {place[-1]} of a box has lower {low[place]} > upper {high[place]}; swap them, "
-            "or drop the box, which is empty"
-        )
-    return low, high
-
-
 def lower_bounds(
     function: KernelFunction,
-    lower: ArrayLike,
-    upper: ArrayLike,
+    low: FloatArray,
+    high: FloatArray,
     *,
     requested: BoolArray | None = None,
 ) -> KernelBounds:
-    """Bound each function over each box from below; what is above 0 is proved.
-
-    Parameters
-    ----------
-    function : KernelFunction
-        The functions.
-    lower, upper : array-like of shape (B, n)
-        Finite ends of closed boxes, in the units of the machine. Memory grows with B times s times n.
-    requested : ndarray of shape (B, q), optional
-        Which functions are asked about in which box; all by default.
-
-    Returns
-    -------
-    KernelBounds
-        The bounds, and what a search needs to improve them.
-
-    Examples
-    --------
-    >>> bump = KernelFunction("rbf", np.zeros((1, 2)), np.ones((1, 1)), np.array([-0.5]))
-    >>> lower_bounds(bump, [[0.0, 0.0], [0.5, 0.5]], [[0.1, 0.1], [0.6, 0.6]]).value.round(3)
-    array([[ 0.48 ],
-           [-0.013]])
-    """
-    low, high = check_boxes(function, lower, upper)
+    """Bound each function over each box from below; what is above 0 is proved."""
     n_boxes, q = len(low), function.n_functions
     value = np.full((n_boxes, q), np.inf)
     # Halves first: a difference may overflow.
@@ -293,28 +197,7 @@ _ROUNDS = 4
 def bound_quadratics(
     linear: FloatArray, quadratic: FloatArray, half: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bound b'v + v'Qv over boxes from below.
-
-    Parameters
-    ----------
-    linear : ndarray of shape (B, n)
-        b.
-    quadratic : ndarray of shape (B, n, n)
-        Q, symmetric.
-    half : ndarray of shape (B, n)
-        h, not negative.
-
-    Returns
-    -------
-    tuple of ndarray
-        The bounds (B,), points of the boxes where the bounding functions are lowest (B, n), and what each coordinate
-        adds to the distance between bound and minimum, at most (B, n).
-
-    Examples
-    --------
-    >>> bound_quadratics(np.array([[3.0, 0.0]]), np.eye(2)[None], np.ones((1, 2)))
-    (array([-2.]), array([[-1.,  0.]]), array([[0., 0.]]))
-    """
+    """Bound b'v + v'Qv over boxes from below."""
     size = np.abs(quadratic)
     curve = np.einsum("bjj->bj", quadratic)
     v = np.zeros_like(half)
@@ -345,28 +228,7 @@ def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
 def reduce_cubics(
     weights: FloatArray, slopes: FloatArray, half: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Replace sums of cubes by linear forms with an error.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (B, s)
-        a.
-    slopes : ndarray of shape (B or 1, s, n)
-        w.
-    half : ndarray of shape (B, n)
-        h, not negative.
-
-    Returns
-    -------
-    tuple of ndarray
-        Coefficients of the linear forms in v, and the error that each coordinate stands for; their sum bounds the
-        distance of the cubes from the form. Both are of shape (B, n).
-
-    Examples
-    --------
-    >>> reduce_cubics(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([[2.0]]))
-    (array([[3.]]), array([[2.]]))
-    """
+    """Replace sums of cubes by linear forms with an error."""
     scaled = slopes * half[:, None, :]
     linear, error = np.zeros((2, *half.shape))
     for k in range(half.shape[1]):

@@ -5,20 +5,18 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.kernel_rules.box_search import decide
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
-from clearmargin.rules import Box, Domain, FeatureSpace, OneHot, Polyhedron
+from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.validation import check_whole
-
-__all__ = ["Certificate", "certify", "class_position", "encoded_boxes"]
 
 # Features of a witness that are rounded to whole numbers in every way; further ones to the nearest.
 _MAX_BROKEN = 3
@@ -65,7 +63,7 @@ def certify(
     box: Box,
     label: Any,
     *,
-    space: FeatureSpace | Domain | None = None,
+    space: FeatureSpace | None = None,
     budget: int = 20_000,
     time_limit: float | None = None,
 ) -> Certificate:
@@ -78,22 +76,21 @@ def certify(
     Parameters
     ----------
     estimator : fitted estimator
-        An `SVC`, `NuSVC` or `OneClassSVM` with a linear, polynomial, RBF or sigmoid kernel, bare or at the end of a
+        An `SVC`, `NuSVC` or `OneClassSVM` with a linear, polynomial or RBF kernel, bare or at the end of a
         pipeline of scalers, selections and one-hot encoders.
     box : Box
         Over the features of the table, in the user's units.
     label : class
         The class in question; 1 (inside) or -1 (outside) for a one-class machine.
-    space : FeatureSpace or Domain, optional
+    space : FeatureSpace, optional
         Where features live: the box ends there, whether it is infinite or only larger, and the answer is about that
         part of it. A kernel machine is proved over finite boxes. Where the space has whole numbers, the answer is about
         cases with whole numbers, and so is the witness. Features and categories are counted as in the space, and found
-        by their names; without a space, or where the model knows other names, as in the model. With the relations and
-        groups of a `Domain`, the answer is about cases that satisfy them, and so is the witness.
+        by their names; without a space, or where the model knows other names, as in the model.
     budget : int, default 20000
         Most boxes to look at.
     time_limit : float, optional
-        Seconds after which the answer is "unknown".
+        Seconds of the processor after which the answer is "unknown".
 
     Returns
     -------
@@ -114,22 +111,17 @@ def certify(
         raise InvalidValueError(f"time_limit is {time_limit}; give seconds above 0, or None")
     machine = read_machine(estimator)
     k = class_position(machine, label)
-    domain = space if isinstance(space, Domain) else None
-    space = space.space if isinstance(space, Domain) else space
     _check_box(machine, box, space)
     order = _Order.of(machine, space)
     n = len(machine.encoding.space)
     whole = np.zeros(n, np.bool_) if space is None else space.integer[order.feature]
-    cases = _possible(domain, order, whole)
+    cases = Domain(FeatureSpace([str(j) for j in range(n)], integer=whole))
     # Boxes whose real points are all that is left to decide; a witness that is no possible case cuts one in two.
-    first = order.to_model(box, space)
-    if domain is not None and not cases.is_possible(first):
-        return Certificate("proved", None, 0, np.inf)
-    waiting = [cases.round_to_values(first) if domain is None else cases.tighten(first)]
+    waiting = [cases.round_to_values(order.to_model(box, space))]
     nodes, bound = 0, np.inf
-    end = np.inf if time_limit is None else time.perf_counter() + time_limit
+    end = np.inf if time_limit is None else time.process_time() + time_limit
     while waiting:
-        left = None if time_limit is None else max(0.0, end - time.perf_counter())
+        left = None if time_limit is None else max(0.0, end - time.process_time())
         if left == 0.0 or (nodes and nodes >= budget):
             return Certificate("unknown", None, nodes, -np.inf)
         asked = waiting.pop()
@@ -140,58 +132,13 @@ def certify(
             return Certificate("unknown", None, nodes, found.bound)
         if found.row is not None:
             row = _whole_witness(machine, k, found.row, asked, whole)
-            if row is not None and cases.contains(row[None])[0]:
+            if row is not None:
                 return Certificate("refuted", order.from_model(row), nodes, found.bound)
-            parts = _parts(asked, found.row, whole, cases) if row is None else _halves(asked, cases)
-            if parts is None:
-                return Certificate("unknown", None, nodes, found.bound)
-            waiting += parts
+            waiting += _parts(asked, found.row, whole, cases)
     return Certificate("proved", None, nodes, float(bound))
 
 
-def _possible(domain: Domain | None, order: _Order, whole: BoolArray) -> Domain:
-    """Return the cases that can exist, as the model counts features: whole numbers, groups and relations."""
-    names = FeatureSpace([str(j) for j in range(len(whole))], integer=whole)
-    if domain is None:
-        return Domain(names)
-    place = {feature: j for j, feature in enumerate(order.feature)}
-    groups = [
-        OneHot(group.feature, [place[column] for column in group.columns], group.categories)
-        for group in domain.groups
-    ]
-    rows = domain.relations
-    relations = None if rows is None else Polyhedron(rows.A[:, order.feature], rows.b, rows.strict)
-    return Domain(names, groups=groups, relations=relations)
-
-
-def _halves(box: Box, cases: Domain) -> list[Box] | None:
-    """Return a box cut across the widest column that relations or groups speak of; None where none can be cut.
-
-    Parts without any possible case are left out, and the others drawn in.
-    """
-    tied = np.zeros(box.n_features, dtype=np.bool_)
-    if cases.relations is not None:
-        tied |= cases.relations.A.any(axis=0)
-    for group in cases.groups:
-        tied[list(group.columns)] = True
-    middle = box.lower / 2.0 + box.upper / 2.0
-    middle = np.where(cases.space.integer, np.floor(middle), middle)
-    can_cut = tied & (box.lower <= middle) & (middle < box.upper)
-    if not can_cut.any():
-        return None
-    j = int(np.argmax(np.where(can_cut, box.upper - box.lower, -1.0)))
-    below, above = box.upper.copy(), box.lower.copy()
-    below[j] = middle[j]
-    above[j] = middle[j] + 1.0 if cases.space.integer[j] else middle[j]
-    halves = (
-        Box(box.lower, below, box.lower_closed, box.upper_closed | (below < box.upper), box.sets),
-        Box(above, box.upper, box.lower_closed | (above > box.lower), box.upper_closed, box.sets),
-    )
-    return [cases.tighten(half) for half in halves if cases.is_possible(half)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """What was found of one box: a status, for "refuted" a row of it, the work and the bound."""
 
     status: Literal["proved", "refuted", "unknown"]
@@ -208,7 +155,7 @@ def _decide_box(
     function = machine.region(k)
     low, high = machine.box_to_machine(lower, upper)
     nodes, bound, left = 0, np.inf, time_limit
-    start = time.perf_counter()
+    start = time.process_time()
     for part in range(len(low)):
         if nodes >= budget or (part and left is not None and left <= 0.0):
             return _Found("unknown", None, nodes, -np.inf)
@@ -216,9 +163,8 @@ def _decide_box(
         nodes += verdict.nodes
         if verdict.status == "refuted" and verdict.witness is not None:
             encoded, row = _in_user_units(machine, verdict.witness, lower[part], upper[part], asked)
-            if (
-                not exact
-            ):  # between categories: the one that it is nearest to, if that is a witness as well
+            # Between categories: the one that it is nearest to, if that is a witness as well.
+            if not exact:
                 row = _with_one_category(machine, encoded, row, asked)
                 encoded = _encoded(machine, row, encoded)
             if asked.contains(row[None])[0] and _predicts_otherwise(machine, encoded, k):
@@ -226,7 +172,7 @@ def _decide_box(
         if verdict.status != "proved":
             return _Found("unknown", None, nodes, verdict.bound)
         if time_limit is not None:
-            left = time_limit - (time.perf_counter() - start)
+            left = time_limit - (time.process_time() - start)
         bound = min(bound, verdict.bound)
     return _Found("proved", None, nodes, float(bound))
 
@@ -276,28 +222,13 @@ def _parts(box: Box, row: FloatArray, whole: BoolArray, cases: Domain) -> list[B
     j = int(np.flatnonzero(whole & (row != np.floor(row)))[0])
     below, above = box.upper.copy(), box.lower.copy()
     below[j], above[j] = np.floor(row[j]), np.ceil(row[j])
-    halves = (
-        Box(box.lower, below, box.lower_closed, box.upper_closed, box.sets),
-        Box(above, box.upper, box.lower_closed, box.upper_closed, box.sets),
-    )
+    flags = box.lower_closed, box.upper_closed, box.sets
+    halves = Box(box.lower, below, *flags), Box(above, box.upper, *flags)
     return [half for half in halves if not cases.round_to_values(half).is_empty]
 
 
 def class_position(machine: KernelMachine, label: Any) -> int:
-    """Give the position of a class, or say which classes there are.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine.
-    label : class
-        The class.
-
-    Returns
-    -------
-    int
-        Its position among the classes of the machine.
-    """
+    """Give the position of a class, or say which classes there are."""
     plain = as_label(label)
     if plain not in machine.classes:
         hint = nearest_name(str(plain), map(str, machine.classes))
@@ -311,6 +242,8 @@ def class_position(machine: KernelMachine, label: Any) -> int:
 def _check_box(machine: KernelMachine, box: Box, space: FeatureSpace | None) -> None:
     if not isinstance(box, Box):
         raise InvalidValueError(f"box must be a Box, not {type(box).__name__}")
+    if space is not None and not isinstance(space, FeatureSpace):
+        raise InvalidValueError(f"space must be a FeatureSpace, not {type(space).__name__}")
     n = len(machine.encoding.space)
     if box.n_features != n:
         raise DataError(f"the box has {box.n_features} features, but the model takes {n}")
@@ -360,18 +293,13 @@ class _Order:
         for j, given in enumerate(f):
             if given in box.sets:
                 codes = self.codes[j]
-                sets[j] = (
-                    box.sets[given]
-                    if codes is None
-                    else [codes[c] for c in box.sets[given] if c in codes]
-                )
+                known = box.sets[given]
+                sets[j] = known if codes is None else [codes[c] for c in known if c in codes]
         if space is not None:
             free = np.array([j not in sets for j in range(len(f))], dtype=np.bool_)
             below, above = free & (space.lower[f] > lower), free & (space.upper[f] < upper)
-            lower, upper = (
-                np.where(below, space.lower[f], lower),
-                np.where(above, space.upper[f], upper),
-            )
+            lower = np.where(below, space.lower[f], lower)
+            upper = np.where(above, space.upper[f], upper)
             lower_closed, upper_closed = lower_closed | below, upper_closed | above
         return Box(lower, upper, lower_closed, upper_closed, sets)
 
@@ -385,22 +313,7 @@ class _Order:
 
 
 def encoded_boxes(machine: KernelMachine, box: Box) -> tuple[FloatArray, FloatArray, bool]:
-    """Read a box over the user's features as boxes over encoded columns.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine.
-    box : Box
-        Over the features, in the order of the model.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (r, n_encoded)
-        One box for each combination of categories, or one over the hull of their columns if these are too many.
-    exact : bool
-        Whether the boxes hold nothing but images of points of the box.
-    """
+    """Read a box over the user's features as boxes over encoded columns."""
     encoding = machine.encoding
     feature = np.array([source.feature for source in encoding.sources], dtype=np.intp)
     lower, upper = box.lower[feature].copy(), box.upper[feature].copy()
@@ -409,7 +322,17 @@ def encoded_boxes(machine: KernelMachine, box: Box) -> tuple[FloatArray, FloatAr
     used[machine.source] = True
     is_category = np.array([source.code is not None for source in encoding.sources], np.bool_)
     shut = box.lower_closed[feature] & box.upper_closed[feature]
-    _check_finite(machine, used & ~is_category, lower, np.where(shut, upper, _before(upper)))
+    counted, names = used & ~is_category, encoding.columns.names
+    endless = np.flatnonzero(counted & ~(np.isfinite(lower) & np.isfinite(upper)))
+    if len(endless):
+        raise DataError(
+            f"the box has no end in {names[endless[0]]!r}, and a kernel machine is proved over finite boxes; give the "
+            "box ends there, or pass space=FeatureSpace.from_data(X), at whose ranges it then ends"
+        )
+    last = np.where(shut, upper, np.nextafter(upper, -np.inf))
+    empty = np.flatnonzero(counted & (lower > last))
+    if len(empty):
+        raise DataError(f"the box is empty in {names[empty[0]]!r}: no number lies between its ends")
     lower[~used & ~is_category] = upper[~used & ~is_category] = 0.0
     lows, highs = [], []
     for ends in combinations:
@@ -418,25 +341,6 @@ def encoded_boxes(machine: KernelMachine, box: Box) -> tuple[FloatArray, FloatAr
         lows.append(low)
         highs.append(high)
     return np.array(lows), np.array(highs), exact
-
-
-def _check_finite(
-    machine: KernelMachine, counted: BoolArray, lower: FloatArray, upper: FloatArray
-) -> None:
-    names = machine.encoding.columns.names
-    endless = np.flatnonzero(counted & ~(np.isfinite(lower) & np.isfinite(upper)))
-    if len(endless):
-        raise DataError(
-            f"the box has no end in {names[endless[0]]!r}, and a kernel machine is proved over finite boxes; give the "
-            "box ends there, or pass space=FeatureSpace.from_data(X), at whose ranges it then ends"
-        )
-    empty = np.flatnonzero(counted & (lower > upper))
-    if len(empty):
-        raise DataError(f"the box is empty in {names[empty[0]]!r}: no number lies between its ends")
-
-
-def _before(x: FloatArray) -> FloatArray:
-    return np.asarray(np.where(np.isfinite(x), np.nextafter(x, -np.inf), x))
 
 
 def _category_columns(
@@ -454,18 +358,14 @@ def _category_columns(
             raise DataError(
                 f"the box is empty in {encoding.space.names[j]!r}: it allows no category that the model knows"
             )
+    columns = [source for source in encoding.sources if source.code is not None]
     if np.prod([float(len(codes)) for codes in allowed.values()]) > _MAX_COMBINATIONS:
-        low = [
-            float(allowed[s.feature] == [s.code]) for s in encoding.sources if s.code is not None
-        ]
-        high = [float(s.code in allowed[s.feature]) for s in encoding.sources if s.code is not None]
-        return [(np.array(low), np.array(high))], False
+        low = np.array([float(allowed[j] == [code]) for j, code in columns])
+        return [(low, np.array([float(code in allowed[j]) for j, code in columns]))], False
     found = []
-    for chosen in itertools.product(*allowed.values()):
-        code = dict(zip(allowed, chosen, strict=True))
-        ends = np.array(
-            [float(code[s.feature] == s.code) for s in encoding.sources if s.code is not None]
-        )
+    for one in itertools.product(*allowed.values()):
+        chosen = dict(zip(allowed, one, strict=True))
+        ends = np.array([float(chosen[j] == code) for j, code in columns])
         found.append((ends, ends))
     return found, True
 

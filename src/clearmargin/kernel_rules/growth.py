@@ -27,18 +27,6 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
 
-__all__ = [
-    "FEW_CONDITIONS_BUDGET",
-    "BoxGrowth",
-    "ProvedBox",
-    "grow_box",
-    "prove_around",
-    "prove_boxes",
-    "prove_few_conditions",
-    "prove_large_box",
-]
-
-
 Ranges = tuple[FloatArray, FloatArray]
 
 # Boxes that each step of a proof of few conditions may look at: with 500 it takes twice as long for little more.
@@ -49,27 +37,21 @@ _SIDE_STEPS = 3
 
 
 class BoxGrowth:
-    """A proved box around a point that grows.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine.
-    function : KernelFunction
-        Functions that are all positive where the machine predicts the class of the point.
-    point : ndarray of shape (n_encoded,)
-        Where the box starts.
-    budget : int
-        Maximum number of boxes that a single proof may look at.
-    """
+    """A proved box around a point that grows."""
 
     def __init__(
-        self, machine: KernelMachine, function: KernelFunction, point: FloatArray, budget: int
+        self,
+        machine: KernelMachine,
+        function: KernelFunction,
+        point: FloatArray,
+        budget: int,
+        work: float = np.inf,
     ):
         self.machine = machine
         self.function = function
         self.point = point
         self.budget = budget
+        self._left = work
         self.lower, self.upper = point.copy(), point.copy()
         self._grew = False
 
@@ -80,20 +62,20 @@ class BoxGrowth:
     def _try(self, lower: FloatArray, upper: FloatArray) -> bool:
         """Take a larger box if it is proved."""
         low, high = self.machine.box_to_machine(lower[None], upper[None])
-        if decide(self.function, low[0], high[0], max_nodes=self.budget).status != "proved":
+        entries = self.function.vectors.size
+        most = int(min(self.budget, self._left / max(entries, 1)))
+        if most < 1:
+            return False
+        verdict = decide(self.function, low[0], high[0], max_nodes=most)
+        self._left -= verdict.nodes * entries
+        if verdict.status != "proved":
             return False
         self.lower, self.upper = lower, upper
         self._grew = True
         return True
 
     def grow_over(self, neighbours: FloatArray) -> None:
-        """Grow over other points: the hull of the first of them, as many as can be proved.
-
-        Parameters
-        ----------
-        neighbours : ndarray of shape (k, n_encoded)
-            Points on the same side, the nearest first.
-        """
+        """Grow over other points: the hull of the first of them, as many as can be proved."""
         lower = np.minimum(np.minimum.accumulate(neighbours, axis=0), self.point)
         upper = np.maximum(np.maximum.accumulate(neighbours, axis=0), self.point)
         # The hulls of the first 1, 2, ... points lie in each other, so that bisection finds the last provable one.
@@ -106,13 +88,7 @@ class BoxGrowth:
                 refused = middle
 
     def grow_in_proportion(self, lower: FloatArray, upper: FloatArray) -> None:
-        """Grow on all sides at once, by bisection on the share of the way to the limits.
-
-        Parameters
-        ----------
-        lower, upper : ndarray of shape (n_encoded,)
-            The limits.
-        """
+        """Grow on all sides at once, by bisection on the share of the way to the limits."""
         small, large = 0.0, 1.0
         share = 1.0
         for _ in range(_PROPORTION_STEPS + 1):
@@ -130,15 +106,7 @@ class BoxGrowth:
             share = (small + large) / 2.0
 
     def grow_sides(self, lower: FloatArray, upper: FloatArray, steps: int = _SIDE_STEPS) -> None:
-        """Grow side by side: to the limit, or as far as bisection gets.
-
-        Parameters
-        ----------
-        lower, upper : ndarray of shape (n_encoded,)
-            The limits.
-        steps : int, default 3
-            How often a side that cannot be moved to its limit is tried in between.
-        """
+        """Grow side by side: to the limit, or as far as bisection gets."""
         for side, j in self._by_slope(lower, upper):
             start, end = (self.lower[j], lower[j]) if side < 0 else (self.upper[j], upper[j])
             if start == end:
@@ -159,22 +127,7 @@ class BoxGrowth:
     def free_features(
         self, features: Sequence[IntArray], lower: FloatArray, upper: FloatArray, most: int
     ) -> list[int]:
-        """Free features, those first that cost the decision function least, as long as the rest is proved.
-
-        Parameters
-        ----------
-        features : sequence of ndarray of int
-            The encoded columns of each feature.
-        lower, upper : ndarray of shape (n_encoded,)
-            The range of each column; a freed feature has all of it.
-        most : int
-            Maximum number of features that may be kept; the search ends where there are more.
-
-        Returns
-        -------
-        list of int
-            The features that are kept: without any one of them the proof fails, as far as the budget tells.
-        """
+        """Free features, those first that cost the decision function least, as long as the rest is proved."""
         cost = [self._worst(columns, lower, upper) for columns in features]
         order = np.argsort(-np.array(cost), kind="stable").tolist()
         # Most features of a case far from the surface go at once: as many as bisection proves, the others one by one.
@@ -216,15 +169,7 @@ class BoxGrowth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProvedBox:
-    """A box around a case in which a kernel machine is proved to predict one class.
-
-    Parameters
-    ----------
-    box : Box
-        All of what is proved, over the user's features: closed, and no wider than the ranges.
-    conditions : Box
-        The same without the ends of ranges: what has to be said of a case within the ranges.
-    """
+    """A box around a case in which a kernel machine is proved to predict one class."""
 
     box: Box
     conditions: Box
@@ -234,7 +179,7 @@ def grow_box(
     estimator: Any,
     x: Any,
     *,
-    space: FeatureSpace | Domain | None = None,
+    space: FeatureSpace | None = None,
     max_conditions: int | None = None,
     budget: int = 500,
 ) -> Box:
@@ -250,9 +195,9 @@ def grow_box(
         A kernel machine, as for `certify`.
     x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
         The case, for example ``X.iloc[0]``; by name in any order.
-    space : FeatureSpace or Domain, optional
+    space : FeatureSpace, optional
         Where features live; the box ends there, and at whole numbers where the space has them. By default where the
-        support vectors do. The box is proved for all its points, whether relations of a `Domain` allow them or not.
+        support vectors do.
     max_conditions : int, optional
         Maximum number of features that may not have all of their range. By default the box is to be large, and any
         number of them may be narrower.
@@ -281,7 +226,6 @@ def grow_box(
     check_whole("budget", budget, 1)
     if max_conditions is not None:
         check_whole("max_conditions", max_conditions, 1)
-    space = space.space if isinstance(space, Domain) else space
     few = max_conditions is not None
     return prove_around(estimator, x, space, few=few, most=max_conditions, budget=budget).box
 
@@ -295,22 +239,7 @@ def prove_around(
     most: int | None = None,
     budget: int = FEW_CONDITIONS_BUDGET,
 ) -> ProvedBox:
-    """Prove the class of a case over a box around it.
-
-    Parameters
-    ----------
-    estimator, x, space, budget
-        As for `grow_box`.
-    few : bool
-        Whether the box is to have few conditions; else it is to be large.
-    most : int, optional
-        Maximum number of conditions.
-
-    Returns
-    -------
-    ProvedBox
-        The box, and what has to be said of it.
-    """
+    """Prove the class of a case over a box around it."""
     names = getattr(estimator, "feature_names_in_", None)
     rows = case_table(x, None if names is None else [str(name) for name in names])
     machine = read_machine(estimator, rows)
@@ -343,26 +272,7 @@ def prove_large_box(
     *,
     budget: int,
 ) -> ProvedBox | None:
-    """Grow a large box around a case as long as a kernel machine is proved to predict one class in it.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine.
-    point : ndarray of shape (n_encoded,)
-        The encoded case.
-    ranges : pair of ndarray of shape (n_encoded,)
-        Where the box ends at the latest; it has the case in it, and the category of the case alone.
-    space : FeatureSpace, optional
-        Which features are whole numbers.
-    budget : int
-        Maximum number of boxes that the proof of a step may look at.
-
-    Returns
-    -------
-    ProvedBox or None
-        None where the case is too near the surface for a proof.
-    """
+    """Grow a large box around a case as long as a kernel machine is proved to predict one class in it."""
     named = np.array([source.code is not None for source in machine.encoding.sources], np.bool_)
     lower, upper = (np.where(named, point, ends) for ends in ranges)
     growth = BoxGrowth(machine, machine.region(_class_of(machine, point)), point, budget)
@@ -379,25 +289,9 @@ def prove_few_conditions(
     *,
     most: int | None,
     budget: int,
+    work: float = np.inf,
 ) -> ProvedBox | None:
-    """Find few conditions around a case under which a kernel machine is proved to predict one class.
-
-    Features are freed within their ranges as long as the proof goes through, those first that cost the decision
-    function least; the others get intervals as wide as can be proved. A categorical feature is free or has the category
-    of the case.
-
-    Parameters
-    ----------
-    machine, point, ranges, space, budget
-        As for `prove_large_box`; the range of the column of a category is from 0 to 1.
-    most : int or None
-        Maximum number of features with a condition.
-
-    Returns
-    -------
-    ProvedBox or None
-        None where the case is too near the surface for a proof, or where more features would have to be kept.
-    """
+    """Find few conditions around a case under which a kernel machine is proved to predict one class."""
     lower, upper = ranges
     members: dict[int, list[int]] = {}
     for column, source in enumerate(machine.encoding.sources):
@@ -405,12 +299,20 @@ def prove_few_conditions(
     # A feature without a column that the machine looks at is free without a proof.
     used = set(machine.source.tolist())
     features = [np.array(at) for at in members.values() if used & set(at)]
-    growth = BoxGrowth(machine, machine.region(_class_of(machine, point)), point, budget)
+    function = machine.region(_class_of(machine, point))
+    if 2.0 * sum(map(len, features)) * function.vectors.size > work:
+        return None
+    growth = BoxGrowth(machine, function, point, budget, work)
     limit = len(features) if most is None else most
     kept = growth.free_features(features, lower, upper, limit)
     if len(kept) > limit or not growth.is_proved():
         return None
-    growth.grow_sides(*_limits_of_kept(machine, growth, [features[j] for j in kept], lower, upper))
+    # Categories and the features that were freed stay as they are.
+    low, high = growth.lower.copy(), growth.upper.copy()
+    for column in (column for j in kept for column in features[j].tolist()):
+        if machine.encoding.sources[column].code is None:
+            low[column], high[column] = lower[column], upper[column]
+    growth.grow_sides(low, high)
     return _proved(machine, growth, ranges, space)
 
 
@@ -418,47 +320,31 @@ def _proved(
     machine: KernelMachine, growth: BoxGrowth, ranges: Ranges, space: FeatureSpace | None
 ) -> ProvedBox:
     """Give what has grown in the user's features and in few digits, at whole numbers where features have them."""
-    lower, upper = ranges
-    at_ends = growth.lower <= lower, growth.upper >= upper
-    box = _readable(machine, growth, growth.point, lower, upper)
-    conditions = _without_ends(box, machine, *at_ends)
+    (lower, upper), encoding = ranges, machine.encoding
+    used = np.zeros(len(encoding.columns), dtype=np.bool_)
+    used[machine.source] = True
+    # Fewer digits, which only take from the box.
+    limits = FeatureSpace(
+        encoding.columns.names, lower, np.maximum(lower, upper), np.zeros_like(used)
+    )
+    grown = Box(np.where(used, growth.lower, -np.inf), np.where(used, growth.upper, np.inf))
+    box = to_user_box(shorten_bounds(grown, limits, growth.point[None, :]), encoding)
+    assert box is not None  # the category of the case is in it
+    # Ends that are those of the ranges are no conditions.
+    low, high = box.lower.copy(), box.upper.copy()
+    for column, (feature, code) in enumerate(encoding.sources):
+        if code is None and growth.lower[column] <= lower[column]:
+            low[feature] = -np.inf
+        if code is None and growth.upper[column] >= upper[column]:
+            high[feature] = np.inf
+    conditions = Box(low, high, sets=box.sets, known=box.known)
     if space is None:
         return ProvedBox(box, conditions)
-    case = np.array(case_values(machine.encoding, growth.point))
-    return ProvedBox(_to_values(box, space, case), _to_values(conditions, space, case))
-
-
-def _limits_of_kept(
-    machine: KernelMachine,
-    growth: BoxGrowth,
-    kept: Sequence[IntArray],
-    lower: FloatArray,
-    upper: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return how far the sides of the features that are kept may grow; all others stay, and so do categories."""
-    low, high = growth.lower.copy(), growth.upper.copy()
-    for columns in kept:
-        for j in columns.tolist():
-            if machine.encoding.sources[j].code is None:
-                low[j], high[j] = lower[j], upper[j]
-    return low, high
-
-
-def _without_ends(box: Box, machine: KernelMachine, at_low: BoolArray, at_high: BoolArray) -> Box:
-    """Leave out the ends of a box of the user's features that are those of the ranges."""
-    lower, upper = box.lower.copy(), box.upper.copy()
-    for column, source in enumerate(machine.encoding.sources):
-        if source.code is None:
-            lower[source.feature] = -np.inf if at_low[column] else lower[source.feature]
-            upper[source.feature] = np.inf if at_high[column] else upper[source.feature]
-    return Box(lower, upper, sets=box.sets, known=box.known)
-
-
-def _to_values(region: Box, space: FeatureSpace, case: FloatArray) -> Box:
-    """End a box at values that features can have: whole numbers, where space and case have them."""
+    case = np.array(case_values(encoding, growth.point))
     with np.errstate(invalid="ignore"):
         whole = space.integer & (case == np.floor(case))
-    return Domain(FeatureSpace(space.names, integer=whole)).round_to_values(region)
+    domain = Domain(FeatureSpace(space.names, integer=whole))
+    return ProvedBox(domain.round_to_values(box), domain.round_to_values(conditions))
 
 
 def _class_of(machine: KernelMachine, point: FloatArray) -> int:
@@ -483,37 +369,11 @@ def _ranges(machine: KernelMachine, point: FloatArray, space: FeatureSpace | Non
             )
         feature = [source.feature for source in sources]
         low, high = space.lower[feature], space.upper[feature]
-        lower, upper = (
-            np.where(np.isfinite(low), low, lower),
-            np.where(np.isfinite(high), high, upper),
-        )
+        lower = np.where(np.isfinite(low), low, lower)
+        upper = np.where(np.isfinite(high), high, upper)
     named = np.array([source.code is not None for source in sources], dtype=np.bool_)
     lower, upper = np.where(named, 0.0, lower), np.where(named, 1.0, upper)
     return np.minimum(lower, point), np.maximum(upper, point)
-
-
-def _readable(
-    machine: KernelMachine,
-    growth: BoxGrowth,
-    point: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-) -> Box:
-    """Return the box in the user's features and in few digits, which only takes from it."""
-    columns = machine.encoding.columns
-    used: BoolArray = np.zeros(len(columns), dtype=np.bool_)
-    used[machine.source] = True
-    ranges = FeatureSpace(
-        columns.names, lower, np.where(upper > lower, upper, lower), np.zeros_like(used)
-    )
-    box = shorten_bounds(
-        Box(np.where(used, growth.lower, -np.inf), np.where(used, growth.upper, np.inf)),
-        ranges,
-        point[None, :],
-    )
-    region = to_user_box(box, machine.encoding)
-    assert region is not None  # the category of the case is in it
-    return region
 
 
 # Points that proved boxes left out start boxes of their own, at most so many times as there were boxes, and until so
@@ -525,110 +385,57 @@ _PATIENCE, _FEW = 4, 3
 def prove_boxes(
     machine: KernelMachine, task: ExtractionTask, found: FoundBoxes, budget: int
 ) -> FoundBoxes:
-    """Shrink boxes to a part that is proved; points that are lost on the way start boxes of their own.
-
-    The part grows from the deepest training point of the box, the one with the largest decision function, towards the
-    ends of the box. Boxes end with the training points, since the sign of a kernel machine far from all data says
-    little, and proofs need ends.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        The machine.
-    task : ExtractionTask
-        The training points.
-    found : FoundBoxes
-        Boxes over the encoded columns.
-    budget : int
-        Maximum number of boxes that a proof may look at.
-
-    Returns
-    -------
-    FoundBoxes
-        Proved boxes.
-    """
+    """Shrink boxes to a part that is proved; points that are lost on the way start boxes of their own."""
     functions = [machine.region(k) for k in range(len(machine.classes))]
     Z = machine.to_machine(task.points)
     depth = np.stack([function.values(Z).min(axis=1) for function in functions], axis=1)
-    prover = _Prover(machine, functions, task, depth, budget)
-    ends = zip(found.boxes.lower, found.boxes.upper, found.codes, strict=True)
-    boxes = [prover.prove(lower, upper, int(k)) for lower, upper, k in ends]
-    kept = [(box, int(k)) for box, k in zip(boxes, found.codes, strict=True) if box is not None]
-    kept += _more(prover, [box for box, _ in kept], _MORE_STARTS * len(found.boxes))
+    reach = np.where(task.upper > task.lower, task.upper - task.lower, 1.0)
+
+    def grow(row: int, k: int, low: FloatArray, high: FloatArray) -> FloatArray | None:
+        """Grow a proved box within limits, around a point of class k; None where it is too near the surface."""
+        start = task.points[row]
+        box = BoxGrowth(machine, functions[k], start, budget)
+        near = task.points[(depth[:, k] > 0) & Box(low, high).contains(task.points)]
+        box.grow_over(near[np.argsort(np.abs((near - start) / reach).max(axis=1), kind="stable")])
+        # To the end or not at all: a bound at the end of the data is one that a rule need not think about.
+        box.grow_sides(low, high, steps=0)
+        return np.stack([box.lower, box.upper]) if box.is_proved() else None
+
+    kept: list[tuple[FloatArray, int]] = []
+    bare: BoolArray = np.ones(len(task.points), dtype=np.bool_)
+    for lower, upper, code in zip(found.boxes.lower, found.boxes.upper, found.codes, strict=True):
+        # The proved part of a box around its deepest point.
+        low, high, k = np.maximum(lower, task.lower), np.minimum(upper, task.upper), int(code)
+        inside = np.where(Box(low, high).contains(task.points), depth[:, k], -np.inf)
+        row = int(np.argmax(inside))
+        grown = grow(row, k, low, high) if inside[row] > 0 else None
+        if grown is not None:
+            kept.append((grown, k))
+            bare &= ~Box(*grown).contains(task.points)
+    idle = 0
+    for _ in range(_MORE_STARTS * len(found.boxes)):
+        score = np.where(bare[:, None], depth, -np.inf)
+        first, second = np.unravel_index(int(np.argmax(score)), score.shape)
+        row, k = int(first), int(second)
+        if score[row, k] <= 0 or idle == _PATIENCE:
+            break
+        grown = grow(row, k, task.lower, task.upper)
+        if grown is None:
+            idle += 1
+        else:
+            covered = Box(*grown).contains(task.points)
+            idle = 0 if np.count_nonzero(covered & bare) >= _FEW else idle + 1
+            bare &= ~covered
+            kept.append((grown, k))
+        bare[row] = False
     if not kept:
         raise DataError(
             f"no box could be proved with a budget of {budget} boxes a proof; raise budget, or use certify=False"
         )
     limits = np.array([box for box, _ in kept])
     # What the machine does not look at needs no bound.
-    idle = np.setdiff1d(np.arange(limits.shape[2]), machine.source)
-    limits[:, 0, idle], limits[:, 1, idle] = -np.inf, np.inf
+    idle_columns = np.setdiff1d(np.arange(limits.shape[2]), machine.source)
+    limits[:, 0, idle_columns], limits[:, 1, idle_columns] = -np.inf, np.inf
     codes = np.array([k for _, k in kept], dtype=np.intp)
-    return FoundBoxes(
-        Boxes.from_bounds(limits[:, 0], limits[:, 1]), codes, np.ones(len(codes), dtype=np.bool_)
-    )
-
-
-class _Prover:
-    """Grows proved boxes around training points."""
-
-    def __init__(
-        self,
-        machine: KernelMachine,
-        functions: list[KernelFunction],
-        task: ExtractionTask,
-        depth: FloatArray,
-        budget: int,
-    ):
-        self.machine = machine
-        self.functions = functions
-        self.task = task
-        self.depth = depth
-        self.budget = budget
-
-    def prove(self, lower: FloatArray, upper: FloatArray, k: int) -> FloatArray | None:
-        """Return the proved part of a box around its deepest point, as its two ends; None where it holds no point."""
-        task = self.task
-        low, high = np.maximum(lower, task.lower), np.minimum(upper, task.upper)
-        covered = Box(low, high).contains(task.points)
-        depth = np.where(covered, self.depth[:, k], -np.inf)
-        row = int(np.argmax(depth))
-        return self.grow(row, k, low, high) if depth[row] > 0 else None
-
-    def grow(self, row: int, k: int, low: FloatArray, high: FloatArray) -> FloatArray | None:
-        """Grow a proved box within limits, around a point of class k; None where it is too near the surface."""
-        task = self.task
-        start = task.points[row]
-        box = BoxGrowth(self.machine, self.functions[k], start, self.budget)
-        near = task.points[(self.depth[:, k] > 0) & Box(low, high).contains(task.points)]
-        reach = np.where(task.upper > task.lower, task.upper - task.lower, 1.0)
-        box.grow_over(near[np.argsort(np.abs((near - start) / reach).max(axis=1), kind="stable")])
-        # To the end or not at all: a bound at the end of the data is one that a rule need not think about.
-        box.grow_sides(low, high, steps=0)
-        return np.stack([box.lower, box.upper]) if box.is_proved() else None
-
-
-def _more(prover: _Prover, proved: list[FloatArray], most: int) -> list[tuple[FloatArray, int]]:
-    """Grow boxes around points that no proved box covers, the deepest first, while they cover more than a few."""
-    task = prover.task
-    bare: BoolArray = np.ones(len(task.points), dtype=np.bool_)
-    for box in proved:
-        bare &= ~Box(*box).contains(task.points)
-    found: list[tuple[FloatArray, int]] = []
-    idle = 0
-    for _ in range(most):
-        score = np.where(bare[:, None], prover.depth, -np.inf)
-        row, k = np.unravel_index(int(np.argmax(score)), score.shape)
-        if score[row, k] <= 0 or idle == _PATIENCE:
-            break
-        grown = prover.grow(int(row), int(k), task.lower, task.upper)
-        if grown is None:
-            bare[row] = False
-            idle += 1
-            continue
-        covered = Box(*grown).contains(task.points)
-        idle = 0 if np.count_nonzero(covered & bare) >= _FEW else idle + 1
-        bare &= ~covered
-        bare[row] = False
-        found.append((grown, int(k)))
-    return found
+    boxes = Boxes.from_bounds(limits[:, 0], limits[:, 1])
+    return FoundBoxes(boxes, codes, np.ones(len(codes), dtype=np.bool_))

@@ -16,10 +16,10 @@ from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.kernel_rules.growth import prove_boxes
 from clearmargin.models.fitted import innermost, is_fitted
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
+from clearmargin.rule_base.box_choice import greedy_cover, prune_subsets
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
-from clearmargin.rule_base.box_selection import greedy_cover, prune_subsets
 from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage
-from clearmargin.rule_base.options import Choice, Option, WholeNumber
+from clearmargin.rule_base.options import Option, WholeNumber
 from clearmargin.rule_base.shaping import shorten, tune
 from clearmargin.rule_base.training import check_not_empty, taken_by
 from clearmargin.rules.boxes import Boxes
@@ -27,37 +27,30 @@ from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.validation import naming_columns
 
-__all__ = ["SupportVectorRules"]
-
 # Every box is compared with all points, and with more points there are more boxes: 20,000 took half a minute.
 _MOST_POINTS = 10_000
+# All columns of all boxes are tried for each cut; 1,000 took 15 seconds with 500 points.
+_MOST_COLUMNS = 1_000
 
 
 class SupportVectorRules(BoxExtractor):
     """Interval rules around the support vectors of a kernel machine.
 
     The method of Fu, Ong, Keerthi, Hung and Goh (RulExSVM, IJCNN 2004): from each support vector one walks along each
-    axis until the decision surface is crossed; the crossings make a box. Boxes that hold training points of
+    axis until the decision surface is crossed; the crossings make a box. Further boxes start at the training points
+    that these leave uncovered. Boxes that hold training points of
     another class are cut until they do not (*tuning*), boxes whose points another box of the class covers as well are
-    left out (*pruning*), and bounds that keep no point of another class out are dropped (*shortening*). All crossings
-    are found, with a certificate; see `clearmargin.kernel_rules.crossings`. Of more than 10,000 training points, boxes
-    are made and shaped against about as many, drawn by their values; what the rules cover is counted on all.
+    left out (*pruning*), and bounds that keep no point of another class out are dropped (*shortening*). Crossings
+    are found on a grid. Of more than 10,000 training points, boxes
+    are made and shaped against about as many, drawn by their values; what the rules cover is counted on all. More
+    than 1,000 columns are refused.
 
     Parameters
     ----------
     estimator : classifier, optional
-        An `SVC` or `NuSVC` with a linear, polynomial, RBF or sigmoid kernel, bare or at the end of a pipeline of
+        An `SVC` or `NuSVC` with a linear, polynomial or RBF kernel, bare or at the end of a pipeline of
         scalers, selections and one-hot encoders. A fitted one is used as it is. By default an `SVC` behind a
         `StandardScaler`, trained on about 3,000 rows where there are more.
-    by : {"model", "labels"}, default "model"
-        Whose word rules should match on the training points: what the model predicts (for fidelity) or the labels (for
-        accuracy).
-    anchors : {"support", "all"}, default "all"
-        Where boxes start: at the support vectors, as published, or at these first and then at all training points that
-        the boxes of the support vectors leave uncovered.
-    tune, prune, shorten, cover : bool, default True
-        The phases. Without tuning the method is void in many dimensions, where no single step along an axis crosses the
-        surface. `cover` keeps only boxes that add to what fuller ones cover.
     certify : bool, default False
         Whether boxes are shrunk until the model is proved to give their class everywhere in them. Such rules carry
         `proof="proved"`; those for which no proof was found within the budget are left out.
@@ -87,6 +80,9 @@ class SupportVectorRules(BoxExtractor):
         The features.
     classes_ : ndarray
         The classes.
+    n_rows_, n_sampled_rows_ : int
+        How many rows the table has, and how many of them were taken: all, or of a table in files a sample. Rules have
+        the counts of all rows.
     n_features_in_, feature_names_in_
         As usual.
 
@@ -106,7 +102,6 @@ class SupportVectorRules(BoxExtractor):
 
     _options: ClassVar[Mapping[str, Option]] = {
         **BoxExtractor._options,
-        "anchors": Choice("support", "all"),
         "budget": WholeNumber(1),
     }
 
@@ -114,12 +109,6 @@ class SupportVectorRules(BoxExtractor):
         self,
         estimator: Any = None,
         *,
-        by: str = "model",
-        anchors: str = "all",
-        tune: bool = True,
-        prune: bool = True,
-        shorten: bool = True,
-        cover: bool = True,
         certify: bool = False,
         budget: int = 2000,
         min_coverage: MinCoverage = "auto",
@@ -127,12 +116,6 @@ class SupportVectorRules(BoxExtractor):
         fallback: Any = "nearest",
     ):
         self.estimator = estimator
-        self.by = by
-        self.anchors = anchors
-        self.tune = tune
-        self.prune = prune
-        self.shorten = shorten
-        self.cover = cover
         self.certify = certify
         self.budget = budget
         self.min_coverage = min_coverage
@@ -145,7 +128,8 @@ class SupportVectorRules(BoxExtractor):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n)
-            The table, as the model takes it.
+            The table, as the model takes it, or what `clearmargin.scan` gives, with its classes: of more than 10,000
+            rows a sample is taken (`n_sampled_rows_`), and the rules are counted on all rows.
         y : array-like of shape (m,), optional
             The classes. A one-class machine knows none: there the model's own word, 1 or -1, is the label.
         **params : dict
@@ -156,7 +140,8 @@ class SupportVectorRules(BoxExtractor):
         SupportVectorRules
             The fitted extractor.
         """
-        return super().fit(X, y, **params)
+        super().fit(X, y, **params)
+        return self
 
     def _train(self, X: Any, y: Any, params: dict[str, Any]) -> NDArray[Any]:
         if not isinstance(innermost(self.estimator), OneClassSVM):
@@ -172,20 +157,25 @@ class SupportVectorRules(BoxExtractor):
 
     def _read_encoding(self, X: Any) -> Encoding:
         self._machine = read_machine(self.estimator_, X)
+        columns = len(self._machine.source)
+        if columns > _MOST_COLUMNS:
+            raise DataError(
+                f"the machine looks at {columns:,} columns, and boxes around support vectors are made over at most "
+                f"{_MOST_COLUMNS:,}; choose features in its pipeline, make_pipeline(SelectKBest(k=50), SVC()), or take "
+                "SurrogateRules"
+            )
         return self._machine.encoding
 
     def _find_boxes(self, task: ExtractionTask, X: Any) -> FoundBoxes:
         machine, task = self._machine, task.sampled(_MOST_POINTS)
         starts = machine.support_points(np.median(task.points, axis=0))
-        found = self._shape(task, _initial_boxes(machine, task, starts))
-        if self.anchors == "all":
-            bare = ~_covered_rightly(found.boxes, found.codes, task)
-            more = self._shape(task, _initial_boxes(machine, task, task.points[bare]))
-            found = self._select(
-                task,
-                Boxes.concatenate([found.boxes, more.boxes]),
-                np.concatenate([found.codes, more.codes]),
-            )
+        found = _boxes_around(machine, task, starts)
+        covered = (found.boxes.masks(task.points) & (found.codes[:, None] == task.codes)).any(
+            axis=0
+        )
+        more = _boxes_around(machine, task, task.points[~covered])
+        boxes = Boxes.concatenate([found.boxes, more.boxes])
+        found = _without_idle(task, boxes, np.concatenate([found.codes, more.codes]))
         if not len(found.boxes):
             raise DataError(
                 "no support vector lies on the side of its class, so that there is no box to start from"
@@ -193,40 +183,36 @@ class SupportVectorRules(BoxExtractor):
         if not self.certify:
             return found
         proved = prove_boxes(machine, task, found, self.budget)
-        kept = self._select(task, proved.boxes, proved.codes)
+        kept = _without_idle(task, proved.boxes, proved.codes)
         return FoundBoxes(kept.boxes, kept.codes, np.ones(len(kept.codes), dtype=np.bool_))
 
-    def _shape(self, task: ExtractionTask, start: tuple[Boxes, IntArray, FloatArray]) -> FoundBoxes:
-        boxes, codes, anchors = start
-        if self.tune and len(boxes):
-            boxes, kept = tune(boxes, anchors, task.points, task.codes, codes)
-            codes = codes[kept]
-        if self.shorten and len(boxes):
-            boxes = shorten(boxes, task.points, task.codes, codes, task.lower, task.upper)
-        return self._select(task, boxes, codes)
 
-    def _select(self, task: ExtractionTask, boxes: Boxes, codes: IntArray) -> FoundBoxes:
-        """Leave out boxes that add nothing."""
-        if not len(boxes) or not (self.prune or self.cover):
-            return FoundBoxes.observed(boxes, codes)
-        covers = boxes.masks(task.points)
-        if self.prune:
-            kept = prune_subsets(covers, codes, boxes.n_conditions)
-            boxes, codes, covers = boxes.take(kept), codes[kept], covers[kept]
-        if self.cover:
-            chosen = greedy_cover(covers, codes, task.codes, sizes=boxes.n_conditions)
-            boxes, codes = boxes.take(chosen), codes[chosen]
+def _boxes_around(machine: KernelMachine, task: ExtractionTask, starts: FloatArray) -> FoundBoxes:
+    """Make boxes of the nearest crossings around some points, and tune, shorten and select them."""
+    boxes, codes, anchors = _initial_boxes(machine, task, starts)
+    if len(boxes):
+        boxes, kept = tune(boxes, anchors, task.points, task.codes, codes)
+        codes = codes[kept]
+    if len(boxes):
+        boxes = shorten(boxes, task.points, task.codes, codes, task.lower, task.upper)
+    return _without_idle(task, boxes, codes)
+
+
+def _without_idle(task: ExtractionTask, boxes: Boxes, codes: IntArray) -> FoundBoxes:
+    """Leave out boxes that add nothing: those whose points another one of the class covers, and by a greedy cover."""
+    if not len(boxes):
         return FoundBoxes.observed(boxes, codes)
+    covers = boxes.masks(task.points)
+    kept = prune_subsets(covers, codes, boxes.n_conditions)
+    boxes, codes, covers = boxes.take(kept), codes[kept], covers[kept]
+    chosen = greedy_cover(covers, codes, task.codes, sizes=boxes.n_conditions)
+    return FoundBoxes.observed(boxes.take(chosen), codes[chosen])
 
 
 def _initial_boxes(
     machine: KernelMachine, task: ExtractionTask, starts: FloatArray
 ) -> tuple[Boxes, IntArray, FloatArray]:
-    """Make the boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with its class and its anchor.
-
-    A start is of the class on whose side it lies, whatever its label: a support vector beyond the surface is no
-    example of its own class.
-    """
+    """Make the boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with class and anchor."""
     n = len(machine.encoding.columns)
     Z = machine.to_machine(starts)
     ends = machine.to_machine(np.stack([task.lower, task.upper]))
@@ -238,16 +224,12 @@ def _initial_boxes(
         if not len(inside):
             continue
         anchors = Z[inside]
-        found = nearest_crossings(
-            function,
-            anchors,
-            np.minimum(low, anchors.min(axis=0)),
-            np.maximum(high, anchors.max(axis=0)),
-        )
-        below, above = _to_encoded(machine, found.below, found.above)
+        least, most = np.minimum(low, anchors.min(axis=0)), np.maximum(high, anchors.max(axis=0))
+        found = nearest_crossings(function, anchors, least, most)
+        moved = (np.stack(found) - machine.shift) / machine.scale
         box = np.full((2, len(inside), n), np.inf)
         box[0] = -np.inf
-        box[0][:, machine.source], box[1][:, machine.source] = below, above
+        box[0][:, machine.source], box[1][:, machine.source] = moved.min(axis=0), moved.max(axis=0)
         # Back and forth between units may move a crossing past its anchor by an ulp.
         box[0] = np.minimum(box[0], starts[inside])
         box[1] = np.maximum(box[1], starts[inside])
@@ -258,18 +240,3 @@ def _initial_boxes(
         return Boxes.unbounded(0, n), np.empty(0, dtype=np.intp), np.empty((0, n))
     lower, upper = np.concatenate(limits, axis=1)
     return Boxes.from_bounds(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]
-
-
-def _to_encoded(
-    machine: KernelMachine, below: FloatArray, above: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    ends = np.stack([below, above])
-    moved = (ends - machine.shift) / machine.scale
-    return np.asarray(moved.min(axis=0)), np.asarray(moved.max(axis=0))
-
-
-def _covered_rightly(
-    boxes: Boxes, codes: IntArray, task: ExtractionTask
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    covers = boxes.masks(task.points) & (codes[:, None] == task.codes)
-    return np.asarray(covers.any(axis=0))

@@ -14,9 +14,6 @@ from .property_search import (
     search_properties as search_properties,
 )
 from .recourse_answer import (
-    Rank as Rank,
-)
-from .recourse_answer import (
     Recourse as Recourse,
 )
 from .recourse_answer import (
@@ -30,7 +27,6 @@ __all__ = [
     "FeatureChange",
     "Property",
     "PropertyTable",
-    "Rank",
     "RankContrast",
     "Recourse",
     "make_properties",

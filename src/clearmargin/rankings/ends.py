@@ -3,9 +3,16 @@
 Taking the size with the most properties, as the paper does, favours the smallest ends, where chance alone makes
 leverages large. So "auto" counts only properties that also pass Holm's test at their size. "cv" is what the paper
 proposes in its outlook: properties are found on part of the rows, and the size is best at which they hold up on the
-others (`size_choice`). Either way several sizes were looked at, and whoever reports what was found at the best of them
+others. Either way several sizes were looked at, and whoever reports what was found at the best of them
 has to count that: corrections multiply by their number. And whoever confirms on held-out labels has to choose without
 them: each fold chooses for itself.
+
+How well properties hold up on rows that had no part in finding them, for ``top="cv"``: small ends give large leverages
+that other rows do not repeat, large ends give small ones that they do. In each fold the rows of the training part are
+ranked by a model of their own, their ends at a share q are searched, and what is found is measured at the ends of the
+test part at the same share q, ranked by the same model: with a of the top rows and b of the bottom rows having the
+property, as shares, ``(a - b) / 4`` for a property of the top, ``(b - a) / 4`` for one of the bottom. The figure of a
+fold is the mean over the properties found, 0 where none is; that of a size is the mean over folds.
 """
 
 from __future__ import annotations
@@ -19,19 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rankings.property_listing import Listing
+from clearmargin.rankings.properties import Listing, PropertyTable
+from clearmargin.rankings.significance import cover
+from clearmargin.rule_base.leverage_search import Contrast, Found
 from clearmargin.rules.value import FloatArray, IntArray
-
-__all__ = [
-    "AUTO_SIZES",
-    "FEWEST_ROWS",
-    "Ends",
-    "candidate_sizes",
-    "choose_size",
-    "end_size",
-    "find_ends",
-]
-
 
 # With fewer rows the ends of a ranking are a few cases, from which nothing can be concluded about others.
 FEWEST_ROWS = 20
@@ -39,22 +37,7 @@ FEWEST_ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The first and the last rows of a ranking.
-
-    Parameters
-    ----------
-    top, bottom : ndarray of int
-        Row numbers; the top from the best down, the bottom from the worst up.
-    top_ties, bottom_ties : int
-        How many rows outside have the same score as the last one inside: the order of the table decided that those
-        are in and these are not.
-
-    Examples
-    --------
-    >>> ends = find_ends(np.array([3.0, 1.0, 2.0, 2.0] * 5), top=0.25, bottom=2)
-    >>> ends.top.tolist(), ends.bottom.tolist(), ends.bottom_ties
-    ([0, 4, 8, 12, 16], [17, 13], 3)
-    """
+    """The first and the last rows of a ranking."""
 
     top: IntArray
     bottom: IntArray
@@ -65,19 +48,19 @@ class Ends:
         """Give the ends of some rows of a table as rows of the whole table."""
         return replace(self, top=rows[self.top], bottom=rows[self.bottom])
 
+    def contrast(self, table: PropertyTable) -> Contrast:
+        """Give the properties that rows of the ends have."""
+        return Contrast.of(table.masks, self.top, self.bottom, table.attribute)
+
 
 def end_size(size: object, rows: int, name: str) -> int:
-    """Return the number of rows of an end: a share, rounded down exactly as the decimal that it reads as, or a count.
-
-    Examples
-    --------
-    >>> end_size(0.05, 1419, "top"), end_size(0.29, 100, "top"), end_size(7, 100, "top")
-    (70, 29, 7)
-    """
+    """Return the number of rows of an end: a count, or a share rounded down as its decimal."""
     if isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1:
         count = int(size)
     elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < float(size) < 1:
         count = int(Fraction(repr(float(size))) * rows)
+        if rows < FEWEST_ROWS:  # of which nothing is concluded anyway
+            count = max(1, count)
     else:
         raise InvalidValueError(
             f"{name} must be a share between 0 and 1, a number of rows from 1, 'auto' or 'cv', not {size!r}"
@@ -90,22 +73,21 @@ def end_size(size: object, rows: int, name: str) -> int:
 
 
 def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
-    """Find the rows at both ends of a ranking, the highest score first.
-
-    Parameters
-    ----------
-    scores : array-like of shape (m,)
-        One score a row.
-    top, bottom : float or int
-        Size of each end: a share of the rows, or their number.
-
-    Returns
-    -------
-    Ends
-        Rows with equal scores stand in the order of the table.
-    """
+    """Find the rows at both ends of a ranking, the highest score first."""
     values = np.asarray(scores, dtype=np.float64)
-    _check_scores(values)
+    if values.ndim != 1:
+        raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
+    if len(values) < 2:
+        raise DataError(
+            f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows"
+        )
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"the score of row {wrong[0] + 1} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
+        )
+    if values.min() == values.max():
+        raise DataError("all rows have the same score: there is no ranking to contrast")
     n_top, n_bottom = end_size(top, len(values), "top"), end_size(bottom, len(values), "bottom")
     if n_top + n_bottom > len(values):
         raise InvalidValueError(
@@ -121,22 +103,6 @@ def find_ends(scores: ArrayLike, top: object, bottom: object) -> Ends:
     return Ends(first, last, *ties)
 
 
-def _check_scores(values: FloatArray) -> None:
-    if values.ndim != 1:
-        raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
-    if len(values) < 2:
-        raise DataError(
-            f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows"
-        )
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if len(wrong):
-        raise DataError(
-            f"the score of row {wrong[0] + 1} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
-        )
-    if values.min() == values.max():
-        raise DataError("all rows have the same score: there is no ranking to contrast")
-
-
 # Up to 27 %, where the difference between the ends is easiest to tell from chance.
 AUTO_SIZES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.27)
 # With fewer rows nothing passes Holm's test.
@@ -144,13 +110,7 @@ _LEAST = 5
 
 
 def candidate_sizes(rows: int) -> list[float]:
-    """Return the shares of `AUTO_SIZES` that are at least 5 rows of a table; the largest one where none is.
-
-    Examples
-    --------
-    >>> candidate_sizes(50), candidate_sizes(10)
-    ([0.1, 0.15, 0.2, 0.27], [0.27])
-    """
+    """Return the shares of `AUTO_SIZES` that are at least 5 rows of a table; the largest one where none is."""
     usable = [q for q in AUTO_SIZES if rows * q >= 1 and end_size(q, rows, "top") >= _LEAST]
     return usable or [AUTO_SIZES[-1]]
 
@@ -158,24 +118,7 @@ def candidate_sizes(rows: int) -> list[float]:
 def choose_size(
     scores: FloatArray, columns: Sequence[str], measure: Callable[[float], Sequence[float]]
 ) -> tuple[float, Listing]:
-    """Choose the share of the rows at each end.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (m,)
-        The ranking.
-    columns : sequence of str
-        What is measured at each share.
-    measure : callable
-        Gives it; the last figure decides.
-
-    Returns
-    -------
-    share : float
-        The share with the largest last figure; of equal ones the largest.
-    sizes : Listing
-        What was measured at each share.
-    """
+    """Choose the share of the rows at each end."""
     find_ends(scores, AUTO_SIZES[-1], AUTO_SIZES[-1])  # says what is wrong with the scores
     shares = candidate_sizes(len(scores))
     rows = [(q, end_size(q, len(scores), "top"), *measure(q)) for q in shares]
@@ -185,3 +128,48 @@ def choose_size(
     }
     best = max(range(len(rows)), key=lambda k: (rows[k][-1], shares[k]))
     return shares[best], Listing({**listed, "chosen": np.arange(len(rows)) == best})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedFold:
+    """Training and test rows of a fold, all ranked by a model of the training rows."""
+
+    train: IntArray
+    test: IntArray
+    train_scores: FloatArray
+    test_scores: FloatArray
+
+
+def share_ends(rows: IntArray, scores: FloatArray, share: float) -> Ends | None:
+    """Find the ends of some ranked rows, each of at least one row; None for scores that rank nothing."""
+    if len(rows) < 2 or scores.min() == scores.max():
+        return None
+    size = max(1, int(Fraction(repr(share)) * len(rows)))
+    return find_ends(scores, size, size).among(rows)
+
+
+def hold_up(
+    table: PropertyTable,
+    folds: Sequence[RankedFold],
+    search: Callable[[Contrast], Found],
+    share: float,
+) -> tuple[float, float]:
+    """Count what is found at the ends of the training parts of folds, and measure it at those of their test parts."""
+    counts, scores = [], []
+    for fold in folds:
+        ends = share_ends(fold.train, fold.train_scores, share)
+        others = share_ends(fold.test, fold.test_scores, share)
+        count, values = 0, np.empty(0)
+        if ends is not None:
+            contrast = ends.contrast(table)
+            found = search(contrast)
+            count = len(found)
+        if ends is not None and others is not None:
+            side = np.where(contrast.product(found.top, found.bottom) > 0, 1.0, -1.0)
+            at_top, at_bottom = (
+                cover(table, found, rows).mean(axis=1) for rows in (others.top, others.bottom)
+            )
+            values = side * (at_top - at_bottom) / 4.0
+        counts.append(count)
+        scores.append(float(values.mean()) if len(values) else 0.0)
+    return float(np.mean(counts)), float(np.mean(scores))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.box import Box
 from clearmargin.rules.rule import Label, Rule
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, IntArray, Value
+from clearmargin.tables.table import make_frame
 
-__all__ = ["Property", "PropertyTable"]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +86,11 @@ class PropertyTable(Value):
     skipped: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        properties = tuple(self.properties)
-        masks, attribute = np.asarray(self.masks), np.asarray(self.attribute)
-        if masks.dtype != np.bool_ or masks.ndim != 2 or len(masks) != len(properties):
-            raise InvalidValueError(
-                f"masks must be True or False of shape ({len(properties)}, m), one row a property, "
-                f"not {masks.dtype} values of shape {masks.shape}"
-            )
-        if attribute.tolist() != [each.column for each in properties]:
-            raise InvalidValueError("attribute must hold the column of each property, in order")
-        n = len(self.space)
-        for k, each in enumerate(properties):
-            if not 0 <= each.column < n or each.box.n_features != n:
-                raise InvalidValueError(
-                    f"property {k} ({each.text}) is not over the {n} features of the space"
-                )
         # Views: what the caller holds stays writeable, and large masks are not copied.
-        masks, attribute = masks.view(), attribute.astype(np.intp)
+        masks, attribute = np.asarray(self.masks).view(), np.array(self.attribute, dtype=np.intp)
         masks.setflags(write=False)
         attribute.setflags(write=False)
-        self._set(properties=properties, masks=masks, attribute=attribute)
+        self._set(properties=tuple(self.properties), masks=masks, attribute=attribute)
 
     def __len__(self) -> int:
         return len(self.properties)
@@ -186,3 +175,38 @@ class PropertyTable(Value):
                     f"there is no property {k}; the table has {len(self.properties)}, counted from 0"
                 )
         return [self.properties[k] for k in items]
+
+
+class Listing:
+    """A list of things with what is known of each."""
+
+    def __init__(self, columns: Mapping[str, Any]):
+        self.columns = dict(columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """Give one column, as plain values."""
+        values = self.columns[name]
+        return list(values) if isinstance(values, list) else list(values.tolist())
+
+    def take(self, positions: NDArray[Any]) -> Listing:
+        """Select things by position."""
+        return Listing(
+            {
+                name: [values[k] for k in positions.tolist()]
+                if isinstance(values, list)
+                else values[positions]
+                for name, values in self.columns.items()
+            }
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give what is known of each thing, by name."""
+        values = zip(*(self[name] for name in self.columns), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in values]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Put it into a data frame of pandas, one row a thing."""
+        return make_frame(self.columns)

@@ -6,25 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rankings.ends import Ends
-from clearmargin.rankings.properties import PropertyTable
-from clearmargin.rankings.property_listing import Listing
-from clearmargin.rankings.property_redundancy import (
-    conjunction_covers,
-    part_counts,
-    productive,
-    same_cover,
-    strict_improvement,
-)
+from clearmargin.rankings.properties import Listing, PropertyTable
 from clearmargin.rankings.significance import (
+    LEVEL,
     Items,
+    add_to_their_parts,
     auc_of_property,
     benjamini_hochberg,
-    count_candidates,
     cover,
+    first_of_its_cover,
     fisher,
     holm,
     leverage,
@@ -37,21 +30,12 @@ from clearmargin.rule_base.leverage_search import (
     search_above,
     search_best,
 )
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.tables.table import Table, name_row
 from clearmargin.tables.validation import check_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "LEVEL",
-    "item_tuples",
-    "list_properties",
-    "make_histograms",
-    "n_tests",
-    "search_properties",
-]
 
 
 def search_properties(
@@ -96,11 +80,16 @@ def search_properties(
     >>> search_properties(items, [1, 1, 0, 0], [0, 0, 1, 1], min_leverage=0.2)["leverage"].tolist()
     [0.25]
     """
-    names, table = _read_items(items)
+    table = Table.read(items)
+    masks = _truths("items", items, (len(table), len(table.names)))
+    names = table.names if table.is_frame else [f"p{j}" for j in range(masks.shape[1])]
     top, bottom = (
-        _read_rows(rows, len(table), name)
-        for rows, name in ((in_top, "in_top"), (in_bottom, "in_bottom"))
+        _truths(name, rows, (len(masks),))
+        for name, rows in (("in_top", in_top), ("in_bottom", in_bottom))
     )
+    for name, rows in (("in_top", top), ("in_bottom", bottom)):
+        if not rows.any():
+            raise DataError(f"{name} has no row")
     if (top & bottom).any():
         row = int(np.flatnonzero(top & bottom)[0])
         raise DataError(
@@ -115,9 +104,8 @@ def search_properties(
     )
     if len(groups) != len(names):
         raise DataError(f"there are {len(names)} properties and {len(groups)} attributes")
-    contrast = Contrast.of(
-        np.ascontiguousarray(table.T), np.flatnonzero(top), np.flatnonzero(bottom), groups
-    )
+    ends = np.flatnonzero(top), np.flatnonzero(bottom)
+    contrast = Contrast.of(np.ascontiguousarray(masks.T), *ends, groups)
     if (k is None) == (min_leverage is None):
         raise InvalidValueError("give either min_leverage or k")
     if k is not None:
@@ -145,45 +133,23 @@ def search_properties(
     ).to_frame()
 
 
-def _read_items(items: Any) -> tuple[list[str], BoolArray]:
-    array = np.asarray(items)
-    if array.ndim != 2:
+def _truths(name: str, given: Any, shape: tuple[int, ...]) -> BoolArray:
+    """Read an array that is true or false for each row, of each property or by itself."""
+    array = np.asarray(given)
+    if array.shape != shape:
+        raise DataError(f"{name} must have the shape {shape}, not {array.shape}")
+    wrong = np.argwhere(~np.isin(array, (0, 1)))
+    if len(wrong):
+        place = tuple(wrong[0])
         raise DataError(
-            f"items are a table of rows and properties, not an array of shape {array.shape}"
+            f"{name}, {name_row(int(place[0]), given)}: {array[place]!r} is neither true nor false"
         )
-    if array.dtype != np.bool_:
-        wrong = ~np.isin(array, (0, 1))
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0]
-            raise DataError(
-                f"{name_row(int(row), items)}, property {column + 1}: {array[row, column]!r} is neither true nor false"
-            )
-    table = Table.read(items)
-    names = table.names if table.is_frame else [f"p{j}" for j in range(array.shape[1])]
-    return list(names), array.astype(np.bool_)
-
-
-def _read_rows(rows: Any, count: int, name: str) -> BoolArray:
-    array = np.asarray(rows)
-    if array.shape != (count,) or not np.isin(array, (0, 1)).all():
-        raise DataError(f"{name} must be true or false for each of the {count} rows")
-    if not array.any():
-        raise DataError(f"{name} has no row")
     return array.astype(np.bool_)
-
-
-# What counts as unlikely.
-LEVEL = 0.05
 
 
 def item_tuples(found: Found) -> list[Items]:
     """Return the items of each conjunction, without the places that it does not use."""
     return [tuple(i for i in items if i >= 0) for items in found.items.tolist()]
-
-
-def n_tests(table: PropertyTable, max_size: int, looks: int = 1) -> int:
-    """Return how many properties could have been found, for either end, times how often one looked."""
-    return 2 * looks * sum(count_candidates(table.attribute, max_size))
 
 
 def list_properties(
@@ -195,52 +161,28 @@ def list_properties(
     tests: int,
     scores: FloatArray,
     held_out: Mapping[tuple[Items, bool], float] | None,
-    ranked: IntArray | None = None,
 ) -> Listing:
-    """Put everything that is known about the properties into a table, the largest leverage first.
-
-    Parameters
-    ----------
-    table : PropertyTable
-        The properties of all rows.
-    contrast : Contrast
-        Those of top and bottom rows.
-    found : Found
-        Conjunctions that reach the threshold.
-    ends : Ends
-        Top and bottom rows.
-    tests : int
-        How many properties might have been found, for Holm's and Benjamini and Hochberg's corrections.
-    scores : ndarray of shape (m,)
-        The ranking.
-    held_out : mapping or None
-        Corrected p-values of candidates on held-out labels; None where there are no labels.
-    ranked : ndarray of int, optional
-        The rows of the table that have these scores, by default all of them.
-
-    Returns
-    -------
-    Listing
-        One row a property; `items` holds its parts.
-    """
+    """Put everything that is known about the properties into a table, the largest leverage first."""
     items, n = item_tuples(found), (contrast.n_top, contrast.n_bottom)
     is_top = contrast.product(found.top, found.bottom) > 0
     low, high = leverage_interval(found.top, found.bottom, *n)
     p = fisher(found.top, found.bottom, *n)
-    parts = part_counts(found.items, table.masks[:, ends.top], table.masks[:, ends.bottom])
+    in_top, in_bottom = table.masks[:, ends.top], table.masks[:, ends.bottom]
     size = np.array([len(each) for each in items], dtype=np.intp)
-    improves, adds = strict_improvement(parts), productive(parts) <= LEVEL
-    first = _is_first_of_its_cover(table, found, ends, size)
-    shown = np.where(size == 1, ~_hidden_twins(table, items, is_top), improves & adds & first)
+    improves, adds = add_to_their_parts(found, in_top, in_bottom)
+    first = first_of_its_cover(found, np.hstack([in_top, in_bottom]))
+    # A single property of the bottom whose complement is one of the top describes the other end.
+    pairs = list(zip(items, is_top.tolist(), strict=True))
+    twin, at_top = table.twin(), {each[0] for each, side in pairs if side and len(each) == 1}
+    is_twin = [not side and int(twin[each[0]]) in at_top for each, side in pairs]
+    shown = np.where(size == 1, ~np.array(is_twin, dtype=np.bool_), improves & adds & first)
     confirmed_p = np.full(len(items), np.nan)
     if held_out is not None:
-        pairs = zip(items, is_top.tolist(), strict=True)
         confirmed_p = np.array([held_out.get(pair, np.nan) for pair in pairs], dtype=np.float64)
     auc = np.full(len(items), np.nan)
     if shown.any():
         visible = Found(found.items[shown], found.top[shown], found.bottom[shown], 0)
-        rows = np.arange(len(scores)) if ranked is None else ranked
-        auc[shown] = auc_of_property(cover(table, visible, rows), scores)
+        auc[shown] = auc_of_property(cover(table, visible, np.arange(len(scores))), scores)
     return Listing(
         {
             "property": [table.text(each) for each in items],
@@ -266,48 +208,8 @@ def list_properties(
     )
 
 
-def _is_first_of_its_cover(
-    table: PropertyTable, found: Found, ends: Ends, size: NDArray[np.intp]
-) -> BoolArray:
-    """Select the shortest one of the conjunctions that the same top and bottom rows have."""
-    if not len(size):
-        return np.zeros(0, dtype=np.bool_)
-    rows = np.concatenate([ends.top, ends.bottom])
-    covers = conjunction_covers(found.items, table.masks[:, rows])
-    return np.asarray(same_cover(covers, size) == np.arange(len(size)))
-
-
-def _hidden_twins(table: PropertyTable, items: list[Items], is_top: BoolArray) -> BoolArray:
-    """Select single properties of the bottom whose complement is one of the top: they describe the other end."""
-    twin = table.twin()
-    at_top = {each[0] for each, top in zip(items, is_top, strict=True) if top and len(each) == 1}
-    return np.array(
-        [
-            len(each) == 1 and not top and int(twin[each[0]]) in at_top
-            for each, top in zip(items, is_top, strict=True)
-        ],
-        dtype=np.bool_,
-    )
-
-
 def make_histograms(table: PropertyTable, ends: Ends, listed: Listing) -> Listing:
-    """Count the single properties of each attribute at both ends, in percent of the end.
-
-    Parameters
-    ----------
-    table : PropertyTable
-        The properties.
-    ends : Ends
-        Top and bottom rows.
-    listed : Listing
-        The properties that were found.
-
-    Returns
-    -------
-    Listing
-        One row a single property, those of an attribute in the order of their values; attributes with the largest
-        difference first. `found` says whether the property reached the least leverage.
-    """
+    """Count the single properties of each attribute at both ends, in percent of the end."""
     top = table.masks[:, ends.top].sum(axis=1)
     bottom = table.masks[:, ends.bottom].sum(axis=1)
     share = top / len(ends.top), bottom / len(ends.bottom)

@@ -21,8 +21,6 @@ from clearmargin.tables.table import Table
 from clearmargin.tables.table_encoder import too_large
 from clearmargin.tables.validation import naming_columns
 
-__all__ = ["default_ranker", "fit_ranker", "is_trained", "rank_scores"]
-
 
 def is_trained(estimator: Any) -> bool:
     """Tell whether an estimator ranks as it is, because it stays trained, and has seen what labels it has seen."""
@@ -30,21 +28,7 @@ def is_trained(estimator: Any) -> bool:
 
 
 def default_ranker(X: Any, positive_weight: float) -> Pipeline:
-    """Make the linear SVM of the paper: the losses of the positive class count n- / n+ times.
-
-    Parameters
-    ----------
-    X : data frame or array-like of shape (m, n)
-        The table, to see which columns are numbers. Those are standardised, the others one-hot encoded; missing
-        numbers become the median, missing categories one of their own.
-    positive_weight : float
-        Weight of the positive class, called 1.
-
-    Returns
-    -------
-    Pipeline
-        Not fitted; its C is 1 / n, which is SVMlight's 1 / mean(x'x) for n standardised columns.
-    """
+    """Make the linear SVM of the paper: the losses of the positive class count n- / n+ times."""
     table = Table.read(X)
     numbers = [key for name, key in table.keys.items() if table.column(name).is_numeric]
     others = [key for name, key in table.keys.items() if not table.column(name).is_numeric]
@@ -54,28 +38,19 @@ def default_ranker(X: Any, positive_weight: float) -> Pipeline:
             ("categories", OneHotEncoder(handle_unknown="ignore"), others),
         ]
     )
-    svm = LinearSVC(C=1.0 / max(1, len(table.keys)), class_weight={0: 1.0, 1: positive_weight})
+    svm = LinearSVC(
+        C=1.0 / max(1, len(table.keys)),
+        class_weight={0: 1.0, 1: positive_weight},
+        random_state=0,
+    )
     return make_pipeline(encode, svm)
 
 
 def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
-    """Fit the estimator, or the default one, to tell positive rows from others.
-
-    Parameters
-    ----------
-    estimator : classifier or None
-        Cloned before it is fitted; one that stays trained, such as a model read from a file, ranks as it is.
-    X : data frame or array-like of shape (m, n)
-        The table.
-    is_positive : ndarray of bool of shape (m,)
-        Which rows are positive; both classes occur.
-
-    Returns
-    -------
-    classifier
-        Fitted to the labels 0 and 1.
-    """
+    """Fit the estimator, or the default one, to tell positive rows from others."""
     weight = float((~is_positive).sum() / is_positive.sum())
+    if estimator is not None and not hasattr(estimator, "fit"):
+        raise InvalidValueError(f"estimator must be a classifier, not {type(estimator).__name__}")
     if is_trained(estimator):
         return estimator
     if estimator is None:

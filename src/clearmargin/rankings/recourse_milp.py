@@ -1,386 +1,215 @@
-"""The cheapest change of a case that makes linear scores reach what they have to reach.
+"""The cheapest change of a case that makes scores reach what they have to reach.
 
-What may happen to a case is a list of moves. A move belongs to a feature and has an amount t: a number goes up or
-down by t (whole numbers by whole t), or an option of a list (another category, another value) is taken, t = 1. Per
-unit, move m costs c_m > 0 and adds g_mr to the score of row r, which has to gain D_r::
+What may happen to a case is a list of options, at most one of which is taken for each feature: another category,
+another value, or a cell of values that a number may go to, in which it may go an amount t further than the nearest
+value of the cell (whole numbers by whole t). Scores are linear in both. Where rules with weights make them, cells are
+such that no rule tells the values of one apart (`rule_svm.value_cells`); for a plane, all values on one side are one
+cell. With z_o for "option o is taken", h_r for "rule r holds", and s_ro in {0, 1} for "the conditions of rule r on the
+feature of option o hold with it" (o = 0: as the feature is now)::
 
-    minimise    sum_m c_m t_m
-    subject to  sum_m g_mr t_m >= D_r                                  for each row r
-                least_m z_m <= t_m <= most_m z_m                       a move is made, or it is not
-                sum_{m of feature j} z_m <= 1                          a feature has one new value
-                sum_{j in S} sum_{m of feature j} z_m <= |S| - 1       for each set S of features that is barred
-                z binary, t_m whole where its feature counts
+    minimise    sum_o c_o z_o + sum_o d_o t_o
+    subject to  sum_{o of feature j} z_o <= 1                                a feature has one new value
+                0 <= t_o <= width_o z_o                                      t_o whole where the feature counts
+                sum_{j in S} sum_{o of feature j} z_o <= |S| - 1             for each set S of features that is barred
+                u_rj = s_r0 + sum_{o of feature j} (s_ro - s_r0) z_o         whether the conditions on feature j hold
+                h_r <= u_rj,   h_r >= sum_j u_rj - (number of j) + 1         a rule holds if all of them do
+                sum_r w_kr (h_r - now) + sum_o (g_ko z_o + v_ko t_o) >= D_k  for each row k that has to gain something
+                z binary, 0 <= h <= 1
 
-A relation a'x <= b between features (``diastolic <= systolic``) is one more row: what its left-hand side may still
-grow by is what it has to gain, less than nothing.
+z decides u, and u decides h, so that h needs not be binary. With options alone and one row this is the multiple-choice
+knapsack problem in covering form. A barred set bars all sets that contain it, so that a further answer leaves something
+alone that each earlier one changes. Source: Ustun, Spangher and Liu (2019), "Actionable recourse in linear
+classification", but with numbers that need no grid.
 
-With options alone and one row this is the multiple-choice knapsack problem in covering form; with numbers alone a
-linear program that a greedy choice by g/c solves. A barred set bars all sets that contain it, so that a further answer
-leaves something alone that each earlier one changes. Source: Ustun, Spangher and Liu
-(2019), "Actionable recourse in linear classification", but with numbers that need no grid.
+At first a little less is asked for than is needed. What costs least then and is enough, as the model itself confirms,
+is the optimum. If it is not enough, a tie of floats or next to one, that choice of options is cut off and the program
+solved anew; amounts are found anew beside a choice first, for what is needed and a little more.
 
-If no change is enough, the proof is the smallest q such that gains of D_r - q can be had in all rows::
+If no change is enough, the proof is the smallest q such that gains of D_k - q can be had in all rows.
 
-    minimise    q    subject to    sum_m g_mr t_m + q >= D_r,  q >= 0,  and the rows about moves above
-
-where rows of relations are kept without q.
-
-Inside, a continuous amount counts in units of what one row may need of it, rows in units of their largest term, and
-costs in units of the bound max_r D_r min_m c_m / g_mr on the optimum, because tolerances of solvers are absolute. Where
-there is one row, what goes beyond its need is cut off, which changes no optimum; z is left out where nobody asks for
-it. The continuous part of an answer is found anew beside its whole numbers, by a linear program.
+Inside, a continuous amount counts in units of what a row may need of it, rows in units of their largest term, and costs
+in units of the cheapest option, because tolerances of solvers are absolute. Where there is one row and no rule, what
+goes beyond its need is cut off, which changes no optimum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, InvalidValueError, TimeLimitError
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rankings.recourse_plan import Case, Option
+from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Solution, Variables, solve
 
-__all__ = ["Moves", "cheapest_change", "smallest_shortfall"]
-
-# Rows are scaled to entries of about one, and this is close to the least that HiGHS accepts.
+# Close to the least that HiGHS accepts; rows are scaled to entries of about one.
 _TOLERANCE = 1e-9
-# HiGHS takes 2.000001 for a whole number, and within 1e-6 of a tie its answers cannot be relied on. So a little less is
-# asked for at first: what costs least then and is enough in truth is the optimum. Only if it is not enough, a tie
-# or next to one, a little more is asked for.
-_SLACKS = (-1e-5, 1e-5, 1e-4)
+# What is asked for at first, less than needed, relative to the size of a row.
+_LESS = 1e-7
+# Choices that are enough but for rounding, before the search gives up on the tie.
+_MOST_CUTS = 40
+_TINY = 1e-200
+
+# Which options are taken, and how much further each goes.
+Choice = tuple[BoolArray, FloatArray]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
-    """What may happen to a case, one entry a move.
+class ChangeProgram:
+    """The program of a case, its options, what each row has to gain, and features that must not change together."""
 
-    Parameters
-    ----------
-    feature : ndarray of int of shape (k,)
-        The feature that the move changes.
-    gain : ndarray of shape (k, r)
-        What one unit adds to each score.
-    cost : ndarray of shape (k,)
-        What one unit costs; positive.
-    least, most : ndarray of shape (k,)
-        The amounts that are allowed once the move is made, 0 <= least <= most. `most` may be infinite where there is
-        one row.
-    integer : ndarray of bool of shape (k,)
-        Whether amounts are whole numbers.
+    def __init__(
+        self,
+        case: Case,
+        options: Sequence[Option],
+        coef: FloatArray,
+        need: FloatArray,
+        barred: Sequence[Sequence[int]] = (),
+        time_limit: float | None = None,
+    ):
+        gain, slope = case.effects(options, coef)
+        # What margins are relative to: what each row needs, and what whole moves add to it.
+        integer = [option.integer or option.far is None for option in options]
+        self._weights = case.rule_weights(coef)
+        whole = [(gain + slope)[:, integer], self._weights]
+        self.size = np.abs(need) + np.max([np.abs(a).max(axis=1, initial=0.0) for a in whole], 0)
+        # What adds to no row is never worth its cost; what rules make of it is not known here.
+        useful = np.logical_or(((gain > 0) | (slope > 0)).any(axis=0), case.surface is None)
+        self.options = tuple(o for o, is_useful in zip(options, useful, strict=True) if is_useful)
+        self.gain, self.slope, self._time_limit = gain[:, useful], slope[:, useful], time_limit
+        self._widths = np.array([option.width for option in self.options])
+        self._whole = np.array([option.integer for option in self.options], dtype=np.bool_)
+        self._is_single = case.surface is not None and len(coef) == 1
+        endless = np.flatnonzero(np.isinf(self._widths))
+        if len(endless) and not self._is_single:
+            name = self.options[int(endless[0])].name
+            raise InvalidValueError(
+                f"{name!r} may go anywhere, which can be weighed for a plane between two classes only; give X or bounds"
+            )
+        places = np.array([option.place for option in self.options])
+        self._same = sparse.csr_array(np.unique(places)[:, None] == places, dtype=np.float64)
+        self._barred = np.array([np.isin(places, group) for group in barred], dtype=np.float64)
+        self._allowed = np.array([len(group) - 1.0 for group in barred])
+        changed, now, self._base, held, owner = case.rule_parts(self.options)
+        self._held = sparse.csr_array(held)
+        self._parts = sparse.csr_array(owner[:, None] == np.arange(len(changed)), dtype=np.float64)
+        self._weights = self._weights[:, changed]
+        self._now = self._weights @ now
 
-    Examples
-    --------
-    A feature goes up by up to 5, or another one takes one of two other values:
+    def choices(self, need: FloatArray) -> Iterator[Choice]:
+        """Yield choices of options that gain what is needed or hardly less, those of least cost first."""
+        cuts: list[BoolArray] = []
+        while self.options and len(cuts) <= _MOST_CUTS:
+            taken = self.solve(need - _LESS * self._scaled(need)[-1], cuts)
+            if taken is None:
+                return
+            yield taken
+            cuts.append(taken[0])
 
-    >>> moves = Moves.of([(0, [2.0], 1.0, 0.0, 5.0, False), (1, [3.0], 1.0, 1, 1, True), (1, [4.0], 1.9, 1, 1, True)])
-    >>> cheapest_change(moves, np.array([4.0])).tolist()
-    [0.5, 1.0, 0.0]
-    """
-
-    feature: IntArray
-    gain: FloatArray
-    cost: FloatArray
-    least: FloatArray
-    most: FloatArray
-    integer: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.feature)
-
-    @classmethod
-    def of(
-        cls,
-        entries: Iterable[tuple[int, NDArray[np.float64] | list[float], float, float, float, bool]],
-    ) -> Moves:
-        """Put moves together: feature, gains, cost, least, most, integer of each."""
-        feature, gain, cost, least, most, integer = zip(*entries, strict=True)
-        return cls(
-            np.array(feature, dtype=np.intp),
-            np.array(gain, dtype=np.float64).reshape(len(feature), -1),
-            np.array(cost, dtype=np.float64),
-            np.array(least, dtype=np.float64),
-            np.array(most, dtype=np.float64),
-            np.array(integer, dtype=np.bool_),
-        )
-
-    def take(self, chosen: BoolArray) -> Moves:
-        """Take some of the moves."""
-        return Moves(
-            self.feature[chosen],
-            self.gain[chosen],
-            self.cost[chosen],
-            self.least[chosen],
-            self.most[chosen],
-            self.integer[chosen],
-        )
-
-
-def cheapest_change(
-    moves: Moves,
-    need: FloatArray,
-    barred: Iterable[Iterable[int]] = (),
-    *,
-    time_limit: float | None = None,
-) -> FloatArray | None:
-    """Find the cheapest amounts that gain what is needed.
-
-    Parameters
-    ----------
-    moves : Moves
-        What may happen.
-    need : ndarray of shape (r,)
-        What each row has to gain; positive for at least one of them.
-    barred : iterable of sets of features
-        Sets that must not be changed together.
-    time_limit : float, optional
-        Seconds that each program may take; a `TimeLimitError` says when they are over.
-
-    Returns
-    -------
-    ndarray of shape (k,) or None
-        The amount of each move, 0 where it is not made; None if nothing is enough.
-
-    Examples
-    --------
-    >>> moves = Moves.of([(0, [1.0], 1.0, 0.0, 3.0, False), (1, [1.0], 5.0, 0.0, 9.0, True)])
-    >>> cheapest_change(moves, np.array([2.5]), barred=[{0}]).tolist()
-    [0.0, 3.0]
-    >>> cheapest_change(moves, np.array([12.5])) is None
-    True
-    """
-    useful = _useful(moves)
-    if not useful.any():
-        return None
-    usable = moves.take(useful)
-    sets = [sorted(set(features)) for features in barred]
-    amounts = np.zeros(len(moves))
-    form = _Form.of(usable, need, sets)
-    for slack in _SLACKS if form.has_integers else (0.0,):
-        found = _attempt(usable, need + slack * form.scale, sets, time_limit)
-        if found is None:
+    def solve(
+        self, need: FloatArray, cuts: Sequence[BoolArray] = (), fixed: BoolArray | None = None
+    ) -> Choice | None:
+        """Return the cheapest choice that gains what is needed; None if nothing is enough."""
+        blocks = self._blocks(need, fixed=fixed)
+        if cuts:
+            signs = np.array([np.where(cut, -1.0, 1.0) for cut in cuts])
+            least = np.array([1.0 - cut.sum() for cut in cuts])
+            blocks.append(Linear("other choices", {"z": signs}, lower=least))
+        try:
+            return self._read(blocks, need)
+        except InfeasibleError:
             return None
-        amounts[useful] = found
-        if form.has_integers:
-            found = _polished(usable, found, need, form.tied, time_limit)
-        if found is not None and (found @ usable.gain >= need - 2 * _TOLERANCE * form.scale).all():
-            amounts[useful] = found
-            break
-    return amounts
 
+    def closest(self, need: FloatArray) -> Choice | None:
+        """Return the choice with which the row that is worst off lacks least; None where there are no options."""
+        if not self.options or need.max() <= 0:
+            return None
+        return self._read(self._blocks(need, has_lack=True), need)
 
-def _polished(
-    moves: Moves, amounts: FloatArray, need: FloatArray, tied: BoolArray, time_limit: float | None
-) -> FloatArray | None:
-    """Find continuous amounts anew, beside the whole ones and the moves that were found."""
-    loose = ~moves.integer
-    lower = np.where(tied & (amounts > 0), moves.least, 0.0)
-    upper = np.where(tied & (amounts == 0), 0.0, moves.most)
-    settled = np.where(loose, lower, amounts)
-    rest = need - settled @ moves.gain
-    if (rest <= 0).all() or not loose.any():
-        return settled
-    room = Moves(
-        moves.feature, moves.gain, moves.cost, np.zeros(len(moves)), upper - lower, moves.integer
-    )
-    useful = loose & _useful(room)
-    if not useful.any():
-        return settled
-    more = _attempt(room.take(useful), rest, [], time_limit)
-    if more is None:
-        return None
-    settled[useful] += more
-    return settled
+    def _scaled(self, need: FloatArray) -> tuple[FloatArray, ...]:
+        """Return gains, slopes, the most that each option may go further, its unit, and the size of each row."""
+        gain, slope, most = self.gain, self.slope, self._widths
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self._is_single and need[0] > 0:
+                gain = np.minimum(gain, need[0])
+                slope = np.where(self._whole, np.minimum(slope, need[0]), slope)
+                enough = np.where(slope[0] > 0, (need[0] - gain[0]) / slope[0], 0.0)
+                # A little more than enough, so that rounding does not make it too little.
+                enough = np.where(self._whole, np.floor(enough) + 1.0, enough * 1.001)
+                most = np.minimum(most, enough)
+            unit = np.where(slope != 0, np.abs(need)[:, None] / np.abs(slope), 0.0).max(0)
+        unit = np.where(self._whole | (unit == 0), 1.0, np.minimum(unit, most))
+        unit = np.where(unit > 0, unit, 1.0)
+        terms = [gain, slope * np.minimum(unit, most), self._weights]
+        largest = np.max([np.abs(each).max(axis=1, initial=0.0) for each in terms], axis=0)
+        largest = np.maximum(largest, np.abs(need))
+        return gain, slope, most, unit, np.where(largest > 0, largest, 1.0)
 
-
-def _attempt(
-    moves: Moves, need: FloatArray, barred: list[list[int]], time_limit: float | None
-) -> FloatArray | None:
-    form = _Form.of(moves, need, barred)
-    cut = form.moves
-    with np.errstate(divide="ignore"):
-        rates = np.where(cut.gain > 0, cut.cost[:, None] / np.maximum(cut.gain, 0.0), np.inf)
-    bounds = need[need > 0] * rates[:, need > 0].min(axis=0, initial=np.inf)
-    if not np.isfinite(bounds).all():
-        return None  # nothing adds to a row that needs something
-    blocks = form.blocks(cut.cost / (bounds.max() if len(bounds) else 1.0), barred)
-    blocks.append(Linear("enough", form.gains(), lower=need / form.scale))
-    try:
-        return form.amounts(_solved(blocks, time_limit, explain=False))
-    except InfeasibleError:
-        return None
-
-
-def _solved(
-    blocks: list[Variables | Linear], time_limit: float | None, *, explain: bool = True
-) -> Solution:
-    try:
-        return solve(Program(blocks), tol=_TOLERANCE, explain=explain, time_limit=time_limit)
-    except TimeLimitError as error:
-        raise TimeLimitError(
-            f"the search for the cheapest change was stopped after {time_limit:g} s, before it had an answer; allow "
-            "fewer features or options to change, or give it more time (time_limit)"
-        ) from error
-
-
-def smallest_shortfall(
-    moves: Moves, need: FloatArray, *, n_relations: int = 0, time_limit: float | None = None
-) -> tuple[float, FloatArray]:
-    """Find out how little may be missing in the row that is worst off.
-
-    Parameters
-    ----------
-    moves : Moves
-        What may happen.
-    need : ndarray of shape (r,)
-        What each row has to gain.
-    n_relations : int, default 0
-        How many of the rows, the last ones, are relations, of which nothing may be missing.
-    time_limit : float, optional
-        As for `cheapest_change`.
-
-    Returns
-    -------
-    shortfall : float
-        What is missing at best; 0 if some change is enough.
-    amounts : ndarray of shape (k,)
-        The amounts that come so close.
-
-    Examples
-    --------
-    >>> moves = Moves.of([(0, [1.0], 1.0, 0.0, 3.0, False), (1, [2.0], 5.0, 1, 1, True)])
-    >>> shortfall, amounts = smallest_shortfall(moves, np.array([7.0]))
-    >>> round(shortfall, 9), amounts.tolist()
-    (2.0, [3.0, 1.0])
-    """
-    useful = _useful(moves)
-    is_goal = np.arange(len(need)) < len(need) - n_relations
-    if not useful.any() or need.max() <= 0:
-        return max(0.0, float(need[is_goal].max())), np.zeros(len(moves))
-    form = _Form.of(moves.take(useful), need, [])
-    largest = float(form.scale[is_goal].max())
-    blocks = [
-        *form.blocks(np.zeros(int(useful.sum())), []),
-        Variables("q", 1, lower=0.0, cost=1.0),
-        Linear(
-            "enough",
-            {**form.gains(), "q": (is_goal * largest / form.scale)[:, None]},
-            lower=need / form.scale,
-        ),
-    ]
-    amounts = np.zeros(len(moves))
-    amounts[useful] = form.amounts(_solved(blocks, time_limit))
-    return max(0.0, float((need - amounts @ moves.gain)[is_goal].max())), amounts
-
-
-def _useful(moves: Moves) -> BoolArray:
-    """Select the moves that add to a score and can be made."""
-    return np.asarray((moves.gain > 0).any(axis=1) & (moves.most > 0) & (moves.least <= moves.most))
-
-
-def _cut(moves: Moves, need: FloatArray) -> Moves:
-    """Cut off what goes beyond the need of a single row."""
-    if len(need) > 1:
-        if not np.isfinite(moves.most).all():
-            raise InvalidValueError("moves without a bound can be weighed in a single row only")
-        return moves
-    # An integer amount of one unit that is more than enough counts as just enough.
-    gain = np.where(moves.integer[:, None], np.minimum(moves.gain, need), moves.gain)
-    enough = need[0] / gain[:, 0]
-    # A little more than enough, so that rounding does not make it too little.
-    enough = np.where(moves.integer, np.floor(enough) + 1.0, enough * (1.0 + 1e-9))
-    most = np.minimum(moves.most, np.maximum(enough, moves.least))
-    return Moves(moves.feature, gain, moves.cost, moves.least, most, moves.integer)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Form:
-    """The program in units of its variables: amounts t of any size, whole amounts k, and z for whether a move is made.
-
-    Only moves that are `tied` need a z: options, amounts with a least one, and features of barred sets. Of the others
-    nobody asks whether they are made, and up and down at once is never cheapest.
-    """
-
-    moves: Moves
-    unit: FloatArray
-    scale: FloatArray
-    tied: BoolArray
-
-    @classmethod
-    def of(cls, moves: Moves, need: FloatArray, barred: list[list[int]]) -> _Form:
-        moves = _cut(moves, need)
-        size = np.abs(moves.gain)
-        with np.errstate(divide="ignore"):
-            enough = np.where(size > 0, np.abs(need) / size, 0.0).max(axis=1)
-        unit = np.where(
-            moves.integer, 1.0, np.where(enough > 0, np.minimum(enough, moves.most), 1.0)
-        )
-        scale = np.maximum((size * unit[:, None]).max(axis=0), np.abs(need))
-        named = np.isin(moves.feature, [feature for features in barred for feature in features])
-        tied = named | (moves.least > 0) | ~_is_alone(moves)
-        return cls(moves, unit, np.where(scale > 0, scale, 1.0), tied)
-
-    @property
-    def has_integers(self) -> bool:
-        return bool(self.moves.integer.any() or self.tied.any())
-
-    def gains(self) -> dict[str, FloatArray]:
-        scaled = (self.moves.gain * self.unit[:, None]).T / self.scale[:, None]
-        whole = self.moves.integer
-        parts = {"t": scaled[:, ~whole], "k": scaled[:, whole]}
-        return {name: part for name, part in parts.items() if part.shape[1]}
-
-    def blocks(self, cost: FloatArray, barred: list[list[int]]) -> list[Variables | Linear]:
-        """Build unknowns, and rows about moves; `cost` is that of one unit of the user."""
-        moves, tied, whole = self.moves, self.tied, self.moves.integer
-        most, least, cost = moves.most / self.unit, moves.least / self.unit, cost * self.unit
-        groups = [("t", ~whole, False), ("k", whole, True)]
+    def _blocks(
+        self, need: FloatArray, *, fixed: BoolArray | None = None, has_lack: bool = False
+    ) -> list[Variables | Linear]:
+        """Build the unknowns and the rows; costs count but where the least lack is asked for."""
+        gain, slope, most, unit, size = self._scaled(need)
+        cost = np.array([option.cost for option in self.options])
+        further = np.array([option.unit for option in self.options]) * unit
+        # A step to the next float costs nothing beside the others.
+        reach = cost + further * np.minimum(most / unit, 1.0)
+        least = float(reach[reach >= max(1e-6 * reach.max(), _TINY)].min(initial=np.inf))
+        price = 0.0 if has_lack else 1.0 / least if np.isfinite(least) else 1.0
+        low, high = (0.0, 1.0) if fixed is None else (fixed.astype(float), fixed.astype(float))
+        gained: dict[str, Any] = {"z": gain / size[:, None]}
         blocks: list[Variables | Linear] = [
-            Variables(name, int(mine.sum()), 0.0, most[mine], cost[mine], integer=integer)
-            for name, mine, integer in groups
-            if mine.any()
+            Variables("z", len(cost), low, high, cost * price, integer=True),
+            Linear("one value", {"z": self._same}, upper=1.0),
         ]
-        if not tied.any():
-            return blocks
-        n = int(tied.sum())
-        feature = moves.feature[tied]
-        same = feature[None, :] == np.unique(feature)[:, None]
-        rows = sparse.eye_array(len(moves), format="csr")[np.flatnonzero(tied)].tocsc()
-        pick = {name: rows[:, np.flatnonzero(mine)] for name, mine, _ in groups if mine.any()}
-        at_most = sparse.diags_array(-most[tied], format="csc")
-        at_least = sparse.diags_array(-least[tied], format="csc")
-        blocks += [
-            Variables("z", n, 0.0, 1.0, integer=True),
-            Linear("most", {**pick, "z": at_most}, upper=np.zeros(n)),
-            Linear("least", {**pick, "z": at_least}, lower=np.zeros(n)),
-            Linear("one value", {"z": same.astype(np.float64)}, upper=np.ones(len(same))),
-        ]
-        if barred:
-            members = np.array([np.isin(feature, features) for features in barred])
-            counts = np.array([len(features) - 1.0 for features in barred])
-            blocks.append(Linear("barred", {"z": members.astype(np.float64)}, upper=counts))
-        return blocks
+        if len(self._barred):
+            blocks.append(Linear("barred", {"z": self._barred}, upper=self._allowed))
+        for name, mine in self._amounts():
+            n, limit = len(mine), (most / unit)[mine]
+            blocks.append(
+                Variables(name, n, 0.0, limit, further[mine] * price, integer=name == "k")
+            )
+            rows = sparse.csr_array((-limit, (np.arange(n), mine)), shape=(n, len(cost)))
+            within: dict[str, Any] = {name: sparse.eye_array(n), "z": rows}
+            blocks.append(Linear(f"within the cell {name}", within, upper=0.0))
+            gained[name] = (slope * unit)[:, mine] / size[:, None]
+        if self._weights.shape[1]:
+            held, parts = self._held, self._parts
+            counts = parts.sum(axis=0)
+            every: dict[str, Any] = {"h": sparse.eye_array(len(counts)), "z": -(parts.T @ held)}
+            least_held = parts.T @ self._base - counts + 1.0
+            blocks += [
+                Variables("h", len(counts), 0.0, 1.0),
+                Linear("each part holds", {"h": parts, "z": -held}, upper=self._base),
+                Linear("all parts hold", every, lower=least_held),
+            ]
+            gained["h"] = self._weights / size[:, None]
+        if has_lack:
+            blocks.append(Variables("q", 1, lower=0.0, cost=1.0))
+            gained["q"] = (size.max() / size)[:, None]
+        return [*blocks, Linear("enough", gained, lower=(need + self._now) / size)]
 
-    def amounts(self, answer: Solution) -> FloatArray:
-        """Return the amounts of moves, whole where they have to be, and 0 where the move is not made."""
-        whole = self.moves.integer
-        found = np.zeros(len(self.moves))
-        if not whole.all():
-            found[~whole] = answer.values["t"]
-        if whole.any():
-            found[whole] = np.round(answer.values["k"])
-        found = np.clip(found * self.unit, self.moves.least, self.moves.most)
-        if self.tied.any():
-            found[self.tied] = np.where(answer.values["z"] > 0.5, found[self.tied], 0.0)
-        return found
+    def _amounts(self) -> Iterator[tuple[str, Any]]:
+        """Yield names and positions of continuous and of whole amounts, where there are any."""
+        for name, whole in (("t", False), ("k", True)):
+            mine = np.flatnonzero((self._widths > 0) & (self._whole == whole))
+            if len(mine):
+                yield name, mine
 
-
-def _is_alone(moves: Moves) -> BoolArray:
-    """Tell which moves are all that may happen to their feature, or one of two opposite ones."""
-    _, code, count = np.unique(moves.feature, return_inverse=True, return_counts=True)
-    balance = np.zeros((len(count), moves.gain.shape[1]))
-    np.add.at(balance, code, moves.gain)
-    return np.asarray((count == 1) | ((count == 2) & (balance == 0).all(axis=1)))[code]
+    def _read(self, blocks: list[Variables | Linear], need: FloatArray) -> Choice:
+        try:
+            answer: Solution = solve(Program(blocks), tol=_TOLERANCE, time_limit=self._time_limit)
+        except TimeLimitError as error:
+            raise TimeLimitError(
+                f"the search for the cheapest change was stopped after {self._time_limit:g} s, before it had an "
+                "answer; allow fewer features or options to change, or give it more time (time_limit)"
+            ) from error
+        _, _, most, unit, _ = self._scaled(need)
+        taken = np.asarray(answer.values["z"] > 0.5)
+        amounts = np.zeros(len(taken))
+        for name, mine in self._amounts():
+            found = answer.values[name]
+            amounts[mine] = np.round(found) if name == "k" else found * unit[mine]
+        return taken, np.where(taken, np.clip(amounts, 0.0, most), 0.0)

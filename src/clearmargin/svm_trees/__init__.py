@@ -1,8 +1,7 @@
 """Trees of support vector machines, and the rules they hold.
 
-Read `classifier.py` first, then `grow.py`. `svm_tree.py` is the tree as a value, with its cells; `leaf_rules.py` and
-`node_rules.py` are its rules, exact ones over sums of features and shorter ones of intervals. `choice.py` chooses by
-cross-validation what is left open.
+Read `classifier.py` first, then `grow.py`. `svm_tree.py` is the tree as a value, with its cells; `node_rules.py`
+makes its rules. `choice.py` chooses by cross-validation what is left open.
 """
 
 import lazy_loader

@@ -7,8 +7,9 @@ layers, with this machine: trees grow side by side in all training parts, layer 
 one leaf with the machine. One layer is the machine by itself, so that a tree is grown only where cutting helps on rows
 that it was not grown from: growth stops when `PATIENCE` more layers have not helped.
 
-Rows are judged by the weights of their classes, with balanced weights by the mean of the classes' accuracies. A kernel
-is preferred to planes, which have exact rules, only if the gain is larger than its standard error over the parts, and
+Rows are judged by the weights of their classes, with balanced weights, or a loss counted over the rarest class, by the
+mean of the classes' accuracies. A kernel
+is preferred to planes only if the gain is larger than its standard error over the parts, and
 several layers to one only if it is larger than twice that: the best of many numbers of layers may be so by chance.
 """
 
@@ -16,19 +17,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from clearmargin.models.kernel_function import KernelKind
 from clearmargin.rules.value import FloatArray, IntArray
-from clearmargin.svm_trees.grow import Growth, LocalSVM, Partition, grow_in_steps
-from clearmargin.svm_trees.svm_tree import Layer, SVMTree, TrainingRange
+from clearmargin.svm_trees.grow import Growth, LocalSVM, grow_in_steps
+from clearmargin.svm_trees.svm_tree import SVMTree, TrainingRange
 
-__all__ = ["COSTS", "KERNELS", "choose_layers", "choose_machine", "relative_costs"]
-
-# Chosen on the tuning tables of `benchmarks.rare_classes`: 0.3 was best for planes, less for RBF.
+# Chosen on tuning tables with a rare class: 0.3 was best for planes, less for RBF.
 COSTS = (0.03, 0.3, 3.0)
 KERNELS: tuple[KernelKind, ...] = ("linear", "rbf")
 PATIENCE = 3
@@ -37,22 +36,8 @@ _KERNEL_EVIDENCE, _LAYERS_EVIDENCE = 1.0, 2.0
 _FOLDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Rows to grow a tree from, and rows to judge it on."""
-
-    train: IntArray
-    judge: IntArray
-
-
 def relative_costs(points: FloatArray) -> tuple[float, ...]:
-    """Give the costs to choose from for some training points.
-
-    Examples
-    --------
-    >>> relative_costs(np.array([[0.0, 5.0], [1.0, 5.0]]))
-    (0.12, 1.2, 12.0)
-    """
+    """Give the costs to choose from for some training points."""
     variances = TrainingRange.from_points(points).scale(points).var(axis=0)
     spread = float(variances[variances > 0].mean()) if variances.any() else 1.0
     return tuple(cost / spread for cost in COSTS)
@@ -61,41 +46,15 @@ def relative_costs(points: FloatArray) -> tuple[float, ...]:
 def choose_machine(
     points: FloatArray,
     codes: IntArray,
-    partition: Partition,
     growth: Growth,
     machines: Sequence[LocalSVM],
+    weights: FloatArray,
 ) -> LocalSVM:
-    """Choose the machine that is best by itself.
-
-    Parameters
-    ----------
-    points, codes, partition, growth
-        As for `grow`.
-    machines : sequence of LocalSVM
-        What to choose from.
-
-    Returns
-    -------
-    LocalSVM
-        The best one; one with planes unless another one is better by more than a standard error.
-
-    Examples
-    --------
-    >>> from clearmargin.svm_trees.grow import KMeansPartition
-    >>> X = np.linspace(0.0, 1.0, 30)[:, None]
-    >>> codes = (np.abs(X[:, 0] - 0.5) < 0.2).astype(int)
-    >>> machines = [LocalSVM(10.0), LocalSVM(10.0, kind="rbf", gamma=5.0)]
-    >>> choose_machine(X, codes, KMeansPartition(2), Growth("breadth", 0.02, machines[0]), machines).kind
-    'rbf'
-    """
+    """Choose the machine that is best by itself."""
     if len(machines) == 1:
         return machines[0]
-    parts = _parts(codes)
-    scores = []
-    for svm in machines:
-        trees = _forest(points, codes, parts, partition, replace(growth, svm=svm))
-        scores.append(_scores(next(trees), points, codes, parts, svm))
-    table = np.array(scores)
+    grown = [replace(growth, svm=svm) for svm in machines]
+    table = np.array([next(_scores(points, codes, weights, growth)) for growth in grown])
     best = int(table.mean(axis=1).argmax())
     planes = [k for k, svm in enumerate(machines) if svm.kind == "linear"]
     if planes and best not in planes:
@@ -105,34 +64,13 @@ def choose_machine(
 
 
 def choose_layers(
-    points: FloatArray, codes: IntArray, partition: Partition, growth: Growth
+    points: FloatArray, codes: IntArray, growth: Growth, weights: FloatArray
 ) -> int | None:
-    """Choose the maximum number of layers.
-
-    Parameters
-    ----------
-    points, codes, partition, growth
-        As for `grow`.
-
-    Returns
-    -------
-    int or None
-        The number; None where the best trees are those that needed no more layers.
-
-    Examples
-    --------
-    >>> from clearmargin.svm_trees.grow import KMeansPartition
-    >>> X = np.linspace(0.0, 1.0, 40)[:, None]
-    >>> islands, line = (np.floor(X[:, 0] * 4) % 2).astype(int), (X[:, 0] > 0.5).astype(int)
-    >>> growth = Growth("breadth", 0.02, LocalSVM(10.0))
-    >>> [choose_layers(X, y, KMeansPartition(2), growth) == 1 for y in (islands, line)]
-    [False, True]
-    """
-    parts = _parts(codes)
+    """Choose the maximum number of layers."""
     table: list[FloatArray] = []
     best, is_complete = 0, False
-    for step, trees in enumerate(_forest(points, codes, parts, partition, growth)):
-        table.append(_scores(trees, points, codes, parts, growth.svm))
+    for step, scores in enumerate(_scores(points, codes, weights, growth)):
+        table.append(scores)
         if table[step].mean() > table[best].mean():
             best = step
         elif step - best >= PATIENCE:
@@ -144,56 +82,49 @@ def choose_layers(
     return None if is_complete else best + 1
 
 
-def _parts(codes: IntArray) -> list[_Part]:
-    folds = max(2, min(_FOLDS, int(np.bincount(codes).min())))
+def _parts(codes: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Split rows into those that a tree is grown from and those that it is judged on, several times."""
+    counts = np.bincount(codes)
+    if counts.max() < 2:  # nothing can be left out
+        every = np.arange(len(codes))
+        return [(every, every)] * 2
+    folds = max(2, min(_FOLDS, int(counts.min())))
     split = StratifiedKFold(folds, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         # A class of a single row is in one part only.
         warnings.simplefilter("ignore", UserWarning)
-        return [_Part(train, judge) for train, judge in split.split(codes[:, None], codes)]
+        return list(split.split(codes[:, None], codes))
 
 
-def _forest(
-    points: FloatArray,
-    codes: IntArray,
-    parts: Sequence[_Part],
-    partition: Partition,
-    growth: Growth,
-) -> Iterator[list[SVMTree]]:
-    """Yield the trees of all parts with at most one layer, two, ... until all of them are complete."""
+def _scores(
+    points: FloatArray, codes: IntArray, weights: FloatArray, growth: Growth
+) -> Iterator[FloatArray]:
+    """Yield the share of unseen weight that the tree of each part is right about, with one layer, two, and so on."""
+    parts = _parts(codes)
     growing = [
-        grow_in_steps(
-            points[part.train], codes[part.train], partition, growth, np.random.RandomState(0)
-        )
-        for part in parts
+        grow_in_steps(points[rows], codes[rows], growth, np.random.RandomState(0), weights[rows])
+        for rows, _ in parts
     ]
     names = [str(j) for j in range(points.shape[1])]
     classes = range(int(codes.max()) + 1)
-    latest: list[tuple[list[Layer], TrainingRange] | None] = [None] * len(parts)
+    trees: list[SVMTree | None] = [None] * len(parts)
     while True:
         grown = [next(steps, None) for steps in growing]
         if not any(grown):
             return
-        latest = [new or old for new, old in zip(grown, latest, strict=True)]
-        yield [
-            SVMTree(tree[0], tree[1].low, tree[1].width, names, classes) for tree in latest if tree
-        ]
-
-
-def _scores(
-    trees: Sequence[SVMTree],
-    points: FloatArray,
-    codes: IntArray,
-    parts: Sequence[_Part],
-    svm: LocalSVM,
-) -> FloatArray:
-    """Give the share of the weight of unseen rows that each tree is right about."""
-    scores = []
-    for tree, part in zip(trees, parts, strict=True):
-        truth, costs = codes[part.judge], svm.costs(codes[part.judge])
-        right = tree.decide(points[part.judge]) == truth
-        scores.append(float(costs[right].sum() / costs.sum()))
-    return np.array(scores)
+        scores = []
+        for k, (new, (_, judge)) in enumerate(zip(grown, parts, strict=True)):
+            if new:
+                layers, frame = new
+                trees[k] = SVMTree(layers, frame.low, frame.width, names, classes)
+            tree, truth = trees[k], codes[judge]
+            assert tree is not None  # each part has a tree of one layer
+            costs = growth.svm.costs(truth) * weights[judge]
+            if growth.loss == "minority":
+                costs = costs / np.bincount(codes, weights=weights)[truth]
+            right = tree.decide(points[judge]) == truth
+            scores.append(float(costs[right].sum() / costs.sum()))
+        yield np.array(scores)
 
 
 def _is_better(gains: FloatArray, evidence: float) -> bool:

@@ -25,12 +25,12 @@ without fitting it.
 
 **The machine of a leaf of one class** (`fit_one_class`; step 4a of the algorithm, equation 4), where asked for: a
 one-class SVM with the RBF kernel and the constants of the paper's experiments, sigma = 3.5 and penalty 0.1, which we
-take for nu. Read strictly, the leaf predicts the other class at outliers; simplified, as the paper does in practice, it
-predicts its one class everywhere, and the support vectors serve the rules alone.
+take for nu. The leaf predicts its one class everywhere, as the paper does in practice, and the support vectors serve
+the rules alone; read strictly, it would predict the other class at outliers.
 
 **Ways to cut** scaled points into cells: K-means, the evolving clustering method (ECM), every point by itself. A
 partition is known by its centres alone; a point belongs to the nearest one. The scale says how fine it is. For K-means
-it is the number of centres: start at 2, then ceil(1.5 K), or K + 1 as published. For ECM it is the distance threshold
+it is the number of centres: start at 2, then ceil(1.5 K) (K + 1 in the paper). For ECM it is the distance threshold
 Dthr: start at 0.9, take 0.1 away, and halve it below 0.1, where nothing is left to take away. Both end with every
 distinct point as a centre of its own; there is nothing finer, so that whoever refines the scale comes to an end.
 """
@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -62,51 +62,15 @@ from clearmargin.svm_trees.svm_tree import (
     nearest_cells,
 )
 
-__all__ = [
-    "Duels",
-    "EcmPartition",
-    "Growth",
-    "KMeansPartition",
-    "LocalSVM",
-    "Partition",
-    "ecm_centres",
-    "fit_duels",
-    "fit_kernel_pair",
-    "fit_one_class",
-    "fit_pair",
-    "grow",
-    "grow_in_steps",
-    "is_settled",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LocalSVM:
-    """How the machines of cells are trained, on data scaled to [0, 1].
-
-    Parameters
-    ----------
-    C : float
-        Cost of an error.
-    weights : tuple of float, optional
-        What an error on each class counts; 1 by default.
-    kind : {"linear", "poly", "rbf", "sigmoid"}, default "linear"
-        The kernel.
-    gamma, coef0, degree : float, float and int
-        Its constants.
-
-    Examples
-    --------
-    >>> LocalSVM(0.1, weights=(0.5, 5.0)).masses(np.array([[20, 1]]))
-    array([[10.,  5.]])
-    """
+    """How the machines of cells are trained, on data scaled to [0, 1]."""
 
     C: float
     weights: tuple[float, ...] | None = None
     kind: KernelKind = "linear"
     gamma: float = 1.0
-    coef0: float = 0.0
-    degree: int = 3
 
     def masses(self, counts: IntArray | FloatArray) -> FloatArray:
         """Give what so many points of each class weigh."""
@@ -117,189 +81,66 @@ class LocalSVM:
         return np.ones(len(codes)) if self.weights is None else np.array(self.weights)[codes]
 
     def squared_radius(self, radius: FloatArray) -> FloatArray:
-        """Bound the squared radius in feature space of cells with some squared radius; huge where unknown."""
-        if self.kind == "linear":
-            return radius
-        if self.kind == "rbf":
-            # |phi(x) - phi(c)|^2 = 2 - 2 k(x, c)
-            return np.asarray(-2.0 * np.expm1(-self.gamma * radius))
-        return np.full_like(radius, 1e100)
-
-    def function(
-        self, vectors: FloatArray, coefs: FloatArray, intercepts: FloatArray
-    ) -> KernelFunction:
-        """Give functions of this kernel."""
-        return KernelFunction(
-            self.kind, vectors, coefs, intercepts, self.gamma, self.coef0, self.degree
-        )
+        """Give the squared radius in feature space of cells with some squared radius."""
+        # |phi(x) - phi(c)|^2 = 2 - 2 k(x, c)
+        is_linear = self.kind == "linear"
+        return radius if is_linear else np.asarray(-2.0 * np.expm1(-self.gamma * radius))
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How a tree is to grow.
+    """How a tree is to grow."""
 
-    Parameters
-    ----------
-    order : {"breadth", "depth"}
-        Whether all good cells of a cut become leaves, or the largest one.
-    tol : float
-        Largest loss of a leaf.
-    svm : LocalSVM
-        How machines are trained.
-    loss : {"all", "minority"}
-        Share of errors among all points of a cell, or among those of the rarest class.
-    min_leaf : int
-        Minimum number of points of a leaf.
-    max_layers : int or None
-        Maximum number of layers, the residual one included.
-    prefilter : bool
-        Whether cells whose loss is known without fitting are refused unfitted. The tree is the same.
-    one_class : {"simplified", "strict"} or None
-        Whether leaves of one class have a one-class machine, and whether outliers are of another class.
-    """
-
+    partition: Partition
     order: Literal["breadth", "depth"]
     tol: float
     svm: LocalSVM
     loss: Literal["all", "minority"] = "all"
     min_leaf: int = 1
     max_layers: int | None = None
-    prefilter: bool = True
-    one_class: Literal["simplified", "strict"] | None = None
+    one_class: bool = False
 
 
 def grow(
     points: FloatArray,
     codes: IntArray,
-    partition: Partition,
     growth: Growth,
     rng: np.random.RandomState,
+    weights: FloatArray | None = None,
+    copies: IntArray | None = None,
 ) -> tuple[list[Layer], IntArray, TrainingRange]:
-    """Grow the layers of a tree.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        Training points in the user's units.
-    codes : ndarray of int of shape (m,)
-        Their classes, 0, 1, ..., each of which occurs.
-    partition : KMeansPartition or EcmPartition
-        How to cut, with the scale to start from.
-    growth : Growth
-        All other choices.
-    rng : RandomState
-        Source of random numbers.
-
-    Returns
-    -------
-    layers : list of Layer
-        The layers.
-    membership : ndarray of int of shape (m,)
-        The leaf of each training point, counted over all layers.
-    frame : TrainingRange
-        How the points were scaled.
-
-    Examples
-    --------
-    >>> from clearmargin.svm_trees.grow import KMeansPartition
-    >>> X, codes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> growth = Growth("breadth", tol=0.0, svm=LocalSVM(0.1))
-    >>> layers, membership, _ = grow(X, codes, KMeansPartition(2), growth, np.random.RandomState(0))
-    >>> len(layers), len(set(membership.tolist()))
-    (1, 2)
-    """
-    growing = _Growing(points, codes, partition, growth, rng)
+    """Grow the layers of a tree."""
+    growing = _Growing(points, codes, growth, rng, weights, copies)
     while len(growing.rest):
         growing.add_layer()
-    return growing.layers, growing.membership, growing.task.frame
+    return growing.layers, growing.membership, growing.frame
 
 
 def grow_in_steps(
     points: FloatArray,
     codes: IntArray,
-    partition: Partition,
     growth: Growth,
     rng: np.random.RandomState,
+    weights: FloatArray | None = None,
 ) -> Iterator[tuple[list[Layer], TrainingRange]]:
-    """Yield the tree with at most one layer, with at most two, and so on until it needs no more.
-
-    Parameters
-    ----------
-    points, codes, partition, growth, rng
-        As for `grow`; without a maximum number of layers.
-
-    Yields
-    ------
-    layers : list of Layer
-        The layers.
-    frame : TrainingRange
-        How the points were scaled.
-
-    Examples
-    --------
-    >>> X, codes = np.array([[0.0], [1.0], [8.0], [9.0]]), np.array([0, 0, 1, 1])
-    >>> growth = Growth("breadth", tol=0.0, svm=LocalSVM(0.1))
-    >>> trees = grow_in_steps(X, codes, KMeansPartition(2), growth, np.random.RandomState(0))
-    >>> [[layer.n_leaves for layer in layers] for layers, _ in trees]
-    [[1], [2]]
-    """
-    growing = _Growing(points, codes, partition, growth, rng)
+    """Yield the tree with at most one layer, with at most two, and so on until it needs no more."""
+    growing = _Growing(points, codes, growth, rng, weights)
     while len(growing.rest):
-        cut = growing.task.whole(growing.rest)
-        last = cut.layer({0: growing.task.last_leaf(cut)})
-        yield [*growing.layers, last], growing.task.frame
+        cut = growing.whole()
+        yield [*growing.layers, cut.layer({0: growing.last_leaf(cut)})], growing.frame
         growing.add_layer()
-    yield growing.layers, growing.task.frame
-
-
-class _Growing:
-    """The layers so far, the leaf of each training point (-1: none yet), and the points that are in no leaf."""
-
-    def __init__(
-        self,
-        points: FloatArray,
-        codes: IntArray,
-        partition: Partition,
-        growth: Growth,
-        rng: np.random.RandomState,
-    ):
-        self.task, self.partition, self.rng = _Task(points, codes, growth), partition, rng
-        self.layers: list[Layer] = []
-        self.membership: IntArray = np.full(len(points), -1, dtype=np.intp)
-        self.rest: IntArray = np.arange(len(points))
-        self.n_leaves = 0
-
-    def add_layer(self) -> None:
-        """Cut the rest, finer and finer until some cell is a leaf."""
-        cut, leaves = self._cut()
-        self.layers.append(cut.layer(leaves))
-        numbers = np.full(cut.n_cells + 1, -1, dtype=np.intp)  # the last entry is for "no cell"
-        numbers[sorted(leaves)] = self.n_leaves + np.arange(len(leaves))
-        self.membership[self.rest] = numbers[cut.cells]
-        self.rest = self.rest[self.membership[self.rest] < 0]
-        self.n_leaves += len(leaves)
-
-    def _cut(self) -> tuple[_Cut, dict[int, Leaf]]:
-        while not self.task.is_last(self.rest, len(self.layers)):
-            cut = self.task.cut(self.rest, self.partition, self.rng)
-            leaves = self.task.good_leaves(cut)
-            if leaves:
-                return cut, leaves
-            if cut.is_finest:
-                break
-            self.partition = self.partition.refined()
-        cut = self.task.whole(self.rest)
-        return cut, {0: self.task.last_leaf(cut)}
+    yield growing.layers, growing.frame
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Some points, the centres they were cut by, the cell of each (-1: in none) and the classes in each cell."""
+    """Some points, the centres they were cut by, the cell of each, rows and weights by class."""
 
     members: IntArray
     centres: FloatArray
     cells: IntArray
     counts: IntArray
+    weights: FloatArray
     is_finest: bool
 
     @property
@@ -307,8 +148,9 @@ class _Cut:
         return len(self.centres)
 
     @property
-    def sizes(self) -> IntArray:
-        return np.asarray(self.counts.sum(axis=1))
+    def sizes(self) -> FloatArray:
+        """What the points of each cell weigh."""
+        return np.asarray(self.weights.sum(axis=1))
 
     def cell_members(self) -> list[IntArray]:
         """Return the points of each cell."""
@@ -318,11 +160,10 @@ class _Cut:
 
     def squared_radii(self, scaled: FloatArray) -> FloatArray:
         """Return for each cell the largest squared distance of a point from the mean, on scaled data."""
-        inside = self.cells >= 0
-        cells, points = self.cells[inside], scaled[self.members[inside]]
-        squared = np.zeros(len(cells))
+        cells, points = self.cells, scaled[self.members]
+        squared, sizes = np.zeros(len(cells)), np.bincount(cells, minlength=self.n_cells)
         for feature in points.T:
-            mean = np.bincount(cells, weights=feature, minlength=self.n_cells) / self.sizes
+            mean = np.bincount(cells, weights=feature, minlength=self.n_cells) / sizes
             squared += (feature - mean[cells]) ** 2
         radii = np.zeros(self.n_cells)
         np.maximum.at(radii, cells, squared)
@@ -334,120 +175,146 @@ class _Cut:
         return Layer(self.centres, self.counts.tolist(), cells)
 
 
-class _Task:
-    """The training data and what is asked for."""
+class _Growing:
+    """The layers so far, the leaf of each training point (-1: none yet), and the points that are in no leaf."""
 
-    def __init__(self, points: FloatArray, codes: IntArray, growth: Growth):
-        self.points, self.codes, self.growth = points, codes, growth
+    def __init__(
+        self,
+        points: FloatArray,
+        codes: IntArray,
+        growth: Growth,
+        rng: np.random.RandomState,
+        weights: FloatArray | None = None,
+        copies: IntArray | None = None,
+    ):
+        self.points, self.codes, self.growth, self.rng = points, codes, growth, rng
+        ones = np.ones(len(points), dtype=np.intp)
+        self.weights = ones.astype(np.float64) if weights is None else weights
+        self.copies = ones if copies is None else copies
         self.frame = TrainingRange.from_points(points)
-        self.scaled = self.frame.scale(points)
         self.n_classes = int(codes.max()) + 1
-        self.totals = np.bincount(codes)
+        self.totals = np.bincount(codes, weights=self.weights)
         self.rarest = int(np.argmin(self.totals))
         # Equal points have the same number.
-        self.numbers = np.unique(self.scaled, axis=0, return_inverse=True)[1].ravel()
+        self.numbers = np.unique(self.frame.scale(points), axis=0, return_inverse=True)[1].ravel()
+        self.partition = growth.partition
+        self.layers: list[Layer] = []
+        self.membership: IntArray = np.full(len(points), -1, dtype=np.intp)
+        self.rest: IntArray = np.arange(len(points))
+        self.n_leaves = 0
 
-    def is_last(self, rest: IntArray, n_layers: int) -> bool:
-        """Check whether the rest is of one class, or the budget of layers is used up."""
-        most = self.growth.max_layers
-        if most is not None and n_layers >= most - 1:
-            return True
-        return bool((self.codes[rest] == self.codes[rest[0]]).all())
+    def add_layer(self) -> None:
+        """Cut the rest, finer and finer until some cell is a leaf; one leaf where it is of one class, or the last."""
+        most, rest = self.growth.max_layers, self.rest
+        is_finest = most is not None and len(self.layers) >= most - 1
+        is_finest |= bool((self.codes[rest] == self.codes[rest[0]]).all())
+        leaves: dict[int, Leaf] = {}
+        while not (leaves or is_finest):
+            cut = self._cut_finer()
+            leaves, is_finest = self.good_leaves(cut), cut.is_finest
+            if not leaves:
+                self.partition = self.partition.refined()
+        if not leaves:
+            cut = self.whole()
+            leaves = {0: self.last_leaf(cut)}
+        self.layers.append(cut.layer(leaves))
+        numbers = np.full(cut.n_cells, -1, dtype=np.intp)
+        numbers[sorted(leaves)] = self.n_leaves + np.arange(len(leaves))
+        self.membership[rest] = numbers[cut.cells]
+        self.rest = rest[self.membership[rest] < 0]
+        self.n_leaves += len(leaves)
 
-    def cut(self, rest: IntArray, partition: Partition, rng: np.random.RandomState) -> _Cut:
-        """Cut the rest at some scale, or at the finest there is."""
+    def _cut_finer(self) -> _Cut:
+        """Cut the rest at the present scale, or at the finest there is."""
+        rest, frame = self.rest, self.frame
         distinct = np.sort(np.unique(self.numbers[rest], return_index=True)[1])
-        centres = partition.centres(self.scaled[rest], len(distinct), rng)
-        is_finest = centres is None
-        places = self.points[rest[distinct]] if centres is None else self.frame.restore(centres)
-        cells = nearest_cells(self.points[rest], places, self.frame)
-        used = np.unique(cells[cells >= 0])
+        scaled = frame.scale(self.points[rest])
+        centres = self.partition.centres(scaled, len(distinct), self.rng, self.weights[rest])
+        del scaled  # of wide tables it is large
+        places = self.points[rest[distinct]] if centres is None else frame.restore(centres)
+        cells = nearest_cells(self.points[rest], places, frame)
+        used = np.unique(cells)
         if len(used) < len(places):
             # ECM may leave a centre without points. What was nearest to another one still is.
             places = places[used]
-            cells = nearest_cells(self.points[rest], places, self.frame)
-        return self._cut(rest, places, cells, is_finest)
+            cells = nearest_cells(self.points[rest], places, frame)
+        return self._cut(places, cells, centres is None)
 
-    def whole(self, rest: IntArray) -> _Cut:
+    def whole(self) -> _Cut:
         """Put all of the rest in one cell."""
-        place = self.frame.restore(self.scaled[rest].mean(axis=0))[None, :]
-        return self._cut(rest, place, np.zeros(len(rest), dtype=np.intp), True)
+        place = self.frame.restore(self.frame.scale(self.points[self.rest]).mean(axis=0))[None, :]
+        return self._cut(place, np.zeros(len(self.rest), dtype=np.intp), True)
 
-    def _cut(self, rest: IntArray, places: FloatArray, cells: IntArray, is_finest: bool) -> _Cut:
-        inside = cells >= 0
-        keys = cells[inside] * self.n_classes + self.codes[rest[inside]]
-        counts = np.bincount(keys, minlength=len(places) * self.n_classes)
-        table = counts.reshape(len(places), self.n_classes)
+    def _cut(self, places: FloatArray, cells: IntArray, is_finest: bool) -> _Cut:
+        keys = cells * self.n_classes + self.codes[self.rest]
+        table = np.zeros((2, len(places) * self.n_classes))
+        for row, values in zip(table, (self.weights, self.copies), strict=True):
+            np.add.at(row, keys, values[self.rest])
+        weights, counts = table.reshape(2, len(places), self.n_classes)
         # No finer cut has a cell of `min_leaf` points when this one has none.
-        too_small = int(table.sum(axis=1).max(initial=0)) < self.growth.min_leaf
-        return _Cut(rest, places, cells, table, is_finest or too_small)
+        is_finest |= bool(weights.sum(axis=1).max(initial=0.0) < self.growth.min_leaf)
+        return _Cut(self.rest, places, cells, counts.astype(np.intp), weights, is_finest)
 
     def good_leaves(self, cut: _Cut) -> dict[int, Leaf]:
         """Return the cells that become leaves: all good ones, or the largest of them."""
         sizes = cut.sizes
-        open_cells = (sizes >= self.growth.min_leaf) & ~self._hopeless(cut)
+        open_cells = (sizes >= self.growth.min_leaf) & ~self._cannot_be_leaf(cut)
         order = np.argsort(-sizes, kind="stable")
         found: dict[int, Leaf] = {}
         members = cut.cell_members()
         for cell in order[open_cells[order]].tolist():
-            leaf = self._leaf(members[cell], cut.counts[cell])
+            leaf = self._leaf(members[cell], cut.counts[cell], cut.weights[cell])
             if leaf is not None:
                 found[cell] = leaf
                 if self.growth.order == "depth":
                     break
         return found
 
-    def _leaf(self, members: IntArray, counts: IntArray) -> Leaf | None:
-        """Return the leaf of a cell if it is good enough.
-
-        With class weights one more point is added, shared among the classes as the training data are. A class that
-        weighs next to nothing so needs many points to have a cell; balanced weights change no leaf.
-        """
+    def _leaf(self, members: IntArray, counts: IntArray, weights: FloatArray) -> Leaf | None:
+        """Return the leaf of a cell if it is good enough."""
         is_pure = np.count_nonzero(counts) == 1
         if self.growth.svm.weights is not None:
-            shares = self.totals / len(self.codes)
-            heaviest = int(self.growth.svm.masses(counts + shares).argmax())
+            shares = self.totals / self.totals.sum()
+            heaviest = int(self.growth.svm.masses(weights + shares).argmax())
             if not counts[heaviest]:
                 return Leaf("pure" if is_pure else "svm", heaviest, counts.tolist())
         if is_pure:
             return self._pure(members, counts)
-        leaf = self._machine("svm", members, counts)
+        leaf = self._machine("svm", members, counts, weights)
         return leaf if self._loss(leaf, members) <= self.growth.tol else None
 
     def _pure(self, members: IntArray, counts: IntArray) -> Leaf:
         """Return a leaf of one class, with its one-class machine if asked for."""
         label = int(counts.argmax())
-        if self.growth.one_class is None:
-            return Leaf("pure", label, counts.tolist())
-        kernel = fit_one_class(self.points[members], self.frame)
-        outlier = None
-        if self.growth.one_class == "strict":
-            # Of more than two classes the largest other one.
-            others = self.totals.copy()
-            others[label] = -1
-            outlier = int(others.argmax())
-        return Leaf("pure", label, counts.tolist(), kernel=kernel, outlier=outlier)
+        kernel = fit_one_class(self.points[members], self.frame) if self.growth.one_class else None
+        return Leaf("pure", label, counts.tolist(), kernel=kernel)
 
     def last_leaf(self, cut: _Cut) -> Leaf:
         """Return the one leaf of what is left: its class, else a machine if it beats the heaviest class."""
-        (counts,) = cut.counts
+        (counts,), (weights,) = cut.counts, cut.weights
         if np.count_nonzero(counts) == 1:
             return self._pure(cut.members, counts)
-        heaviest = int(self.growth.svm.masses(counts).argmax())
+        heaviest = int(self.growth.svm.masses(weights).argmax())
         constant = Leaf("residual", heaviest, counts.tolist())
-        machine = self._machine("residual", cut.members, counts)
+        machine = self._machine("residual", cut.members, counts, weights)
         better = self._loss(machine, cut.members) < self._loss(constant, cut.members)
         return machine if better else constant
 
     def _machine(
-        self, kind: Literal["svm", "residual"], members: IntArray, counts: IntArray
+        self,
+        kind: Literal["svm", "residual"],
+        members: IntArray,
+        counts: IntArray,
+        weights: FloatArray,
     ) -> Leaf:
         svm = self.growth.svm
-        duels = fit_duels(self.points[members], self.codes[members], self.frame, svm)
+        duels = fit_duels(
+            self.points[members], self.codes[members], self.frame, svm, self.weights[members]
+        )
         is_linear = duels.kernel is None
         return Leaf(
             kind,
-            int(svm.masses(counts).argmax()),
+            int(svm.masses(weights).argmax()),
             counts.tolist(),
             duels.pairs.tolist(),
             duels.normals if is_linear else None,
@@ -460,29 +327,24 @@ class _Task:
         truth = self.codes[members]
         wrong = leaf.decide(self.points[members]) != truth
         if self.growth.loss == "minority" and (truth == self.rarest).any():
-            return float(wrong[truth == self.rarest].mean())
-        if self.growth.svm.weights is None:
-            return float(wrong.mean())
-        costs = self.growth.svm.costs(truth)
+            costs = self.weights[members] * (truth == self.rarest)
+        else:
+            costs = self.weights[members] * self.growth.svm.costs(truth)
         return float(costs[wrong].sum() / costs.sum())
 
-    def _hopeless(self, cut: _Cut) -> BoolArray:
-        """Find cells in which the machine is known to predict the heaviest class, with too large a loss.
-
-        If one class weighs more than any other and the lemma holds for it and the second one, it holds against all
-        others, and the class wins all its duels all over the cell.
-        """
+    def _cannot_be_leaf(self, cut: _Cut) -> BoolArray:
+        """Find cells in which the machine is known to predict the heaviest class, with too large a loss."""
         svm = self.growth.svm
-        masses = svm.masses(cut.counts)
+        masses = svm.masses(cut.weights)
         ordered = np.sort(masses, axis=1)
         top, second = ordered[:, -1], ordered[:, -2]
-        if not self.growth.prefilter or not second.any():
+        if not second.any():
             return np.zeros(cut.n_cells, dtype=np.bool_)
         loss = 1 - top / masses.sum(axis=1)
         if self.growth.loss == "minority":
             rare = masses[:, self.rarest]
             loss = np.where(rare == 0, loss, rare < top)
-        radii = svm.squared_radius(cut.squared_radii(self.scaled))
+        radii = svm.squared_radius(cut.squared_radii(self.frame.scale(self.points)))
         settled = is_settled(second, radii, svm.C)
         # Weights that are equal but for rounding are a draw, and rounding of the loss refuses nothing.
         heavier = second < top * (1 - _DRAW)
@@ -496,29 +358,16 @@ _SMALL = 0.99
 _DRAW = 1e-9
 # Up to so many points the radius of a cell in feature space is computed; larger cells are not small.
 _FEW = 500
+# With so many times as many columns as points, products of points are computed before training.
+_WIDE = 5
 # The one-class machine of the paper's experiments: RBF with sigma 3.5, "the same penalty coefficient of 0.1".
 _ONE_CLASS_GAMMA, _ONE_CLASS_NU = 1.0 / (2.0 * 3.5**2), 0.1
 # A one-class function this far below zero, relative to its largest value, is negative and not rounding.
 _OUTSIDE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Duels:
-    """Decisions between pairs of classes: planes in the user's units, or kernel functions.
-
-    Parameters
-    ----------
-    pairs : ndarray of int of shape (p, 2)
-        Codes of two classes each, the lower one first.
-    normals : ndarray of shape (p, n)
-        Weights a; the largest is 1 or -1, or all are 0 where one class wins everywhere.
-    offsets : ndarray of shape (p,)
-        Offsets t: the second class wins where a'x > t, the first elsewhere.
-    support : ndarray of int
-        Points that are support vectors of some machine, ascending.
-    kernel : LeafKernel or None
-        With a kernel that is not linear, its functions, one for each pair; planes are all 0 then.
-    """
+class Duels(NamedTuple):
+    """Decisions between pairs of classes: planes in the user's units, or kernel functions."""
 
     pairs: IntArray
     normals: FloatArray
@@ -527,43 +376,19 @@ class Duels:
     kernel: LeafKernel | None = None
 
 
-def is_settled(smaller: FloatArray | IntArray, squared_radius: FloatArray, C: float) -> BoolArray:
-    """Tell for cells whether the lemma applies: smaller weight of two classes, squared radius.
-
-    Examples
-    --------
-    >>> is_settled(np.array([1, 5]), np.array([0.25, 1.0]), C=0.1)
-    array([ True, False])
-    """
+def is_settled(smaller: FloatArray, squared_radius: FloatArray, C: float) -> BoolArray:
+    """Tell for cells whether the lemma applies: smaller weight of two classes, squared radius."""
     return np.asarray(4 * C * smaller * squared_radius < _SMALL)
 
 
-def fit_duels(points: FloatArray, codes: IntArray, frame: TrainingRange, svm: LocalSVM) -> Duels:
-    """Fit the machines of a cell.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        Points of the cell in the user's units.
-    codes : ndarray of int of shape (m,)
-        Their classes, at least two different ones.
-    frame : TrainingRange
-        How the data are scaled.
-    svm : LocalSVM
-        How machines are trained.
-
-    Returns
-    -------
-    Duels
-        One decision for each pair of classes in the cell.
-
-    Examples
-    --------
-    >>> frame = TrainingRange(np.zeros(1), np.array([10.0]))
-    >>> duels = fit_duels(np.array([[2.0], [4.0]]), np.array([0, 1]), frame, LocalSVM(0.1))
-    >>> duels.normals, duels.offsets
-    (array([[1.]]), array([3.]))
-    """
+def fit_duels(
+    points: FloatArray,
+    codes: IntArray,
+    frame: TrainingRange,
+    svm: LocalSVM,
+    weights: FloatArray | None = None,
+) -> Duels:
+    """Fit the machines of a cell."""
     present = np.unique(codes)
     first, second = np.triu_indices(len(present), 1)
     pairs = np.column_stack([present[first], present[second]])
@@ -571,6 +396,8 @@ def fit_duels(points: FloatArray, codes: IntArray, frame: TrainingRange, svm: Lo
     coefs = np.zeros((len(points), len(pairs)))
     is_support = np.zeros(len(points), dtype=np.bool_)
     scaled, costs = frame.scale(points), svm.C * svm.costs(codes)
+    if weights is not None:
+        costs = costs * weights
     for p, (negative, positive) in enumerate(pairs):
         members = np.flatnonzero((codes == negative) | (codes == positive))
         is_positive = codes[members] == positive
@@ -586,10 +413,7 @@ def fit_duels(points: FloatArray, codes: IntArray, frame: TrainingRange, svm: Lo
     kernel = None
     rows = np.flatnonzero(is_support)
     if svm.kind != "linear":
-        constants = (svm.gamma, svm.coef0, svm.degree)
-        kernel = LeafKernel(
-            svm.kind, points[rows], coefs[rows], offsets, frame.low, frame.width, *constants
-        )
+        kernel = LeafKernel(points[rows], coefs[rows], offsets, frame.low, frame.width, svm.gamma)
     return Duels(pairs, normals, offsets, rows, kernel)
 
 
@@ -598,90 +422,44 @@ def fit_pair(
     positive: BoolArray,
     costs: FloatArray,
 ) -> tuple[FloatArray, float, IntArray]:
-    """Fit a linear C-SVM of two classes to points whose mean is the origin.
-
-    Parameters
-    ----------
-    centred : ndarray of shape (m, n)
-        Points.
-    positive : ndarray of bool of shape (m,)
-        Which of them are of the second class; both classes occur.
-    costs : ndarray of shape (m,)
-        Cost of an error at each; all points of a class have the same.
-
-    Returns
-    -------
-    w : ndarray of shape (n,)
-        Weights.
-    intercept : float
-        Intercept: the second class where w'x + intercept > 0.
-    support : ndarray of int
-        Indices of the support vectors.
-
-    Examples
-    --------
-    >>> fit_pair(np.array([[-0.1], [0.1]]), np.array([False, True]), np.array([0.1, 0.1]))
-    (array([0.02]), 0.0, array([0, 1]))
-    """
+    """Fit a linear C-SVM of two classes to points whose mean is the origin."""
     if _is_even(positive, costs, (centred**2).sum(axis=1).max()):
         largest = costs.max()
         w = largest * ((np.where(positive, 1.0, -1.0) * (costs / largest)) @ centred)
         return w, _middle(centred @ w, positive), np.arange(len(centred))
-    machine = SVC(kernel="linear", **_penalties(positive, costs)).fit(centred, positive)
+    if centred.shape[1] > _WIDE * len(centred):
+        # All products at once take a fraction of the time that libsvm takes for them.
+        machine = SVC(kernel="precomputed", random_state=0)
+        machine = _train(machine, centred @ centred.T, positive, costs)
+        support = machine.support_.astype(np.intp)
+        return machine.dual_coef_[0] @ centred[support], float(machine.intercept_[0]), support
+    machine = _train(SVC(kernel="linear", random_state=0), centred, positive, costs)
     return machine.coef_[0], float(machine.intercept_[0]), machine.support_.astype(np.intp)
 
 
 def fit_kernel_pair(
     scaled: FloatArray, positive: BoolArray, costs: FloatArray, svm: LocalSVM
 ) -> tuple[FloatArray, float]:
-    """Fit a C-SVM of two classes with a kernel.
-
-    Parameters
-    ----------
-    scaled : ndarray of shape (m, n)
-        Points.
-    positive, costs
-        As for `fit_pair`.
-    svm : LocalSVM
-        The kernel.
-
-    Returns
-    -------
-    coefs : ndarray of shape (m,)
-        What each point counts: the second class where the sum of coefs times kernels + intercept is positive.
-    intercept : float
-        Intercept.
-
-    Examples
-    --------
-    >>> svm = LocalSVM(0.1, kind="rbf", gamma=1.0)
-    >>> fit_kernel_pair(np.array([[0.0], [1.0]]), np.array([False, True]), np.array([0.1, 0.1]), svm)
-    (array([-0.1,  0.1]), 0.0)
-    """
+    """Fit a C-SVM of two classes with a kernel."""
     if len(scaled) <= _FEW:
-        kernel = svm.function(scaled, np.zeros((len(scaled), 0)), np.zeros(0)).kernel(scaled)
+        empty = np.zeros((len(scaled), 0)), np.zeros(0)
+        kernel = KernelFunction("rbf", scaled, *empty, svm.gamma).kernel(scaled)
         # Squared distances from the mean in feature space.
         squared = np.diag(kernel) - 2.0 * kernel.mean(axis=1) + kernel.mean()
         if _is_even(positive, costs, squared.max()):
             coefs = np.where(positive, 1.0, -1.0) * costs
             return coefs, _middle(kernel @ coefs, positive)
-    machine = SVC(
-        kernel=svm.kind,
-        gamma=svm.gamma,
-        coef0=svm.coef0,
-        degree=svm.degree,
-        **_penalties(positive, costs),
-    ).fit(scaled, positive)
+    machine = _train(SVC(kernel="rbf", gamma=svm.gamma, random_state=0), scaled, positive, costs)
     coefs = np.zeros(len(scaled))
     coefs[machine.support_] = machine.dual_coef_[0]
     return coefs, float(machine.intercept_[0])
 
 
-def _penalties(positive: BoolArray, costs: FloatArray) -> dict[str, Any]:
-    """Give the costs of both classes as parameters of SVC."""
-    ends = float(costs[~positive][0]), float(costs[positive][0])
-    weights = None if ends[0] == ends[1] else {False: 1.0, True: ends[1] / ends[0]}
-    return {"C": ends[0], "class_weight": weights}
+def _train(machine: SVC, points: FloatArray, positive: BoolArray, costs: FloatArray) -> SVC:
+    """Train a machine with a cost for each point."""
+    largest = float(costs.max())
+    machine.C = largest
+    return machine.fit(points, positive, None if costs.min() == largest else costs / largest)
 
 
 def _is_even(positive: BoolArray, costs: FloatArray, squared_radius: float) -> bool:
@@ -699,37 +477,15 @@ def _middle(scores: FloatArray, positive: BoolArray) -> float:
 
 
 def fit_one_class(points: FloatArray, frame: TrainingRange) -> LeafKernel:
-    """Fit the one-class SVM of a leaf of one class.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        Points of the leaf in the user's units.
-    frame : TrainingRange
-        How the data are scaled.
-
-    Returns
-    -------
-    LeafKernel
-        A function that is negative at outliers. At support vectors between the bounds of their multipliers it is 0,
-        but for libsvm's tolerance; here none of these is an outlier.
-
-    Examples
-    --------
-    >>> frame = TrainingRange(np.zeros(1), np.ones(1))
-    >>> kernel = fit_one_class(np.array([[0.2], [0.4], [0.6]]), frame)
-    >>> kernel.vectors.ravel(), (kernel.values(np.array([[0.1], [0.3], [0.9]]))[:, 0] < 0)
-    (array([0.2, 0.6]), array([ True, False,  True]))
-    """
+    """Fit the one-class SVM of a leaf of one class."""
     scaled = frame.scale(points)
     machine = OneClassSVM(kernel="rbf", gamma=_ONE_CLASS_GAMMA, nu=_ONE_CLASS_NU, tol=1e-6)
     machine.fit(scaled)
     # What subtraction left over of a multiplier of zero makes no support vector.
     is_support = machine.dual_coef_[0] > _DRAW
     rows, coefs = machine.support_[is_support], machine.dual_coef_[0][is_support]
-    start = LeafKernel(
-        "rbf", points[rows], coefs[:, None], [0.0], frame.low, frame.width, _ONE_CLASS_GAMMA
-    )
+    unit = frame.low, frame.width, _ONE_CLASS_GAMMA
+    start = LeafKernel(points[rows], coefs[:, None], [0.0], *unit)
     values = start.values(points)[:, 0]
     # Multipliers lie between 0 and 1.
     free = rows[coefs < 1 - _OUTSIDE]
@@ -739,9 +495,7 @@ def fit_one_class(points: FloatArray, frame: TrainingRange) -> LeafKernel:
         others = np.setdiff1d(np.arange(len(points)), rows)
         rho = (values[rows].max() + values[others].min()) / 2
     rho -= _OUTSIDE * float(coefs.sum())
-    return LeafKernel(
-        "rbf", points[rows], coefs[:, None], [-rho], frame.low, frame.width, _ONE_CLASS_GAMMA
-    )
+    return LeafKernel(points[rows], coefs[:, None], [-rho], *unit)
 
 
 def _in_units(
@@ -771,116 +525,45 @@ def _threads() -> ThreadpoolController:
 
 
 @dataclass(frozen=True, slots=True)
-class KMeansPartition:
-    """K-means with K centres (Lloyd's algorithm from one k-means++ start).
+class Partition:
+    """A way to cut and its scale: the number of centres for K-means, the threshold Dthr for ECM."""
 
-    Parameters
-    ----------
-    scale : int
-        Number of centres.
-    by_one : bool, default False
-        Whether the next finer cut has one centre more, as published, instead of half as many again.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [0.1], [0.9], [1.0]])
-    >>> sorted(KMeansPartition(2).centres(points, 4, np.random.RandomState(0)).ravel().round(2).tolist())
-    [0.05, 0.95]
-    >>> KMeansPartition(4).refined(), KMeansPartition(4, by_one=True).refined()
-    (KMeansPartition(scale=6, by_one=False), KMeansPartition(scale=5, by_one=True))
-    """
-
-    scale: float
-    by_one: bool = False
+    kind: Literal["kmeans", "ecm"]
+    scale: float | None = None
 
     def centres(
-        self, points: FloatArray, n_distinct: int, rng: np.random.RandomState
+        self, points: FloatArray, n_distinct: int, rng: np.random.RandomState, weights: FloatArray
     ) -> FloatArray | None:
         """Cut the points; None when this is no coarser than every distinct point by itself."""
-        if self.scale >= n_distinct:
+        if self.kind == "ecm":
+            threshold = 0.9 if self.scale is None else self.scale
+            if threshold < _FINEST_THRESHOLD:
+                return None
+            found = ecm_centres(points, threshold)
+            return found if len(found) < n_distinct else None
+        scale = 2 if self.scale is None else int(self.scale)
+        if scale >= n_distinct:
             return None
         with warnings.catch_warnings():
             # Points that differ by rounding alone may end in the same place.
             warnings.simplefilter("ignore", ConvergenceWarning)
             # Threads that wait for each other cost more than such small cuts, and add up in any order.
             with _threads().limit(limits=1, user_api="openmp"):
-                means = KMeans(int(self.scale), n_init=1, random_state=rng).fit(points)
+                means = KMeans(scale, n_init=1, random_state=rng).fit(points, sample_weight=weights)
         # A mean may leave the range of its points by rounding.
         return np.asarray(np.clip(means.cluster_centers_, points.min(axis=0), points.max(axis=0)))
 
-    def refined(self) -> KMeansPartition:
+    def refined(self) -> Partition:
         """Return the next finer scale."""
-        finer = self.scale + 1 if self.by_one else math.ceil(1.5 * self.scale)
-        return KMeansPartition(finer, self.by_one)
+        if self.kind == "kmeans":
+            return Partition("kmeans", math.ceil(1.5 * (self.scale or 2)))
+        scale = self.scale or 0.9
+        lower = round(scale - 0.1, 12)
+        return Partition("ecm", lower if lower > _DUST else scale / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class EcmPartition:
-    """The evolving clustering method with threshold Dthr; the points are taken in their order.
-
-    Parameters
-    ----------
-    scale : float
-        Dthr, the largest radius of a cluster on data scaled to [0, 1].
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [0.1], [0.9], [1.0]])
-    >>> EcmPartition(0.1).centres(points, n_distinct=4)
-    array([[0.05],
-           [0.95]])
-    >>> EcmPartition(0.9).refined(), EcmPartition(0.1).refined()
-    (EcmPartition(scale=0.8), EcmPartition(scale=0.05))
-    """
-
-    scale: float
-
-    def centres(
-        self, points: FloatArray, n_distinct: int, rng: np.random.RandomState | None = None
-    ) -> FloatArray | None:
-        """Cut the points; None when this is no coarser than every distinct point by itself."""
-        if self.scale < _FINEST_THRESHOLD:
-            return None
-        centres, _ = ecm_centres(points, self.scale)
-        return centres if len(centres) < n_distinct else None
-
-    def refined(self) -> EcmPartition:
-        """Return the next finer scale."""
-        lower = round(self.scale - 0.1, 12)
-        return EcmPartition(lower if lower > _DUST else self.scale / 2)
-
-
-Partition = KMeansPartition | EcmPartition
-
-
-def ecm_centres(points: FloatArray, threshold: float) -> tuple[FloatArray, FloatArray]:
-    """Run the evolving clustering method once over the points (Kasabov and Song, 2002).
-
-    Distances are Euclidean, divided by the square root of the number of features. A point inside a cluster (D_j <=
-    R_j) changes nothing. Otherwise, with S_j = D_j + R_j and a = argmin S_j: if S_a > 2 Dthr the point becomes a
-    new cluster of radius 0; else cluster a grows just so far that it holds the point, R_a = S_a / 2, and its centre
-    moves towards it, to distance R_a. So no radius ever exceeds Dthr. The grown ball holds the old one, thus a
-    point inside stays inside, and only points that change something need a step of their own.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, n)
-        Points scaled to [0, 1], at least one.
-    threshold : float
-        Dthr.
-
-    Returns
-    -------
-    centres : ndarray of shape (K, n)
-        Centres of the clusters in the order in which they came up.
-    radii : ndarray of shape (K,)
-        Their radii, at most Dthr.
-
-    Examples
-    --------
-    >>> ecm_centres(np.array([[0.0], [0.2], [1.0]]), 0.1)
-    (array([[0.1], [1. ]]), array([0.1, 0. ]))
-    """
+def ecm_centres(points: FloatArray, threshold: float) -> FloatArray:
+    """Run the evolving clustering method once over the points (Kasabov and Song, 2002)."""
     m, n = points.shape
     centres, radii = np.empty_like(points), np.zeros(m)
     count, norm = 0, math.sqrt(n)
@@ -909,7 +592,7 @@ def ecm_centres(points: FloatArray, threshold: float) -> tuple[FloatArray, Float
             moved = centres[changed : changed + 1]
             inside[later] |= _distances(block[later], moved, norm)[:, 0] <= radii[changed]
             i = int(np.argmin(inside))
-    return centres[:count].copy(), radii[:count].copy()
+    return centres[:count].copy()
 
 
 def _distances(points: FloatArray, centres: FloatArray, norm: float) -> FloatArray:
