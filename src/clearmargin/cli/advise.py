@@ -8,12 +8,10 @@ from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file, writing
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    advice = ("advice!", "refine", "published", "lam", "mu", "change_cost", "tune")
+    advice = ("advice!", "refine", "everywhere", "lam", "mu", "change_cost")
     names = (*TASK, "missing", *advice, *SPLIT, "save_model", *OUTPUT)
     add_options(parser, *names, out="the rules as they are in the end, as .rules or .json")
     parser.epilog = (
@@ -35,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     load_rules(arguments.advice)  # what is wrong with it is said before the table is read
     task = read_task(arguments, console)
     progress = show_progress(console)
-    advised = advise(task, arguments.advice, advice_options(arguments), progress=progress)
+    advised = advise(task, arguments.advice, advice_options(arguments))
     note_time(advised.trained, console)
     advised = judge_advised(advised, progress=progress)
     trained = advised.trained

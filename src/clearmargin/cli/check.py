@@ -11,8 +11,6 @@ from clearmargin.cli.command_options import TABLE, add_options
 from clearmargin.cli.console import Console
 from clearmargin.exceptions import DataError, RuleSyntaxError
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""

@@ -9,44 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-__all__ = [
-    "CASES",
-    "DIALECTS",
-    "EXTRACTION",
-    "FORMATS",
-    "MODEL",
-    "OPTIONS",
-    "OUTPUT",
-    "PLANE",
-    "QUESTION",
-    "SPLIT",
-    "TABLE",
-    "TASK",
-    "Option",
-    "add_options",
-    "end_size",
-    "number_of_folds",
-    "one_of",
-    "port_number",
-    "positive_number",
-    "share",
-    "whole_number",
-]
-
-
 # What `clearmargin.export` knows; listed here, since the help must not have to load it.
-FORMATS = ("sql", "python", "pmml", "json", "rules", "text", "markdown", "latex", "xlsx")
+FORMATS = ("sql", "python", "json", "rules", "text", "markdown")
 DIALECTS = ("ansi", "postgresql", "sqlite", "duckdb", "mysql")
 
 
 def whole_number(text: str, lowest: int = 1) -> int:
-    """Read a number of things from the command line.
-
-    Examples
-    --------
-    >>> whole_number("3"), whole_number("0", lowest=0)
-    (3, 0)
-    """
+    """Read a number of things from the command line."""
     try:
         number = int(text)
     except ValueError:
@@ -57,13 +26,7 @@ def whole_number(text: str, lowest: int = 1) -> int:
 
 
 def end_size(text: str) -> float | str:
-    """Read the size of an end of a ranking from the command line: a number above zero, or a way to choose it.
-
-    Examples
-    --------
-    >>> end_size("0.1"), end_size("cv")
-    (0.1, 'cv')
-    """
+    """Read the size of an end of a ranking from the command line: a number above zero, or a way to choose it."""
     if text in ("auto", "cv"):
         return text
     try:
@@ -73,13 +36,7 @@ def end_size(text: str) -> float | str:
 
 
 def positive_number(text: str) -> float:
-    """Read a number above zero from the command line.
-
-    Examples
-    --------
-    >>> positive_number("0.5")
-    0.5
-    """
+    """Read a number above zero from the command line."""
     try:
         number = float(text)
     except ValueError:
@@ -90,24 +47,12 @@ def positive_number(text: str) -> float:
 
 
 def cost(text: str) -> float:
-    """Read a number above zero, or inf for what must not happen, from the command line.
-
-    Examples
-    --------
-    >>> cost("0.5"), cost("inf")
-    (0.5, inf)
-    """
+    """Read a number above zero, or inf for what must not happen, from the command line."""
     return math.inf if text.strip().lower() == "inf" else positive_number(text)
 
 
 def share(text: str) -> float:
-    """Read a number between 0 and 1 from the command line.
-
-    Examples
-    --------
-    >>> share("0.95")
-    0.95
-    """
+    """Read a number between 0 and 1 from the command line."""
     number = positive_number(text)
     if number >= 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number between 0 and 1")
@@ -115,13 +60,7 @@ def share(text: str) -> float:
 
 
 def port_number(text: str) -> int:
-    """Read a port from the command line; 0 for a free one.
-
-    Examples
-    --------
-    >>> port_number("8765")
-    8765
-    """
+    """Read a port from the command line; 0 for a free one."""
     number = whole_number(text, lowest=0)
     if number > 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port: they end at 65535")
@@ -129,13 +68,7 @@ def port_number(text: str) -> int:
 
 
 def number_of_folds(text: str) -> int:
-    """Read a number of folds from the command line; 0 for none.
-
-    Examples
-    --------
-    >>> number_of_folds("none"), number_of_folds("3")
-    (0, 3)
-    """
+    """Read a number of folds from the command line; 0 for none."""
     if text.lower() == "none":
         return 0
     try:
@@ -148,13 +81,7 @@ def number_of_folds(text: str) -> int:
 
 
 def number_of_rules(text: str) -> int | str:
-    """Read a maximum number of rules from the command line, or 'all'.
-
-    Examples
-    --------
-    >>> number_of_rules("all"), number_of_rules("3")
-    ('all', 3)
-    """
+    """Read a maximum number of rules from the command line, or 'all'."""
     if text.lower() == "all":
         return "all"
     try:
@@ -164,14 +91,7 @@ def number_of_rules(text: str) -> int | str:
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str], str]:
-    """Make a reader of one of some words, which suggests the nearest one for any other.
-
-    Examples
-    --------
-    >>> one_of(["sql", "python"])("pyton")
-    Traceback (most recent call last):
-    argparse.ArgumentTypeError: invalid choice: 'pyton'; did you mean 'python'?
-    """
+    """Make a reader of one of some words, which suggests the nearest one for any other."""
     known = list(choices)
 
     def read(text: str) -> str:
@@ -186,19 +106,7 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option or argument.
-
-    Parameters
-    ----------
-    flag : str
-        What is typed, such as ``--nu``; an argument without dashes is positional.
-    help : str
-        What it does.
-    group : str
-        The heading in the help.
-    settings : mapping
-        What `argparse` is told besides.
-    """
+    """One option or argument."""
 
     flag: str
     help: str
@@ -216,7 +124,6 @@ _RANKING = "the ranking"
 _TREE = "the tree"
 _CHANGE = "the change"
 _FORMAT = "the format"
-_NETWORK = "the network"
 
 
 def _flag(flag: str, text: str, group: str = "") -> Option:
@@ -239,7 +146,7 @@ def _choice(
     flag: str, text: str, choices: Iterable[str], group: str = "", **more: object
 ) -> Option:
     known = list(choices)
-    # The type speaks first, and better than argparse; the choices are for the help and for completion.
+    # The type speaks first, and better than argparse; the choices are for the help.
     return Option(flag, text, group, {"choices": known, "type": one_of(known), **more})
 
 
@@ -263,7 +170,6 @@ OPTIONS: Mapping[str, Option] = {
         "",
         {"metavar": "FILE", "nargs": "?"},
     ),
-    "SHELL": _choice("shell", "the shell", ["bash", "zsh", "fish"]),
     "data": _text("--data", _A_TABLE, "DATA"),
     "rules": _text("--rules", "rules decide; where none applies, nothing does", "FILE"),
     "target": _text("--target", "the column of classes", "COLUMN"),
@@ -305,8 +211,8 @@ OPTIONS: Mapping[str, Option] = {
     # The model.
     "machine": _choice(
         "--machine",
-        "the machine: 1-norm SVM (lp-svm, default), proximal SVM, SVM with advice, or advice weighed against data",
-        ["lp-svm", "proximal", "advice", "advice-blend"],
+        "the machine: 1-norm SVM (lp-svm, default) or SVM with advice",
+        ["lp-svm", "advice"],
         _MODEL,
     ),
     "model": _text("--model", "take this model instead of training one", "FILE", _MODEL),
@@ -332,7 +238,7 @@ OPTIONS: Mapping[str, Option] = {
     "criterion": _choice(
         "--criterion",
         "what makes a rule good (default: volume); coverage takes longer and gives fewer rules",
-        ["coverage", "volume", "coverage-lp", "coverage-exact"],
+        ["coverage", "volume", "coverage-lp"],
         _RULES,
     ),
     "max_rules": Option(
@@ -356,27 +262,6 @@ OPTIONS: Mapping[str, Option] = {
     "assume_ranges": _flag(
         "--assume-ranges",
         "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
-        _RULES,
-    ),
-    "bounds": _choice(
-        "--bounds",
-        "search the rules of a class within the ranges of all rows (data, default), or of those of its rows that the "
-        "model gets right (class)",
-        ["data", "class"],
-        _RULES,
-    ),
-    "cut_order": _choice(
-        "--cut-order",
-        "the features at which a rule cuts off the rest first: those with the largest weight times range "
-        "(default: weight), or the first columns (natural)",
-        ["weight", "natural"],
-        _RULES,
-    ),
-    "kind": _choice(
-        "--kind",
-        "extract rules first, and explain by the rule that covers the case, a rule made for it, the largest box, or "
-        "one around it (default: by the fewest conditions, without rules)",
-        ["rule", "on-demand", "largest", "central"],
         _RULES,
     ),
     # Rows not seen in training.
@@ -403,41 +288,27 @@ OPTIONS: Mapping[str, Option] = {
     "advice": _text("--advice", "an expert's rules, as a .rules or .json file", "FILE", _ADVICE),
     "refine": _choice(
         "--refine",
-        "let the data correct the rules (default: keep them); a rule is not moved where the plane gives its "
-        "features no weight against it, and the output says so",
-        ["translate", "slp", "sqp", "trust"],
+        "let the data correct the rules (default: keep them); a rule moves only where that makes it right on more "
+        "of the rows that it covers, and the output says so",
+        ["translate", "slp", "sqp"],
         _ADVICE,
     ),
-    "published": _flag(
-        "--published",
-        "refine exactly by the published program: from the rules as given, without bounds around them, free to lose "
-        "all cases of their class",
+    "everywhere": _flag(
+        "--everywhere",
+        "rules have to hold everywhere in their premises, as published (default: on average over cases that could "
+        "exist, as far as the rows bear the rules out)",
         _ADVICE,
     ),
-    "lam": _number(
-        "--lam",
-        "cost of a row on the wrong side (default: chosen by cross-validation; 1 where another cost is set)",
-        _ADVICE,
-    ),
+    "lam": _number("--lam", "cost of a row on the wrong side (default: 1)", _ADVICE),
     "mu": Option(
         "--mu",
-        "cost of an error of a rule, inf for rules that must hold (default: chosen by cross-validation; 1 where "
-        "another cost is set)",
+        "how many rows all rules together count as (default: 30); with --everywhere the cost of an error of a rule "
+        "(default: 1), inf for rules that must hold",
         _ADVICE,
         {"type": cost, "metavar": "X"},
     ),
-    "change_cost": _list(
-        "--change-cost",
-        "cost of changing a rule, relative to mu: X for all rules, or NAME=X for one, which inf forbids to change "
-        "(default: 1); may be given several times",
-        "X",
-        _ADVICE,
-    ),
-    "tune": _flag(
-        "--tune",
-        "choose these costs by cross-validation with --refine, too, where it takes long; without --refine this is the "
-        "default unless a cost is set",
-        _ADVICE,
+    "change_cost": _number(
+        "--change-cost", "cost of changing a rule, relative to mu (default: 1)", _ADVICE
     ),
     # An explanation.
     "precision": Option(
@@ -451,12 +322,6 @@ OPTIONS: Mapping[str, Option] = {
         "conditions, or --max-conditions, are enough (default)",
         ["auto", "proved", "measured"],
         default="auto",
-    ),
-    "weights": _list(
-        "--weights",
-        "with --kind, how much a part of the confidence counts: coverage, purity, volume or distance, such as purity=2 "
-        "(default: 1 each)",
-        "PART",
     ),
     # A ranking.
     "top": Option(
@@ -472,12 +337,6 @@ OPTIONS: Mapping[str, Option] = {
         _RANKING,
         {"type": end_size, "default": 0.05, "metavar": "SHARE"},
     ),
-    "size_criterion": _choice(
-        "--size-criterion",
-        "what --top cv compares sizes by: the mean leverage of properties on other rows (default), or their accuracy",
-        ["leverage", "accuracy"],
-        _RANKING,
-    ),
     "min_leverage": Option(
         "--min-leverage",
         "minimum leverage of a property, at most 0.25 (default: 0.08)",
@@ -492,9 +351,8 @@ OPTIONS: Mapping[str, Option] = {
     ),
     # A scorecard.
     "max_cuts": _count(
-        "--max-cuts", "maximum number of cuts and categories with points (default: 15)"
+        "--max-cuts", "maximum number of rules with points, or with --certify of cuts (default: 15)"
     ),
-    "max_points": _count("--max-points", "maximum number of points of a cut (default: 10)"),
     "certify": _flag(
         "--certify",
         "make a card with proof of a plane: points at least and at most, which prove what the plane predicts or say "
@@ -528,7 +386,7 @@ OPTIONS: Mapping[str, Option] = {
     "min_leaf": _count("--min-leaf", "minimum number of rows of a leaf (default: 1)", _TREE),
     "max_layers": _count(
         "--max-layers",
-        "maximum number of layers (default: no limit; with --balanced by cross-validation)",
+        "maximum number of layers (default: by cross-validation)",
         _TREE,
     ),
     # The cheapest change.
@@ -603,18 +461,8 @@ OPTIONS: Mapping[str, Option] = {
     "port": Option(
         "--port",
         "the port to listen at (default: a free one)",
-        _NETWORK,
+        "",
         {"type": port_number, "default": 0, "metavar": "N"},
-    ),
-    "host": Option(
-        "--host",
-        "the address of this machine to listen at (default: 127.0.0.1, for this machine alone); any other needs "
-        "--password-file, and nothing is encrypted on the way: use ssh instead where you can",
-        _NETWORK,
-        {"default": "127.0.0.1", "metavar": "ADDRESS"},
-    ),
-    "password_file": _text(
-        "--password-file", "a file that only you can read, with a password", "FILE", _NETWORK
     ),
     # Files.
     "report": _text("--report", "write a report on model and rules to an .html file, too", "FILE"),
@@ -636,8 +484,6 @@ EXTRACTION = (
     "min_coverage",
     "distil",
     "assume_ranges",
-    "bounds",
-    "cut_order",
 )
 SPLIT = ("cv", "groups", "time")
 CASES = ("row|where", "most")
@@ -645,24 +491,7 @@ OUTPUT = ("out", "force")
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, **more: str) -> None:
-    """Add options by their names in `OPTIONS`.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-        Of a command.
-    *names : str
-        ``nu``, or ``target!`` for a required one, or ``row|where`` for two of which exactly one is given.
-    **more : str
-        What the help adds to an option for this command, such as the endings of files.
-
-    Examples
-    --------
-    >>> parser = argparse.ArgumentParser()
-    >>> add_options(parser, "DATA", "target!", "nu", "row|where")
-    >>> vars(parser.parse_args(["a.csv", "--target", "y", "--row", "3"]))
-    {'data': 'a.csv', 'target': 'y', 'nu': None, 'row': 3, 'where': None}
-    """
+    """Add options by their names in `OPTIONS`."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for name in names:
         parts = name.rstrip("!").split("|")

@@ -7,8 +7,6 @@ import argparse
 from clearmargin.cli.command_options import TABLE, add_options
 from clearmargin.cli.console import Console
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""

@@ -13,29 +13,12 @@ from typing import Any, TextIO
 
 from clearmargin.cli.option_names import for_command_line
 
-__all__ = ["Console", "table_lines"]
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CODES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31"}
 
 
 class Console:
-    """Output of a CLI command.
-
-    Parameters
-    ----------
-    as_json : bool, default False
-        Whether the result is printed as JSON; remarks are then part of it.
-    quiet : bool, default False
-        Whether remarks are left out.
-    options : collection of str, optional
-        The options of the command, which notes are put into the words of.
-
-    Examples
-    --------
-    >>> Console(quiet=True).result("done", {"done": True})
-    done
-    """
+    """Output of a CLI command."""
 
     def __init__(
         self, *, as_json: bool = False, quiet: bool = False, options: Collection[str] = ()
@@ -77,15 +60,7 @@ class Console:
         self.say(self.paint(text, "bold"))
 
     def result(self, text: str, data: Any) -> None:
-        """Print the result itself: as text, or as data for programs.
-
-        Parameters
-        ----------
-        text : str
-            For people; nothing is printed if it is empty.
-        data : mapping
-            For programs; numbers that are not finite become null.
-        """
+        """Print the result itself: as text, or as data for programs."""
         if self.as_json:
             document = {**data, "notes": self.notes}
             written = json.dumps(_plain(document), indent=1, ensure_ascii=False, allow_nan=False)
@@ -119,25 +94,7 @@ def _plain(value: Any) -> Any:
 
 
 def table_lines(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Set cells in columns.
-
-    Parameters
-    ----------
-    rows : iterable of sequences of str
-        The cells, all rows of the same length; the last column may be of any width.
-    right : sequence of int, optional
-        Columns that are set to the right.
-
-    Returns
-    -------
-    list of str
-        Lines.
-
-    Examples
-    --------
-    >>> table_lines([("age", "3"), ("weight", "12")], right=[1])
-    ['  age      3', '  weight  12']
-    """
+    """Set cells in columns."""
     cells = [tuple(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []

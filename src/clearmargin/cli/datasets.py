@@ -9,8 +9,6 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
-__all__ = ["NAMES", "add_arguments", "run"]
-
 # As in `recipes.demonstration`, which --help does not import.
 NAMES = "wbc, ionosphere, cleveland, pima"
 

@@ -17,8 +17,6 @@ from clearmargin.exceptions import FileInTheWayError, MissingDependencyError
 if TYPE_CHECKING:
     from clearmargin.recipes.demonstration import Demonstration
 
-__all__ = ["add_arguments", "run"]
-
 _PAGE = "report.html"
 
 

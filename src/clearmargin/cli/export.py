@@ -11,8 +11,6 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
-__all__ = ["add_arguments", "run"]
-
 _OPTIONS = ("dialect", "form", "table", "view", "column", "name", "default")
 
 

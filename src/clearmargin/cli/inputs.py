@@ -14,32 +14,10 @@ if TYPE_CHECKING:
     from clearmargin.progress import Progress
     from clearmargin.recipes.advised import AdviceOptions
     from clearmargin.recipes.found_rules import ExtractOptions
-    from clearmargin.recipes.large_tables import SampledTask
     from clearmargin.recipes.task import Task
     from clearmargin.recipes.trained_models import PlaneOptions, Trained
     from clearmargin.tables.files import FileTable, ReadOptions
     from clearmargin.tables.scanned import ScannedTable
-
-__all__ = [
-    "advice_options",
-    "extract_options",
-    "folds",
-    "note_time",
-    "open_source",
-    "options_of_training",
-    "plane_options",
-    "prepare",
-    "read_change_cost",
-    "read_inputs",
-    "read_options",
-    "read_sampled_task",
-    "read_table",
-    "read_task",
-    "require_target",
-    "show_progress",
-    "task_options",
-    "train",
-]
 
 _OF_TRAINING = ("nu", "max_features", "balanced", "positive", "cv", "groups", "time")
 # Seconds of work that a user is told of beforehand.
@@ -152,28 +130,6 @@ def task_options(
     return settings
 
 
-def read_sampled_task(
-    arguments: argparse.Namespace,
-    console: Console,
-    *,
-    model: Planes | None = None,
-    n_rows: int | None = None,
-    **more: Any,
-) -> SampledTask | None:
-    """Make the task of a table that is too large to be held; None for any other; notes are said."""
-    source = open_source(arguments, console)
-    if source is None:
-        return None
-    from clearmargin.recipes.large_tables import sample_file, sample_task
-
-    table = sample_file(source, n_rows)
-    console.note_all(table.notes)
-    settings = {**task_options(arguments, table, model), **more}
-    task = sample_task(source, table, **settings)
-    console.note_all(task.notes)
-    return task
-
-
 def read_inputs(
     arguments: argparse.Namespace, console: Console, *, sample: int | None = None
 ) -> tuple[Task, PlaneModel | None]:
@@ -210,18 +166,28 @@ def train(task: Task, arguments: argparse.Namespace, console: Console) -> Traine
     from clearmargin.recipes.trained_models import judge_on_unseen_rows, train_plane
 
     progress = show_progress(console)
-    trained = train_plane(task, plane_options(arguments), progress=progress)
+    trained = train_plane(task, plane_options(arguments, task, console), progress=progress)
     note_time(trained, console)
     trained = judge_on_unseen_rows(trained, progress=progress)
     console.note_all(trained.notes)
     return trained
 
 
-def plane_options(arguments: argparse.Namespace) -> PlaneOptions:
-    """Return how the user wants the default machine to be trained."""
+def plane_options(arguments: argparse.Namespace, task: Task, console: Console) -> PlaneOptions:
+    """Return how the default machine is trained: balanced for a rare class, unless the user gives a cost."""
     from clearmargin.recipes.trained_models import PlaneOptions
+    from clearmargin.tables.figures import rare_class
 
-    return PlaneOptions(arguments.nu, arguments.max_features, arguments.balanced)
+    balanced, machine = arguments.balanced, getattr(arguments, "machine", None)
+    if not balanced and arguments.nu is None and machine in (None, "lp-svm"):
+        rare = rare_class(task.y)
+        if balanced := rare is not None:
+            console.note(f"{rare} is rare: all classes weigh the same in training")
+    nu, source = arguments.nu, getattr(arguments, "source", None)
+    # The cost of a row of all: one of the sample stands for several.
+    if nu is not None and source is not None:
+        nu *= source.survey().n_rows / len(task.X)
+    return PlaneOptions(nu, arguments.max_features, balanced, folds=None if source is None else 5)
 
 
 def note_time(trained: Trained, console: Console) -> None:
@@ -253,8 +219,6 @@ def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
         arguments.max_conditions,
         arguments.min_coverage,
         arguments.assume_ranges,
-        arguments.cut_order,
-        arguments.bounds,
         arguments.distil,
     )
 
@@ -265,31 +229,8 @@ def advice_options(arguments: argparse.Namespace) -> AdviceOptions:
 
     return AdviceOptions(
         refine=arguments.refine,
-        published=arguments.published,
+        everywhere=arguments.everywhere,
         lam=arguments.lam,
         mu=arguments.mu,
-        change_cost=read_change_cost(arguments.change_cost),
-        tune=arguments.tune or None,  # without the flag the choice is the recipe's
+        change_cost=arguments.change_cost,
     )
-
-
-def read_change_cost(given: list[str]) -> float | dict[str | None, float] | None:
-    """Read what changing rules costs: a number for all of them, costs by name, or both.
-
-    Examples
-    --------
-    >>> read_change_cost(["0.5"]), read_change_cost(["0.5", "law=inf"]), read_change_cost([])
-    (0.5, {None: 0.5, 'law': inf}, None)
-    """
-    costs: dict[str | None, float] = {}
-    for text in given:
-        name, _, number = text.rpartition("=")
-        try:
-            costs[name.strip() or None] = float(number)
-        except ValueError:
-            raise DataError(
-                f"--change-cost {text}: {number!r} is not a number; write 0.5, or NAME=0.5 for one rule"
-            ) from None
-    if list(costs) == [None]:
-        return costs[None]
-    return costs or None

@@ -19,25 +19,11 @@ if TYPE_CHECKING:
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
 
-__all__ = ["print_model", "print_rules"]
-
 
 def print_model(
     model: Planes, accuracy: float | None, console: Console, *, given: bool = False
 ) -> None:
-    """Say how many features a model needs, and on which share of the rows it is right.
-
-    Parameters
-    ----------
-    model : Planes
-        The model.
-    accuracy : float or None
-        The share of the rows on which it is right; None where their classes are not known.
-    console : Console
-        Where to say it.
-    given : bool, default False
-        Whether the model comes from a file: what its file holds was measured on other rows than these.
-    """
+    """Say how many features a model needs, and on which share of the rows it is right."""
     right = "" if accuracy is None else f" and is right on {ratio_text(accuracy)} of these rows"
     features = number_of(len(model.space), "feature")
     console.say(f"The model uses {len(model.features_used)} of {features}{right}.")
@@ -58,7 +44,6 @@ def print_rules(
     *,
     most: int,
     assumed: bool,
-    hint: bool = True,
     distillation: Distillation | None = None,
     budget: RuleBudget | None = None,
 ) -> None:
@@ -95,7 +80,7 @@ def print_rules(
         console.say(f"{text}\nand the features are in the ranges of this table.")
         return
     advice = "\nTo take the ranges of this table for granted and get shorter rules: --assume-ranges"
-    console.say(f"{text}.{advice if hint else ''}")
+    console.say(f"{text}.{advice}")
 
 
 def _counted(rules: RuleSet, k: int) -> tuple[str, str]:

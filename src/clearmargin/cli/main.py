@@ -17,8 +17,6 @@ from clearmargin import __version__
 from clearmargin.cli.option_names import for_command_line
 from clearmargin.exceptions import ClearmarginError, RuleSyntaxError
 
-__all__ = ["COMMANDS", "command_parser", "main"]
-
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
 COMMANDS = {
     "demo": "make one page of rules for real data, explain a case, write a report",
@@ -33,34 +31,17 @@ COMMANDS = {
     "check": "read a file of rules and say what is wrong with it",
     "compare": "say what differs between old and new rules, and whether rules drift on a new table",
     "predict": "give each row of a table the class that rules or a model predict",
-    "export": "write rules as SQL, Python, PMML, a spreadsheet or another format",
+    "export": "write rules as SQL, Python, JSON or another format",
     "report": "write a report on the rules of a table as one HTML file",
     "workbench": "open a page in the browser to train, read, write and bend rules",
     "datasets": "list the data sets inside the package, describe one, or write it as CSV",
-    "completion": "print a script that completes commands and options in a shell",
 }
 
 _OK, _OUR_FAULT, _YOUR_INPUT, _INTERRUPTED = 0, 1, 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The words of the command line; by default those of the process.
-
-    Returns
-    -------
-    int
-        0 on success, 2 for input that cannot be used, 1 for an internal error, 130 when interrupted.
-
-    Examples
-    --------
-    >>> main(["check", "no-such-file.rules"])
-    2
-    """
+    """Run one command."""
     # File names are printed as the bytes that they are, also where these are no text.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")
@@ -118,13 +99,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
-    """Make the parser of one command.
-
-    Examples
-    --------
-    >>> command_parser("check").parse_args(["a.rules"]).rules
-    'a.rules'
-    """
+    """Make the parser of one command."""
     parser = _Parser(prog=f"clearmargin {name}", **_settings(COMMANDS[name]))
     _fill(parser, name)
     return parser
@@ -187,7 +162,7 @@ def _report(error: Exception, options: Sequence[str], *, debug: bool) -> int:
         print(format_versions(read_versions()), file=sys.stderr)
     if isinstance(error, ClearmarginError | OSError | MemoryError | UnicodeEncodeError):
         print(f"clearmargin: {_words(error, options)}", file=sys.stderr)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             _forget_output()
         return _YOUR_INPUT
     print(

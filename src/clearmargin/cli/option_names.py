@@ -6,8 +6,6 @@ import re
 import shlex
 from collections.abc import Collection
 
-__all__ = ["for_command_line"]
-
 # What is called otherwise here than in Python, or is not there at all.
 _PHRASES = (
     (r"ScoreRules\(certify=True\)", "'clearmargin score --certify'"),
@@ -19,9 +17,9 @@ _PHRASES = (
         "'clearmargin check' with --data and --target tells all",
     ),
     (r"a finite mu\b", "a finite --mu"),
+    (r"set where='everywhere'", "add --everywhere"),
     (r"pass overwrite=True", "add --force"),
     (r"exclude=\[(.+?)\]", r"--drop \1"),
-    (r", or 'shuffled'(?=, not )", ""),
     (r"\bset refine=None", "leave out --refine"),
     (r"more than tol=(\S+?):", r"more than the tolerance \1:"),
     (r"after max_iter=(\d+) steps", r"after \1 steps"),
@@ -41,29 +39,7 @@ _BEHIND = "is a choice|chooses|says|names|must be|needs|is for|is trained"
 
 
 def for_command_line(text: str, options: Collection[str]) -> str:
-    """Say a message of the library as a user of the command line can follow it.
-
-    Parameters
-    ----------
-    text : str
-        The message.
-    options : collection of str
-        The options of the command, as `argparse` calls them.
-
-    Returns
-    -------
-    str
-        The same with ``--name value`` for ``name=value``, where there is such an option.
-
-    Examples
-    --------
-    >>> for_command_line("top=0.05 of 10 rows is not even one row", ["top"])
-    '--top 0.05 of 10 rows is not even one row'
-    >>> for_command_line("exists already; pass overwrite=True to replace it", ["force"])
-    'exists already; add --force to replace it'
-    >>> for_command_line("try missing='drop' or balanced=True; leave out nu", ["missing", "balanced", "nu"])
-    'try --missing drop or --balanced; leave out --nu'
-    """
+    """Say a message of the library as a user of the command line can follow it."""
     for pattern, words in _PHRASES:
         text = re.sub(pattern, words, text)
     for name in options:

@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from clearmargin.cli.console import Console
 from clearmargin.exceptions import DataError, FileInTheWayError
-from clearmargin.rules.file_writing import is_in_the_way
-
-__all__ = ["claim", "save_model_file", "writing"]
+from clearmargin.rules.file_writing import is_in_the_way, writing_to
 
 
 def claim(path: str | None, arguments: argparse.Namespace, suffixes: Sequence[str]) -> Path | None:
-    """Make sure, before any work is done, that a file can be written in the end.
-
-    Parameters
-    ----------
-    path : str or None
-        The file, if one was asked for.
-    arguments : Namespace
-        With `force`.
-    suffixes : sequence of str
-        How its name may end; any if there are none.
-
-    Returns
-    -------
-    Path or None
-        The file.
-
-    Examples
-    --------
-    >>> claim("rules.txt", argparse.Namespace(force=False), [".json", ".rules"])
-    Traceback (most recent call last):
-    clearmargin.exceptions.DataError: rules.txt: the name of this file must end in .json or .rules
-    """
+    """Make sure, before any work is done, that a file can be written in the end."""
     if path is None:
         return None
     target = Path(path)
@@ -52,15 +28,8 @@ def claim(path: str | None, arguments: argparse.Namespace, suffixes: Sequence[st
     return target
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Name the file in errors of the system, such as a full disk, which know only a part of it or nothing."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None:
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+# Whatever is written by others, such as figures and tables, is said in the same words.
+writing = writing_to
 
 
 def save_model_file(

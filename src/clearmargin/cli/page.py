@@ -11,8 +11,6 @@ from clearmargin.exceptions import DataError
 if TYPE_CHECKING:
     from clearmargin.recipes.one_page import OnePage
 
-__all__ = ["chosen_method", "prepare_page", "print_page"]
-
 # Options that only the plane and its rules have. Rules with points have some of them, too.
 _OF_PLANE = (
     "model",
@@ -21,8 +19,6 @@ _OF_PLANE = (
     "criterion",
     "min_coverage",
     "assume_ranges",
-    "bounds",
-    "cut_order",
     "max_rules",
     "max_conditions",
 )
@@ -30,16 +26,7 @@ _OF_POINTS = ("max_rules", "max_conditions")
 
 
 def chosen_method(arguments: argparse.Namespace) -> str:
-    """Tell which method makes the rules, by what the user asks for.
-
-    Examples
-    --------
-    >>> nothing = dict.fromkeys(_OF_PLANE)
-    >>> chosen_method(argparse.Namespace(**nothing, method=None))
-    'auto'
-    >>> chosen_method(argparse.Namespace(**nothing | {"nu": 1.0}, method=None))
-    'plane'
-    """
+    """Tell which method makes the rules, by what the user asks for."""
     given = [name for name in _OF_PLANE if getattr(arguments, name) not in (None, False)]
     method: str | None = arguments.method
     if method is None:
@@ -68,7 +55,7 @@ def prepare_page(arguments: argparse.Namespace, console: Console, method: str) -
         task,
         method,
         budget=budget,
-        balanced=arguments.balanced,
+        balanced=arguments.balanced or None,
         progress=show_progress(console),
     )
     console.note_all(page.notes)

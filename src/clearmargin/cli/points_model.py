@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from clearmargin.recipes.weighted_rules import LoadedPoints
     from clearmargin.rules.value import IntArray
 
-__all__ = [
-    "choose_positions",
-    "explain_by_points",
-    "print_points",
-    "read_points",
-    "report_by_points",
-]
-
 
 def read_points(arguments: argparse.Namespace, console: Console) -> LoadedPoints:
     """Read the file of rules with points and the table of a command; missing values stay as they are."""
@@ -77,9 +69,9 @@ def explain_by_points(arguments: argparse.Namespace, console: Console, most: int
     """Explain the cases asked for by the points of what holds."""
     from clearmargin.recipes.weighted_rules import explain_points_of_rows
 
-    if arguments.kind is not None or arguments.weights or arguments.guarantee != "auto":
+    if arguments.guarantee != "auto":
         raise DataError(
-            "--kind, --weights and --guarantee are for other models; rules with points are explained by what they add"
+            "--guarantee is for other models; rules with points are explained by what they add"
         )
     loaded = read_points(arguments, console)
     positions = choose_positions(loaded, arguments, console, most)

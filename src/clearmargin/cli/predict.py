@@ -10,8 +10,6 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""

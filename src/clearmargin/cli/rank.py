@@ -9,14 +9,12 @@ from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 
-__all__ = ["add_arguments", "run"]
-
 _MOST = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    ranking = ("top", "bottom", "size_criterion", "min_leverage", "max_size", "most")
+    ranking = ("top", "bottom", "min_leverage", "max_size", "most")
     forms = "all properties as a .csv table, or as rules in a .rules or .json file"
     add_options(parser, *TASK, *ranking, *SPLIT, *OUTPUT, out=forms)
     parser.epilog = "example: clearmargin rank feeders.csv --target failed --positive yes --top 0.1"
@@ -36,7 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
         task,
         top=arguments.top,
         bottom=arguments.bottom,
-        size_criterion=arguments.size_criterion or "leverage",
         min_leverage=arguments.min_leverage,
         max_size=arguments.max_size,
         cv="halves" if arguments.cv is None else arguments.cv or None,

@@ -11,8 +11,6 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file
 from clearmargin.exceptions import DataError, RuleSyntaxError
 
-__all__ = ["add_arguments", "read_actionable", "read_costs", "read_goal", "run"]
-
 _MOST = 3
 
 
@@ -97,13 +95,7 @@ def _change_by_points(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def read_actionable(given: list[str], names: list[str]) -> dict[str, Any]:
-    """Read which features may change, and how.
-
-    Examples
-    --------
-    >>> read_actionable(["age", "bmi=20..30", "smoker=no|ex"], ["age", "bmi", "smoker"])
-    {'age': 'any', 'bmi': (20.0, 30.0), 'smoker': ['no', 'ex']}
-    """
+    """Read which features may change, and how."""
     found: dict[str, Any] = {}
     for text in given:
         name, allowed = _pair(text, names)
@@ -118,13 +110,7 @@ def read_actionable(given: list[str], names: list[str]) -> dict[str, Any]:
 
 
 def read_costs(given: list[str], names: list[str]) -> dict[str, float]:
-    """Read what changes cost.
-
-    Examples
-    --------
-    >>> read_costs(["age=0.5"], ["age"])
-    {'age': 0.5}
-    """
+    """Read what changes cost."""
     costs = {}
     for text in given:
         name, cost = _pair(text, names)
@@ -135,13 +121,7 @@ def read_costs(given: list[str], names: list[str]) -> dict[str, float]:
 
 
 def read_goal(text: str | None) -> tuple[str | None, int | None]:
-    """Read a class, or the size of a top to be left.
-
-    Examples
-    --------
-    >>> read_goal("well"), read_goal("rank:10")
-    (('well', None), (None, 10))
-    """
+    """Read a class, or the size of a top to be left."""
     if text is None or not text.startswith("rank:"):
         return text, None
     size = text.removeprefix("rank:")

@@ -15,8 +15,6 @@ from clearmargin.cli.page import chosen_method, prepare_page
 if TYPE_CHECKING:
     from clearmargin.report import Report
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearmargin.cli.command_options import EXTRACTION, MODEL, OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file, writing
 from clearmargin.cli.page import chosen_method, prepare_page, print_page
-from clearmargin.exceptions import DataError
 from clearmargin.recipes.weighted_rules import holds_points
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 
 if TYPE_CHECKING:
-    from clearmargin.models.planes import Planes
     from clearmargin.recipes.found_rules import FoundRules
-    from clearmargin.recipes.large_tables import SampledTask
-
-__all__ = ["add_arguments", "run"]
 
 _MOST = 10
 
@@ -83,9 +78,10 @@ def _is_large(arguments: argparse.Namespace, console: Console, files: Files) -> 
     ):
         return False
     console.note(
-        f"{arguments.data} is large: the rules are those of a plane, counted on all rows; --method auto compares "
-        "methods on a sample, and so does a report"
+        f"{arguments.data} is large: the rules are those of a plane of a sample, counted on all rows; --method auto "
+        "compares methods on a sample, and so does a report"
     )
+    arguments.missing = arguments.missing or "impute"  # as where methods are compared
     return True
 
 
@@ -132,9 +128,7 @@ def _run_plane(arguments: argparse.Namespace, console: Console, files: Files) ->
     """Train or load a model, extract its rules, print and save them."""
     from clearmargin.cli.listing import print_rules
 
-    found = _extract_in_parts(arguments, console, files.page) or _extract(
-        arguments, console, files.page
-    )
+    found = _extract(arguments, console, files.page)
     print_rules(
         found.rules,
         found.trace,
@@ -142,7 +136,6 @@ def _run_plane(arguments: argparse.Namespace, console: Console, files: Files) ->
         console,
         most=arguments.most or _MOST,
         assumed=arguments.assume_ranges,
-        hint=arguments.bounds != "class",
         distillation=found.distillation,
         budget=found.budget,
     )
@@ -176,12 +169,13 @@ def _write(
 
 
 def _extract(arguments: argparse.Namespace, console: Console, page: Path | None) -> FoundRules:
-    """Extract from a table that is held in memory, and report on it if asked to."""
-    from clearmargin.cli.inputs import extract_options, prepare, show_progress
+    """Extract from a table, or from a sample and count on all rows of a large one, and report on it if asked to."""
+    from clearmargin.cli.inputs import extract_options, open_source, prepare, show_progress
     from clearmargin.cli.listing import print_model
     from clearmargin.recipes.found_rules import find_rules, make_report
+    from clearmargin.recipes.large_tables import SAMPLE_ROWS, count_on_all
 
-    trained = prepare(arguments, console)
+    trained = prepare(arguments, console, sample=SAMPLE_ROWS)
     console.say(trained.task.summary)
     print_model(trained.model, trained.accuracy, console, given=arguments.model is not None)
     options = extract_options(arguments)
@@ -191,73 +185,11 @@ def _extract(arguments: argparse.Namespace, console: Console, page: Path | None)
         with writing(page):
             made = make_report(trained, found, options, command=command)
             made.save(page, overwrite=arguments.force)
-    return found
-
-
-def _extract_in_parts(
-    arguments: argparse.Namespace, console: Console, page: Path | None
-) -> FoundRules | None:
-    """Extract from a large table, which is never held; None if it is not one."""
-    from clearmargin.cli.inputs import extract_options, open_source, show_progress
-    from clearmargin.cli.listing import print_model
-    from clearmargin.recipes.large_tables import find_rules_in_parts, rows_for_rules
-
-    if open_source(arguments, console) is None:
-        return None
-    if page is not None:
-        raise DataError(
-            f"--report: {arguments.data} is too large for a report on all rows, which needs them in memory; "
-            "clearmargin report makes one of a sample of the rows, or leave it out"
+    source = open_source(arguments, console)
+    if source is not None:
+        found = count_on_all(found, source)
+        n_rows = source.survey().n_rows
+        console.note(
+            f"what each rule covers is counted on all {n_rows} rows; shares of classes are of those drawn"
         )
-    model = _model_of_all_rows(arguments, console)
-    task = _sampled_task(arguments, console, model, rows_for_rules(model))
-    progress = show_progress(console)
-    found = find_rules_in_parts(task, model, extract_options(arguments), progress=progress)
-    console.say(task.summary)
-    print_model(model, found.facts["accuracy"], console, given=arguments.model is not None)
     return found
-
-
-def _model_of_all_rows(arguments: argparse.Namespace, console: Console) -> Planes:
-    """Load the model, or train one on a large table."""
-    from clearmargin.cli.inputs import (
-        options_of_training,
-        plane_options,
-        read_sampled_task,
-        show_progress,
-    )
-    from clearmargin.models.model_document import load_planes
-    from clearmargin.recipes.large_tables import (
-        judge_on_other_rows,
-        train_on_all,
-        train_on_sample,
-    )
-
-    if arguments.model is not None:
-        for option in options_of_training(arguments):
-            raise DataError(f"--model is trained already; leave out --{option.replace('_', '-')}")
-        return load_planes(arguments.model)
-    task, plane = read_sampled_task(arguments, console), plane_options(arguments)
-    assert task is not None  # the table is large
-    progress = show_progress(console)
-    trained = train_on_sample(task, "lp-svm", plane=plane, progress=progress)
-    trained = judge_on_other_rows(task, trained, progress=progress)
-    trained = train_on_all(task, trained, "lp-svm", plane)
-    console.note_all(trained.notes)
-    return trained.model
-
-
-def _sampled_task(
-    arguments: argparse.Namespace, console: Console, model: Planes, n_rows: int
-) -> SampledTask:
-    """Draw the rows that rules are found on."""
-    from clearmargin.cli.inputs import read_sampled_task
-    from clearmargin.recipes.trained_models import match_model, positive_class
-
-    positive = positive_class(model) if arguments.positive is None else arguments.positive
-    task = read_sampled_task(
-        arguments, console, model=model, n_rows=n_rows, positive=positive, cv=None, groups=None
-    )
-    assert task is not None  # the table is large
-    matched: Any = match_model(model, task)
-    return cast("SampledTask", matched)

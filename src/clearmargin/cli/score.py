@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
@@ -14,19 +14,18 @@ from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
     from clearmargin.recipes.cards_and_trees import Scored
-    from clearmargin.scorecards import CertifiedScorecard, Scorecard
+    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.scorecards import CertifiedScorecard
 
-__all__ = ["add_arguments", "run"]
-
-_ENDINGS = (".txt", ".md", ".html", ".csv", ".json")
-# What a card with proof is written as, too: the format of `clearmargin.export`, and its dialect of SQL.
-_LANGUAGES = {".sql": "sql", ".py": "python", ".pmml": "pmml", ".xlsx": "xlsx"}
+_ENDINGS = (".txt", ".md", ".html", ".csv", ".json", ".sql", ".py")
+# What `clearmargin.export` writes.
+_LANGUAGES = {".sql": "sql", ".py": "python"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    card = ("model", "balanced", "max_cuts", "max_points", "certify", "distil")
-    out = "the card, as .txt, .md, .html, .csv or .json; with --certify also .sql, .py, .pmml or .xlsx"
+    card = ("model", "balanced", "max_cuts", "certify", "distil")
+    out = "the card, as .txt, .md, .html, .csv, .json, .sql or .py"
     add_options(parser, *TASK, "missing", *card, *SPLIT, *OUTPUT, out=out)
     parser.epilog = (
         "example: clearmargin score patients.csv --target outcome --positive ill --max-cuts 5\n"
@@ -45,18 +44,16 @@ def run(arguments: argparse.Namespace) -> None:
     from clearmargin.recipes.cards_and_trees import score_table
     from clearmargin.recipes.unseen import unseen_text
     from clearmargin.rules.file_writing import write_text_atomically
-    from clearmargin.scorecards import CertifiedScorecard
 
     console = Console.of(arguments)
-    _check_options(arguments)
-    endings = (*_ENDINGS, *_LANGUAGES) if arguments.certify else _ENDINGS
-    out = claim(arguments.out, arguments, endings)
+    if arguments.distil is not None and not arguments.certify:
+        raise DataError("--distil is for cards with proof; add --certify")
+    out = claim(arguments.out, arguments, _ENDINGS)
     task, model = read_inputs(arguments, console)
     scored = score_table(
         task,
         model,
         max_cuts=arguments.max_cuts,
-        max_points=arguments.max_points,
         certify=arguments.certify,
         distil=arguments.distil,
         balanced=arguments.balanced,
@@ -82,20 +79,9 @@ def run(arguments: argparse.Namespace) -> None:
                 written = _written(scored.card, out.suffix.lower())
                 write_text_atomically(out, written, overwrite=arguments.force)
             else:
-                assert isinstance(scored.card, CertifiedScorecard)
                 write_export(scored.card, language, out, overwrite=arguments.force)
         console.wrote(f"The card is in {out}.")
     console.result("" if out and console.quiet else str(scored.card), scored.to_dict())
-
-
-def _check_options(arguments: argparse.Namespace) -> None:
-    """Raise if options do not go together."""
-    if arguments.certify and arguments.max_points is not None:
-        raise DataError(
-            "--max-points does not go with --certify: a card with proof has as many points as the proof needs"
-        )
-    if arguments.distil is not None and not arguments.certify:
-        raise DataError("--distil is for cards with proof; add --certify")
 
 
 def _say_proof(scored: Scored, console: Console) -> None:
@@ -121,19 +107,23 @@ def _say_proof(scored: Scored, console: Console) -> None:
     )
 
 
-def _written(card: Scorecard | CertifiedScorecard, ending: str) -> str:
+def _written(card: WeightedRules | CertifiedScorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
+    from clearmargin.export import to_markdown
     from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
-    from clearmargin.scorecards.scorecard import COLUMNS
 
     if ending == ".md":
-        return card.to_markdown() + "\n"
+        return to_markdown(card) + "\n"
     if ending == ".html":
         return f'<!DOCTYPE html>\n<meta charset="utf-8">\n{card._repr_html_()}\n'
     if ending == ".csv":
-        titles = CERTIFIED_COLUMNS if isinstance(card, CertifiedScorecard) else COLUMNS
+        rows: list[tuple[Any, ...]] = [("class", "where", "points")]
+        if isinstance(card, CertifiedScorecard):
+            rows = [CERTIFIED_COLUMNS, *card.lines()]
+        else:
+            rows += [(line.label, line.text, line.points) for line in card.lines()]
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([titles, *card.lines()])
+        csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
     if ending == ".json":
         from clearmargin.rules.file_writing import json_text

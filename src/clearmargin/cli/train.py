@@ -8,9 +8,7 @@ from clearmargin.cli.command_options import PLANE, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, save_model_file
 
-__all__ = ["add_arguments", "run"]
-
-_ADVICE = ("advice", "refine", "published", "lam", "mu", "change_cost", "tune")
+_ADVICE = ("advice", "refine", "everywhere", "lam", "mu", "change_cost")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,36 +30,23 @@ def run(arguments: argparse.Namespace) -> None:
         advice_options,
         note_time,
         plane_options,
-        read_sampled_task,
         read_task,
         show_progress,
     )
     from clearmargin.cli.listing import print_model
-    from clearmargin.recipes.large_tables import (
-        judge_on_other_rows,
-        train_on_all,
-        train_on_sample,
-    )
+    from clearmargin.recipes.large_tables import SAMPLE_ROWS
     from clearmargin.recipes.machines import train
     from clearmargin.recipes.trained_models import judge_on_unseen_rows
 
     console = Console.of(arguments)
     out = claim(arguments.out, arguments, [".json"])
-    sampled = read_sampled_task(arguments, console)
-    task = read_task(arguments, console) if sampled is None else sampled
+    task = read_task(arguments, console, sample=SAMPLE_ROWS)
     progress = show_progress(console)
-    machine, plane = arguments.machine or "lp-svm", plane_options(arguments)
+    machine, plane = arguments.machine or "lp-svm", plane_options(arguments, task, console)
     options = {"advice": arguments.advice, "advice_options": advice_options(arguments)}
-    if sampled is None:
-        trained = train(task, machine, plane=plane, progress=progress, **options)
-    else:
-        trained = train_on_sample(sampled, machine, plane=plane, progress=progress, **options)
-    if sampled is None:
-        note_time(trained, console)
-        trained = judge_on_unseen_rows(trained, progress=progress)
-    else:
-        trained = judge_on_other_rows(sampled, trained, progress=progress)
-        trained = train_on_all(sampled, trained, machine, plane)
+    trained = train(task, machine, plane=plane, progress=progress, **options)
+    note_time(trained, console)
+    trained = judge_on_unseen_rows(trained, progress=progress)
     console.note_all(trained.notes)
     console.say(task.summary)
     print_model(trained.model, trained.accuracy, console)

@@ -9,11 +9,7 @@ from clearmargin.cli.console import Console, table_lines
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["add_arguments", "run"]
-
 _OPTIONS = ("order", "partition", "loss", "tol", "min_leaf", "max_layers")
-# What class weights need to be worth something: a cost that fits the data, and cuts only where these help.
-_BALANCED = {"class_weight": "balanced", "C": "auto", "max_layers": "auto"}
 _MOST = 10
 
 
@@ -23,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *names, out="the rules, as .rules or .json")
     parser.epilog = (
         "example: clearmargin tree patients.csv --target outcome --min-leaf 3 --out tree.rules\n\n"
-        "For classes of unequal size: --balanced lets all weigh the same, and cuts only where cross-validation says\n"
-        "that it helps; --loss minority finds more of the rarest at less cost to the others."
+        "For classes of unequal size: --balanced lets all weigh the same; --loss minority finds\n"
+        "more of the rarest at less cost to the others."
     )
 
 
@@ -47,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     task = read_task(arguments, console)
     given = {name: getattr(arguments, name) for name in _OPTIONS}
     options = {name: value for name, value in given.items() if value is not None}
-    options = (_BALANCED | options) if arguments.balanced else options
+    if arguments.balanced:
+        options["class_weight"] = "balanced"
     grown = grow_tree(task, progress=show_progress(console), **options)
     console.note_all(grown.notes)
     console.say(task.summary)

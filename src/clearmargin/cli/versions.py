@@ -9,8 +9,6 @@ from importlib import metadata
 
 from clearmargin.cli.console import Console
 
-__all__ = ["format_versions", "read_versions", "run"]
-
 # In the order in which they decide results.
 _PACKAGES = (
     "clearmargin",
@@ -34,18 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def read_versions() -> dict[str, str]:
-    """Read the versions of Python, packages and BLAS, and what the machine is.
-
-    Returns
-    -------
-    dict from str to str
-        A package that is not there is "not installed".
-
-    Examples
-    --------
-    >>> list(read_versions())[:5]
-    ['python', 'platform', 'processors', 'clearmargin', 'numpy']
-    """
+    """Read the versions of Python, packages and BLAS, and what the machine is."""
     versions = {
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "platform": platform.platform(),
@@ -56,14 +43,7 @@ def read_versions() -> dict[str, str]:
 
 
 def format_versions(versions: dict[str, str]) -> str:
-    """Format versions as aligned lines.
-
-    Examples
-    --------
-    >>> print(format_versions({"numpy": "2.4.6", "highspy": "1.15.1"}))
-    numpy:   2.4.6
-    highspy: 1.15.1
-    """
+    """Format versions as aligned lines."""
     width = max(map(len, versions)) + 1
     return "\n".join(f"{name + ':':<{width}} {text}" for name, text in versions.items())
 

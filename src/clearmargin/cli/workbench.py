@@ -10,18 +10,16 @@ from clearmargin.cli.command_options import add_options
 from clearmargin.cli.console import Console
 from clearmargin.exceptions import FileDamagedError, InvalidValueError
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    names = ("folder", "author", "no_browser", "stop_when_closed", "port", "host", "password_file")
+    names = ("folder", "author", "no_browser", "stop_when_closed", "port")
     add_options(parser, "FILE", *names, "verify")
     parser.epilog = (
         "example: clearmargin workbench patients.csv\n"
         "         clearmargin workbench --verify patients.clearmargin\n\n"
         "The page answers on this machine alone, and only to a browser that opens the printed address. From another\n"
-        "machine come by ssh (ssh -L 8765:127.0.0.1:8765 with --port 8765): what --host sends is not encrypted."
+        "machine come by ssh (ssh -L 8765:127.0.0.1:8765 with --port 8765)."
     )
 
 
@@ -43,8 +41,6 @@ def run(arguments: argparse.Namespace) -> None:
         file=_path(arguments.file),
         folder=_path(arguments.folder),
         port=arguments.port,
-        host=arguments.host,
-        password_file=_path(arguments.password_file),
         author=arguments.author or "",
         browser=not arguments.no_browser,
         stop_when_closed=arguments.stop_when_closed,

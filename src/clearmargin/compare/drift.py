@@ -15,36 +15,13 @@ from clearmargin.language.prose import percent
 from clearmargin.rules import RuleSet, RuleStats
 from clearmargin.rules.value import number
 
-__all__ = ["DriftReport", "Figure", "RuleDrift", "check_drift", "holm"]
-
 _Method = Literal["exact", "wilson"]
 _METHODS: dict[str, _Method] = {"clopper-pearson": "exact", "wilson": "wilson"}
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A share of rows on a new table, with its interval, beside the same share before.
-
-    Parameters
-    ----------
-    count, total : int
-        How many of how many rows.
-    low, high : float
-        The interval of confidence of the share; 0 and 1 where there are no rows.
-    before : tuple of (int, int) or None
-        How many of how many rows it was before, if that is known.
-    p_value : float or None
-        How likely shares that differ at least as much are if nothing has changed (Fisher's exact test, which counts
-        the chance of both tables); None where one of them has no rows.
-    q_value : float or None
-        The same, corrected by Holm for all tests of all rules.
-
-    Examples
-    --------
-    >>> figure = Figure(8, 10, 0.44, 0.97, before=(95, 100))
-    >>> figure.share, figure.change
-    (0.8, 'down')
-    """
+    """A share of rows on a new table, with its interval, beside the same share before."""
 
     count: int
     total: int
@@ -85,20 +62,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class RuleDrift:
-    """What a rule does on a new table.
-
-    Parameters
-    ----------
-    text : str
-        The rule.
-    coverage : Figure
-        The share of the rows that it covers.
-    precision : Figure or None
-        The share of these rows that have its class; None without classes.
-    verdict : str
-        What has changed: "no change shown", "covers more", "covers less", "less often right", "more often right",
-        several of them, "covers no row", or "no figures before".
-    """
+    """What a rule does on a new table."""
 
     text: str
     coverage: Figure
@@ -321,23 +285,7 @@ def _share(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for their number by the method of Holm (1979).
-
-    Parameters
-    ----------
-    p_values : sequence of float
-        One for each test.
-
-    Returns
-    -------
-    list of float
-        In the same order; if all that are at most q are called changes, the risk that any of them is none is at most q.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
+    """Correct p-values for their number by the method of Holm (1979)."""
     order = np.argsort(p_values, kind="stable")
     corrected = [0.0] * len(p_values)
     largest = 0.0

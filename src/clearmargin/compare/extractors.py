@@ -20,9 +20,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import ClearmarginError, InvalidValueError
-from clearmargin.kernel_rules.baselines.fuzzy import FuzzyRules
-from clearmargin.kernel_rules.baselines.hyper_rectangles import HyperRectangleRules
-from clearmargin.kernel_rules.baselines.prototypes import PrototypeRules
 from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
 from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
 from clearmargin.models.fitted import is_fitted
@@ -40,23 +37,14 @@ from clearmargin.tables.table import make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from clearmargin.compare.plot import ExtractorsDisplay
-
-__all__ = [
-    "MEASURES",
-    "ExtractorComparison",
-    "ExtractorFigures",
-    "compare_extractors",
-    "count_bounds",
-]
-
+    from matplotlib.axes import Axes
 
 #: What is measured on each fold, and what it means.
 MEASURES: Mapping[str, str] = {
     "accuracy": "share of the held-out rows to which rules and fallback give their label",
     "auc": "area under the ROC curve of the rules, each scoring the held-out rows by its share of right training rows",
-    "fidelity": "share of the held-out rows on which they predict what the model predicts",
+    "fidelity": "share of the held-out rows on which they predict what the model predicts; where the fallback asks it, "
+    "with its most frequent class in its place",
     "coverage": "share of the held-out rows that a rule covers",
     "covered_accuracy": "accuracy on the covered rows alone",
     "covered_fidelity": "fidelity on the covered rows alone",
@@ -86,30 +74,13 @@ _TITLES = {"covered_fidelity": "fid. covered", "conditions": "bounds/rule"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtractorFigures:
-    """The figures of one extractor, fold by fold.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    fallback : label or str
-        Who decides where no rule covers a row.
-    folds : ndarray of shape (k, len(MEASURES))
-        One row a fold, one column a measure; NaN where it failed, or where there was nothing to measure.
-    errors : tuple of (str or None) of length k
-        What went wrong in each fold; None where nothing did.
-
-    Examples
-    --------
-    >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
-    >>> figures.mean("fidelity"), figures.error("fidelity"), figures.failure
-    (0.5, 0.0, '')
-    """
+    """The figures of one extractor, fold by fold."""
 
     name: str
     fallback: Any
     folds: FloatArray
     errors: tuple[str | None, ...]
+    rows: FloatArray | None = None
 
     def values(self, measure: str) -> FloatArray:
         """Return a measure on the folds on which it exists."""
@@ -124,7 +95,14 @@ class ExtractorFigures:
 
     def error(self, measure: str) -> float:
         """Return the standard error of the mean; NaN where there are fewer than two folds."""
-        return _standard_error(self.values(measure))
+        values = self.values(measure)
+        if self.rows is None or measure not in _SHARES - {"proved"}:
+            return _standard_error(values)
+        column = self.folds[:, list(MEASURES).index(measure)]
+        rows = self.rows
+        if measure.startswith("covered"):
+            rows = rows * self.folds[:, list(MEASURES).index("coverage")]
+        return _standard_error(values, rows[~np.isnan(column)])
 
     @property
     def failure(self) -> str:
@@ -151,6 +129,8 @@ class ExtractorComparison:
         What has to be said of rows that occur in both parts of a fold.
     model_aucs : ndarray of shape (k,), optional
         The area under the ROC curve of the model itself on each fold; NaN where it has no scores.
+    rows : ndarray of shape (k,), optional
+        How many rows were held out in each fold.
 
     See Also
     --------
@@ -161,7 +141,7 @@ class ExtractorComparison:
     >>> figures = ExtractorFigures("mine", "nearest", np.full((2, len(MEASURES)), 0.5), (None, None))
     >>> comparison = ExtractorComparison((figures,), np.array([0.9, 0.8]))
     >>> round(comparison.model_accuracy, 3), round(comparison.model_accuracy_se, 3)
-    (0.85, 0.05)
+    (0.85, 0.087)
     """
 
     extractors: tuple[ExtractorFigures, ...]
@@ -169,6 +149,7 @@ class ExtractorComparison:
     how: str = "folds"
     note: str = ""
     model_aucs: FloatArray | None = None
+    rows: FloatArray | None = None
 
     @property
     def model_accuracy(self) -> float:
@@ -177,8 +158,8 @@ class ExtractorComparison:
 
     @property
     def model_accuracy_se(self) -> float:
-        """Its standard error over the folds; NaN where there is but one."""
-        return _standard_error(self.model_accuracies)
+        """Its standard error; NaN where there is but one fold."""
+        return _standard_error(self.model_accuracies, self.rows)
 
     @property
     def model_auc(self) -> float:
@@ -187,7 +168,7 @@ class ExtractorComparison:
 
     @property
     def model_auc_se(self) -> float:
-        """Its standard error over the folds; NaN where there are fewer than two."""
+        """Its standard error; NaN where there are fewer than two folds."""
         return _standard_error(self._known_aucs)
 
     @property
@@ -209,8 +190,8 @@ class ExtractorComparison:
         Returns
         -------
         DataFrame
-            For each measure of `MEASURES` its mean and, in a column with the ending `_se`, the standard error of the
-            mean over folds; besides `fallback` and `failure`, what went wrong.
+            For each measure of `MEASURES` its mean over folds and, in a column with the ending `_se`, the standard
+            error of the mean; besides `fallback` and `failure`, what went wrong.
         """
         rows = []
         for figures in self.extractors:
@@ -220,36 +201,11 @@ class ExtractorComparison:
             rows.append({**row, "fallback": figures.fallback, "failure": figures.failure})
         return _frame(rows, [f.name for f in self.extractors])
 
-    def to_fold_frame(self) -> pd.DataFrame:
-        """Put the figures of single folds into a data frame, one row for each extractor and fold.
-
-        Returns
-        -------
-        DataFrame
-            Columns `extractor`, `fold`, the measures, `model_accuracy`, `model_auc` and `error`.
-        """
-        aucs = np.full(len(self.model_accuracies), np.nan)
-        aucs = aucs if self.model_aucs is None else self.model_aucs
-        return _frame(
-            [
-                {
-                    "extractor": figures.name,
-                    "fold": k,
-                    **dict(zip(MEASURES, values.tolist(), strict=True)),
-                    "model_accuracy": float(self.model_accuracies[k]),
-                    "model_auc": float(aucs[k]),
-                    "error": figures.errors[k],
-                }
-                for figures in self.extractors
-                for k, values in enumerate(figures.folds)
-            ]
-        )
-
-    def plot(self, *, axes: Any = None) -> ExtractorsDisplay:
+    def plot(self) -> list[Axes]:
         """Draw the figures side by side; see `clearmargin.plot.plot_extractors`."""
         from clearmargin.compare.plot import plot_extractors
 
-        return plot_extractors(self, axes=axes)
+        return plot_extractors(self)
 
     def _summary(self) -> str:
         k = len(self.model_accuracies)
@@ -369,10 +325,10 @@ def compare_extractors(
     >>> from sklearn.svm import SVC
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(60, 2))
-    >>> rules = {"tree": SurrogateRules(method="train"), "support": SupportVectorRules()}
+    >>> rules = {"tree": SurrogateRules(), "support": SupportVectorRules()}
     >>> comparison = compare_extractors(SVC(), X, X[:, 0] > 0.5, cv=3, extractors=rules, random_state=0)
-    >>> comparison["tree"].mean("fidelity") > 0.9, comparison["tree"].mean("coverage")
-    (True, 1.0)
+    >>> comparison["tree"].mean("fidelity") > 0.9, comparison["tree"].mean("coverage") > 0.9
+    (True, True)
     """
     labels = read_labels(X, y)
     _check_model(model)
@@ -393,6 +349,7 @@ def compare_extractors(
         of_model.append(model_figures)
         for name, result in figures.items():
             measured[name].append(result)
+    rows = np.array([len(test) for _, test in splits], dtype=np.float64)
     return ExtractorComparison(
         tuple(
             ExtractorFigures(
@@ -400,6 +357,7 @@ def compare_extractors(
                 prepared[name].get_params(deep=False).get("fallback"),
                 np.array([values for values, _ in results]),
                 tuple(error for _, error in results),
+                rows,
             )
             for name, results in measured.items()
         ),
@@ -407,28 +365,12 @@ def compare_extractors(
         folds.how,
         folds.note,
         np.array([auc for _, auc in of_model]),
+        rows,
     )
 
 
 def count_bounds(rule: Rule) -> int:
-    r"""Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-
-    Returns
-    -------
-    int
-        Their number.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> [count_bounds(rule) for rule in parse_rules("3 <= x < 5 and y > 1 => a\nx > 7 => b")]
-    [3, 1]
-    """
+    r"""Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one."""
     region = rule.region
     if isinstance(region, Box):
         ends = np.isfinite(region.entries.bounds).sum()
@@ -437,7 +379,7 @@ def count_bounds(rule: Rule) -> int:
 
 
 def _check_model(model: Any) -> None:
-    if isinstance(model, type) or not is_classifier(model):
+    if isinstance(model, type) or not hasattr(model, "fit") or not is_classifier(model):
         given = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InvalidValueError(f"model must be a classifier, not {given}; rules predict classes")
     part = find_trained_part(model)
@@ -493,19 +435,8 @@ def _fitting(fitted: Any, X: Any) -> dict[str, Any]:
     """Return all extractors that can read a model."""
     chosen: dict[str, Any] = {}
     if _can_read(read_machine, fitted, X):
-        chosen |= {
-            "support vectors": SupportVectorRules(),
-            "prototypes": PrototypeRules(),
-            "hyper-rectangles": HyperRectangleRules(),
-            "fuzzy sets": FuzzyRules(),
-            "tree, support vectors": SurrogateRules(method="svs"),
-            "tree, ALBA": SurrogateRules(method="alba"),
-        }
-    chosen |= {
-        "tree, training rows": SurrogateRules(method="train"),
-        "tree, drawn rows": SurrogateRules(method="local"),
-        "boxes, training rows": SurrogateRules(method="train", learner="boxes"),
-    }
+        chosen["support vectors"] = SupportVectorRules()
+    chosen["tree"] = SurrogateRules()
     if _can_read(read_surface, fitted, X):
         chosen["linear"] = RuleExtractor()
     return chosen
@@ -536,6 +467,8 @@ def _measure_fold(
     if not is_fitted(model):
         model.fit(seen, labels[train])
     predicted, true = np.asarray(model.predict(unseen)), labels[test]
+    names, counts = np.unique(np.asarray(model.predict(seen)), return_counts=True)
+    default = names[np.argmax(counts)]
     measured: dict[str, Measured] = {}
     for name, extractor in extractors.items():
         ready = clone(extractor).set_params(estimator=model)
@@ -543,7 +476,7 @@ def _measure_fold(
             start = time.process_time()
             ready.fit(seen, labels[train])
             seconds = time.process_time() - start
-            figures = _figures(ready, unseen, true, predicted, model.classes_)
+            figures = _figures(ready, unseen, true, predicted, model.classes_, default)
         except _REFUSALS as error:
             measured[name] = np.full(len(MEASURES), np.nan), f"{type(error).__name__}: {error}"
         else:
@@ -575,6 +508,7 @@ def _figures(
     true: NDArray[Any],
     predicted: NDArray[Any],
     classes: NDArray[Any],
+    default: Any,
 ) -> list[float]:
     """Return all measures but the time, in the order of `MEASURES`."""
     rules: RuleSet = extractor.rules_
@@ -582,6 +516,9 @@ def _figures(
     right, same = np.asarray(answers == true), np.asarray(answers == predicted)
     which = extractor.which(X)
     covered = which >= 0
+    if extractor.get_params(deep=False).get("fallback") == "estimator":
+        # That the model agrees with itself is no finding.
+        same = np.where(covered, same, default == predicted)
     bounds = np.array([count_bounds(rule) for rule in rules], dtype=np.float64)
     return [
         float(right.mean()),
@@ -602,8 +539,17 @@ def _mean(values: NDArray[Any]) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _standard_error(values: FloatArray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+def _standard_error(values: FloatArray, rows: FloatArray | None = None) -> float:
+    """Return the standard error of a mean over folds, as `clearmargin.tables.figures` does; shares have rows."""
+    k = len(values)
+    if k < 2:
+        return float("nan")
+    variance, least = float(values.var(ddof=1)), 0.0
+    if rows is not None:
+        variance = max(variance, float((values * (1 - values) / rows).mean()))
+        pulled = (float(values @ rows) + 2) / (rows.sum() + 4)
+        least = float(np.sqrt(pulled * (1 - pulled) / (rows.sum() + 4)))
+    return max(float(np.sqrt(variance * (1 / k + 1 / (k - 1)))), least)
 
 
 def _is_contested(rules: RuleSet, extractor: Any, X: Any) -> BoolArray:

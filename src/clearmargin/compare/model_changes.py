@@ -17,8 +17,6 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.tables.table import Table, name_row
 
-__all__ = ["Flip", "ModelComparison", "compare_models", "paired_p_value"]
-
 Effect = Literal["better", "worse", "neither", "unknown"]
 # What people read on a screen; plain data have everything.
 _MAX_SHOWN = 20
@@ -236,13 +234,7 @@ def _effect(before: Label | None, after: Label | None, truth: Label | None) -> E
 
 
 def paired_p_value(better: int, worse: int) -> float:
-    """Return how likely so uneven a split of the rows that tell two models apart is if both are right equally often.
-
-    Examples
-    --------
-    >>> paired_p_value(0, 5)
-    0.0625
-    """
+    """Return how likely so uneven a split of the rows that tell two models apart is if both are right equally often."""
     from scipy.stats import binomtest
 
     return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0

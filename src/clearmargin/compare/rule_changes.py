@@ -20,26 +20,13 @@ from clearmargin.language.printer import Phrases, format_label
 from clearmargin.rules import Box, CategorySets, FeatureSpace, Interval, Rule, RuleSet
 from clearmargin.rules.rule import Label
 
-__all__ = ["ChangedRule", "RuleComparison", "compare_rules"]
-
 # Cells that the search for a case decided otherwise may look at; some microseconds each.
 _MAX_CELLS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRule:
-    """A rule that is in both sets with other conditions.
-
-    Parameters
-    ----------
-    old, new : int
-        Its places in the two sets, from 0.
-    conditions : tuple of (str, str or None, str or None)
-        For each feature whose condition is another one: its name, the old condition and the new one; None where there
-        is none.
-    relation : {"wider", "narrower", "moved"}
-        Whether the new premise holds the old one, lies in it, or neither.
-    """
+    """A rule that is in both sets with other conditions."""
 
     old: int
     new: int

@@ -1,4 +1,4 @@
-"""Dask's door to the estimators: the same classes, trained on Dask data frames and arrays, on one machine or a cluster.
+"""Dask data frames and arrays: `LPSVC` is trained on all of their rows, and `scan` gives them to everything else.
 
 Read `estimators.py` first, then `collection.py`, which makes partitions of a collection, and `engine.py`, which runs
 functions on them. Dask is imported when something is fitted.

@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from clearmargin.dask.engine import TASKS_PER_THREAD, Cluster, Engine, find_engine
 from clearmargin.exceptions import DataError
 from clearmargin.tables.part_survey import (
-    HeldTable,
     TableParts,
     TableSurvey,
-    held_like,
     join_facts,
     look_at,
     stored_columns,
@@ -38,8 +36,6 @@ from clearmargin.tables.partitions import (
 )
 from clearmargin.tables.table import Table
 from clearmargin.tables.table_part import TablePart
-
-__all__ = ["DaskTable", "HeldBlocks", "is_collection", "is_dask_array"]
 
 R = TypeVar("R")
 
@@ -62,26 +58,7 @@ def is_collection(X: object) -> bool:
 
 
 class DaskTable(TableParts):
-    """A user's table in a Dask collection; see `TableParts`.
-
-    Parameters
-    ----------
-    X : Dask data frame or array of shape (m, n)
-        The features.
-    y : Dask series or array of shape (m,), optional
-        The classes, in partitions with the same rows.
-    weight : Dask series or array of shape (m,), optional
-        Weights of the rows.
-    client : distributed.Client, optional
-        Where to run; by default on the current client, without one on the threads of this process.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> table = DaskTable(da.arange(12, chunks=6).reshape((6, 2)))
-    >>> table.names, table.lengths
-    (('x0', 'x1'), (3, 3))
-    """
+    """A user's table in a Dask collection; see `TableParts`."""
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None, client: Any = None):
         frame = _as_frame(X)
@@ -147,10 +124,6 @@ class DaskTable(TableParts):
     ) -> list[R]:
         """Call a function on every partition; see `Partitions`."""
         return self._run(f, own, common, _starts(self.lengths))
-
-    def sample(self, share: float) -> HeldTable:
-        """Bring the rows whose key is below a share here; see `Partitions`."""
-        return held_like(self, self.map(sampled, common=(share,)))
 
     def survey(self) -> TableSurvey:
         """Look at every row, once for all who ask; the rows are counted in the same pass."""
@@ -227,17 +200,7 @@ class DaskTable(TableParts):
 
 
 class HeldBlocks:
-    """Blocks that the engine holds; see `Partitions`.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where they are.
-    handles : sequence
-        A handle for each block.
-    names : sequence of str
-        The columns.
-    """
+    """Blocks that the engine holds; see `Partitions`."""
 
     def __init__(self, engine: Engine, handles: Sequence[Any], names: Sequence[str]):
         self._engine, self._handles, self.names = engine, list(handles), tuple(names)

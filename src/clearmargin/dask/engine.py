@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["TASKS_PER_THREAD", "Cluster", "Engine", "Here", "find_engine"]
-
 # A task costs the scheduler 2 to 3 ms; with four for each thread none waits long for the last one.
 TASKS_PER_THREAD = 4
 # How often a task is run again after an error, such as a file that could not be read.
@@ -50,19 +48,7 @@ class Engine(Protocol):
 
 
 class Here:
-    """The process of the caller, by one of Dask's own schedulers.
-
-    Parameters
-    ----------
-    scheduler : str, callable or None, default None
-        The scheduler, as `dask.compute` takes it; threads by default.
-
-    Examples
-    --------
-    >>> engine = Here("synchronous")
-    >>> engine.gather(engine.submit(pow, [(2, 3), (3, 2)]))
-    [8, 9]
-    """
+    """The process of the caller, by one of Dask's own schedulers."""
 
     def __init__(self, scheduler: Any = None):
         self._scheduler = "threads" if scheduler is None else scheduler
@@ -101,13 +87,7 @@ class Here:
 
 
 class Cluster:
-    """The workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The client of the cluster.
-    """
+    """The workers of a cluster."""
 
     def __init__(self, client: Any):
         if not hasattr(client, "submit") or getattr(client, "asynchronous", False):
@@ -143,18 +123,7 @@ class Cluster:
 
 
 def find_engine(client: Any = None) -> Engine:
-    """Choose where to run: on the client given, else on the current one, else on the threads of this process.
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client.
-
-    Returns
-    -------
-    Engine
-        The engine. ``dask.config.set(scheduler=...)`` has its say where no client is given.
-    """
+    """Choose where to run: on the client given, else on the current one, else on the threads of this process."""
     if client is not None:
         return Cluster(client)
     import dask

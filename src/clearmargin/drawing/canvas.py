@@ -24,30 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = [
-    "SMALL",
-    "VERBATIM",
-    "Extent",
-    "boundary_segments",
-    "class_colours",
-    "class_polygons",
-    "clip",
-    "figure_of",
-    "fit_line",
-    "ink",
-    "keep_right_part",
-    "open_axes",
-    "require_matplotlib",
-    "share_text",
-    "short_number",
-    "size_of",
-    "strip_for_bars",
-    "text_width",
-    "title_of",
-    "wrap",
-]
-
-
 # Okabe and Ito (2008), told apart by colour-blind people. The order puts first what has contrast enough on white and on
 # black; yellow and black are left out, since each vanishes on one of them.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -64,22 +40,7 @@ def require_matplotlib() -> None:
 
 
 def open_axes(ax: Any, size: tuple[float, float] | None = None, **options: Any) -> Axes:
-    """Take the axes given, or make a figure with one.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        The axes to draw in.
-    size : (float, float), optional
-        Width and height of a new figure in inches; by default as matplotlib is set up.
-    **options : dict
-        More arguments for a new figure.
-
-    Returns
-    -------
-    Axes
-        To draw in.
-    """
+    """Take the axes given, or make a figure with one."""
     require_matplotlib()
     from matplotlib.axes import Axes
 
@@ -121,13 +82,7 @@ def size_of(ax: Axes) -> tuple[float, float]:
 
 
 def class_colours(classes: Sequence[Label]) -> Mapping[Label, str]:
-    """Give one colour for each class, the same in all displays; with more than six classes they come round again.
-
-    Examples
-    --------
-    >>> class_colours(["well", "ill"])
-    {'well': '#0072B2', 'ill': '#D55E00'}
-    """
+    """Give one colour for each class, the same in all displays; with more than six classes they come round again."""
     return {label: _COLOURS[k % len(_COLOURS)] for k, label in enumerate(classes)}
 
 
@@ -151,36 +106,18 @@ _POINTS_PER_INCH = 72.0
 
 
 def title_of(space: FeatureSpace, feature: int) -> str:
-    """Return the name of a feature, with its unit if it has one.
-
-    Examples
-    --------
-    >>> title_of(FeatureSpace(["age"], units={"age": "years"}), 0)
-    'age (years)'
-    """
+    """Return the name of a feature, with its unit if it has one."""
     unit = space.units[feature]
     return plain(space.names[feature]) + (f" ({plain(unit)})" if unit else "")
 
 
 def short_number(x: float) -> str:
-    """Return a number with three digits, for the end of a scale.
-
-    Examples
-    --------
-    >>> short_number(0.123456), short_number(10.0), short_number(1234.0)
-    ('0.123', '10', '1234')
-    """
+    """Return a number with three digits, for the end of a scale."""
     return format_number(float(f"{x:.0f}" if abs(x) >= 1000 else f"{x:.3g}"))
 
 
 def share_text(share: float) -> str:
-    """Return a share in percent; only all is 100 %.
-
-    Examples
-    --------
-    >>> share_text(0.957), share_text(0.9999), share_text(1.0)
-    ('95.7 %', '99.9 %', '100 %')
-    """
+    """Return a share in percent; only all is 100 %."""
     tenths = round(1000 * share)
     return f"{format_number((min(tenths, 999) if share < 1 else tenths) / 10)} %"
 
@@ -198,31 +135,7 @@ def text_width(text: str, size: float = SMALL, *, bold: bool = False) -> float:
 def fit_line(
     text: str, width: float, size: float = SMALL, *, bold: bool = False, keep_end: bool = True
 ) -> str:
-    """Cut a line to a width in inches; what is cut is shown by an ellipsis.
-
-    Parameters
-    ----------
-    text : str
-        The line.
-    width : float
-        Inches to fill.
-    size : float, default 8
-        Size of the letters in points.
-    bold : bool, default False
-        Whether the letters are bold.
-    keep_end : bool, default True
-        Whether to cut in the middle: names are often told apart by how they end. A list is cut at its end.
-
-    Returns
-    -------
-    str
-        At least one letter of the text.
-
-    Examples
-    --------
-    >>> fit_line("worst concavity of the nucleus, left", 1.3)
-    'worst concav…us, left'
-    """
+    """Cut a line to a width in inches; what is cut is shown by an ellipsis."""
     if text_width(text, size, bold=bold) <= width:
         return text
 
@@ -238,24 +151,7 @@ def fit_line(
 
 
 def wrap(text: str, width: float, size: float = SMALL, *, max_lines: int = 4) -> list[str]:
-    """Break a text into lines of a width in inches, between words and at underscores where possible.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    width : float
-        Inches to fill.
-    size : float, default 8
-        Size of the letters in points.
-    max_lines : int, default 4
-        The last of them is cut in its middle, if the text goes on.
-
-    Returns
-    -------
-    list of str
-        At least one line.
-    """
+    """Break a text into lines of a width in inches, between words and at underscores where possible."""
     lines = [""]
     for word in _BREAKS.split(text):
         if lines[-1] and text_width((lines[-1] + word).rstrip(), size) > width:
@@ -281,28 +177,7 @@ Extent = tuple[float, float, float, float]
 
 
 def clip(polygon: FloatArray, normal: FloatArray, offset: float) -> FloatArray:
-    """Cut a convex polygon to the side normal.p + offset >= 0 (Sutherland and Hodgman 1974).
-
-    Parameters
-    ----------
-    polygon : ndarray of shape (k, 2)
-        Corners, in order.
-    normal : ndarray of shape (2,)
-        Points into the half-plane.
-    offset : float
-        Constant term.
-
-    Returns
-    -------
-    ndarray of shape (l, 2)
-        Corners of what is left; none if nothing is.
-
-    Examples
-    --------
-    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    >>> clip(square, np.array([-1.0, -1.0]), 1.0).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    """
+    """Cut a convex polygon to the side normal.p + offset >= 0 (Sutherland and Hodgman 1974)."""
     heights = polygon @ normal + offset
     corners: list[FloatArray] = []
     for k in range(len(polygon)):
@@ -317,22 +192,7 @@ def clip(polygon: FloatArray, normal: FloatArray, offset: float) -> FloatArray:
 def class_polygons(
     surface: Any, features: tuple[int, int], extent: Extent
 ) -> tuple[FloatArray, ...] | None:
-    """Give for each class the polygon in which the model predicts it, if that depends on two features alone.
-
-    Parameters
-    ----------
-    surface : Surface
-        The planes of the model.
-    features : (int, int)
-        The features drawn.
-    extent : (float, float, float, float)
-        Left, right, bottom and top of the drawing.
-
-    Returns
-    -------
-    tuple of ndarray or None
-        One polygon for each class; None where other features have a weight.
-    """
+    """Give for each class the polygon in which the model predicts it, if that depends on two features alone."""
     sources = list(surface.sources)
     pair = [sources.index((feature, None)) for feature in features]
     if any(np.delete(duel.plane.coef, pair).any() for duel in surface.planes):
@@ -351,20 +211,7 @@ def class_polygons(
 
 
 def boundary_segments(polygons: Sequence[FloatArray], extent: Extent) -> FloatArray:
-    """Return the sides of polygons inside the frame, where one class ends.
-
-    Parameters
-    ----------
-    polygons : sequence of ndarray
-        One for each class.
-    extent : (float, float, float, float)
-        The frame.
-
-    Returns
-    -------
-    ndarray of shape (s, 2, 2)
-        Start and end of each side.
-    """
+    """Return the sides of polygons inside the frame, where one class ends."""
     left, right, bottom, top = extent
     # Two classes have the same boundary; it need not be drawn twice.
     counted = polygons[:1] if len(polygons) == 2 else polygons

@@ -1,4 +1,4 @@
-"""What displays read: the rules of a fitted estimator, and the ranges to draw them over."""
+"""What figures read: the rules of a set or of a fitted estimator, and the ranges to draw them over."""
 
 from __future__ import annotations
 
@@ -11,35 +11,28 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.value import FloatArray
 
-__all__ = ["check_rules", "drawn_range", "fitted_rules", "read_classes"]
-
 # Of the width of a range that has to be made up around the bounds that are known.
 _MADE_UP_MARGIN = 0.25
 
 
-def fitted_rules(estimator: Any) -> RuleSet:
-    """Return the rules of a fitted estimator; an error says what else was given."""
+def rules_to_draw(source: Any) -> RuleSet:
+    """Take a set of at least one rule, or that of a fitted estimator; an error says what else was given."""
     from sklearn.utils.validation import check_is_fitted
 
-    if isinstance(estimator, RuleSet) or not hasattr(estimator, "fit"):
-        raise InvalidValueError(
-            f"from_estimator takes a fitted estimator with rules, not {type(estimator).__name__}; "
-            "for a RuleSet there is from_rules"
-        )
-    check_is_fitted(estimator)
-    rules = getattr(estimator, "rules_", None)
-    if not isinstance(rules, RuleSet):
-        raise InvalidValueError(f"{type(estimator).__name__} has no rules_ to draw")
-    return rules
-
-
-def check_rules(rules: object) -> RuleSet:
-    """Take a set of at least one rule."""
-    if not isinstance(rules, RuleSet):
-        raise InvalidValueError(f"rules must be a RuleSet, not {type(rules).__name__}")
-    if not len(rules):
+    rules: Any = source
+    if not isinstance(source, RuleSet):
+        if not hasattr(source, "fit"):
+            raise InvalidValueError(
+                f"rules are drawn of a RuleSet or a fitted estimator, not {type(source).__name__}"
+            )
+        check_is_fitted(source)
+        rules = getattr(source, "rules_", None)
+        if not isinstance(rules, RuleSet):
+            raise InvalidValueError(f"{type(source).__name__} has no rules_ to draw")
+    chosen: RuleSet = rules
+    if not len(chosen):
         raise InvalidValueError("there are no rules to draw: the set is empty")
-    return rules
+    return chosen
 
 
 def read_classes(y: Any, rows: int) -> list[Any]:
@@ -53,28 +46,7 @@ def read_classes(y: Any, rows: int) -> list[Any]:
 def drawn_range(
     rules: RuleSet, feature: int, values: FloatArray | None = None
 ) -> tuple[float, float]:
-    """Return the finite range over which to draw a feature: where it lives, and all bounds of rules and values given.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-    feature : int
-        Position of the feature.
-    values : ndarray, optional
-        More values to be seen.
-
-    Returns
-    -------
-    low, high : float
-        With low < high. Where a feature has no range of its own, some space is left around the bounds.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> drawn_range(parse_rules("2 <= x < 6 => a"), 0)
-    (1.0, 7.0)
-    """
+    """Return the finite range over which to draw a feature: its range, and all bounds and values given."""
     space = rules.space
     known = [space.lower[feature], space.upper[feature]]
     for rule in rules:

@@ -1,21 +1,15 @@
 from .formats import export as export
 from .formats import to_json as to_json
-from .pmml import to_pmml as to_pmml
 from .python_source import to_python as to_python
-from .readable import to_latex as to_latex
 from .readable import to_markdown as to_markdown
 from .readable import to_text as to_text
-from .spreadsheet import to_xlsx as to_xlsx
 from .sql import to_sql as to_sql
 
 __all__ = [
     "export",
     "to_json",
-    "to_latex",
     "to_markdown",
-    "to_pmml",
     "to_python",
     "to_sql",
     "to_text",
-    "to_xlsx",
 ]

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.export.conditions import Between, Condition, Member, Missing, conditions
+from clearmargin.export.conditions import Between, Condition, Member, Missing
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.scorecards.certified_card import CertifiedFeature, CertifiedScorecard
-
-__all__ = ["CardCells", "Cell", "card_cells", "class_between"]
 
 
 class Cell(NamedTuple):
@@ -32,37 +30,16 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CardCells:
-    """The cells of each feature, what else has to hold, and the features without values for missing ones."""
+    """The cells of each feature, and the features without values for missing ones."""
 
     features: tuple[tuple[Cell, ...], ...]
-    relations: tuple[Condition, ...]
     space: FeatureSpace
 
 
 def card_cells(card: CertifiedScorecard) -> CardCells:
-    """Read a card as conditions with points.
-
-    Parameters
-    ----------
-    card : CertifiedScorecard
-        The card.
-
-    Returns
-    -------
-    CardCells
-        A missing value is a condition of its own, so that the space has nothing to put in its place.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["age"], [20.0], [80.0])
-    >>> card = CertifiedScorecard([CertifiedFeature(0, [0, 2], [3, 5], cuts=[40.0])], (1, 2), space, ["no", "yes"])
-    >>> card_cells(card).features[0][1]
-    Cell(condition=Between(feature=0, low=('>=', 40.0), high=('<=', 80.0)), at_least=2, at_most=5)
-    """
-    tied = () if card.relations is None else conditions(card.relations, card.space.categories)
+    """Read a card as conditions with points."""
     return CardCells(
         tuple(tuple(_cells(part, card.space)) for part in card.features),
-        tuple(tied),
         card.space.with_fill(None),
     )
 
@@ -86,15 +63,7 @@ def _cells(part: CertifiedFeature, space: FeatureSpace) -> list[Cell]:
 
 
 def class_between(card: CertifiedScorecard, default: Label | None) -> Label | None:
-    """Return the class of rows of which nothing is proved, as the card spells it; None for no answer.
-
-    Examples
-    --------
-    >>> space = FeatureSpace(["age"], [20.0], [80.0])
-    >>> card = CertifiedScorecard([], (0, 1), space, [0, 1])
-    >>> class_between(card, 1.0)
-    1
-    """
+    """Return the class of rows of which nothing is proved, as the card spells it; None for no answer."""
     if default is None:
         return None
     asked = as_label(default)

@@ -20,21 +20,6 @@ from clearmargin.rules.rule import Label, Region, as_label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 
-__all__ = [
-    "Between",
-    "Condition",
-    "Kind",
-    "Member",
-    "Missing",
-    "Weighted",
-    "as_class",
-    "check_has_rules",
-    "common_kind",
-    "conditions",
-    "label_text",
-]
-
-
 Kind = Literal["boolean", "integer", "number", "text"]
 
 # The largest integer of SQL's BIGINT and of Java's long.
@@ -42,14 +27,7 @@ _LARGEST_INTEGER = 2**63 - 1
 
 
 def as_class(rules: RuleSet, default: Label | None) -> Label | None:
-    """Return the class that is predicted where no rule fires, as the rules spell it; None for no answer.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> as_class(parse_rules("x > 3 => 1"), 1.0)
-    1
-    """
+    """Return the class that is predicted where no rule fires, as the rules spell it; None for no answer."""
     if default is None:
         return None
     asked = as_label(default)
@@ -64,15 +42,7 @@ def as_class(rules: RuleSet, default: Label | None) -> Label | None:
 
 
 def common_kind(labels: Sequence[Label]) -> Kind:
-    """Return the type that keeps all labels as they are; text if there is no other.
-
-    Labels that differ only in their type, such as 1 and "1", read the same as text, and that is an error.
-
-    Examples
-    --------
-    >>> common_kind([0, 1]), common_kind([0, 0.5]), common_kind([0, "ill"])
-    ('integer', 'number', 'text')
-    """
+    """Return the type that keeps all labels as they are; text if there is no other."""
     if all(isinstance(label, bool) for label in labels):
         return "boolean"
     if all(_is_plain(label, int) and abs(int(label)) <= _LARGEST_INTEGER for label in labels):
@@ -91,13 +61,7 @@ def common_kind(labels: Sequence[Label]) -> Kind:
 
 
 def label_text(label: Label) -> str:
-    """Return a label as bare text.
-
-    Examples
-    --------
-    >>> [label_text(label) for label in ("ill", 1, 0.5, True)]
-    ['ill', '1', '0.5', 'true']
-    """
+    """Return a label as bare text."""
     if isinstance(label, str):
         return str.__str__(label)  # members of an enumeration have a str of their own, too
     if isinstance(label, bool):
@@ -119,10 +83,7 @@ def _is_exact(label: Label) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Bounds on one feature, each with its sign; None where there is none.
-
-    A lower bound reads ``feature sign bound`` with ``>=`` or ``>``, an upper one with ``<=`` or ``<``.
-    """
+    """Bounds on one feature, each with its sign; None where there is none."""
 
     feature: int
     low: tuple[str, float] | None
@@ -144,11 +105,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """A weighted sum of features, added up from left to right, compared with a limit by ``<=`` or ``<``.
-
-    The sign is never turned round. Where infinities cancel the sum is NaN, which DuckDB and PostgreSQL take for larger
-    than any number: then ``sum <= limit`` is false, as it must be, and ``-sum >= -limit`` would be true.
-    """
+    """A weighted sum of features, added up from left to right, compared with a limit by ``<=`` or ``<``."""
 
     terms: tuple[tuple[int, float], ...]
     sign: str
@@ -167,26 +124,7 @@ Condition = Between | Member | Weighted | Missing
 
 
 def conditions(region: Region, categories: tuple[tuple[str, ...] | None, ...]) -> list[Condition]:
-    """Read a region as conditions that all have to hold; none stands for the whole space.
-
-    Parameters
-    ----------
-    region : Box or Polyhedron
-        The premise.
-    categories : tuple
-        The categories of the space, feature by feature.
-
-    Returns
-    -------
-    list of Between, Member, Weighted and Missing
-        For a box feature by feature; for a polyhedron its rows, then its sets of categories, then what is said of
-        missing values.
-
-    Examples
-    --------
-    >>> conditions(Box([30.0], [math.inf]), (None,))
-    [Between(feature=0, low=('>=', 30.0), high=None)]
-    """
+    """Read a region as conditions that all have to hold; none stands for the whole space."""
     if isinstance(region, Box):
         return [_of_feature(region, j, categories) for j in region.bounded]
     rows = [_weighted(region, i) for i in range(len(region.b))]
@@ -229,13 +167,7 @@ def _weighted(region: Polyhedron, i: int) -> Weighted:
 
 
 def check_has_rules(rules: object) -> None:
-    """Make sure that there are rules to be written as a program.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> check_has_rules(parse_rules("x > 3 => a"))
-    """
+    """Make sure that there are rules to be written as a program."""
     check_rules(rules)
     assert isinstance(rules, RuleSet)
     if not len(rules):

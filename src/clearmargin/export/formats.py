@@ -4,8 +4,7 @@ To add a format: write a function that takes a `RuleSet` and returns text, in a 
 `conditions.conditions`, as the others do), add it to `FORMATS` below and to `__init__.pyi`, and test it by running
 what it writes against `RuleSet.predict`. Tests fail until the docstring of `export`, `FORMATS` in
 ``cli/command_options.py``, ``docs/reference/api.md``, ``docs/reference/cli.md`` and ``docs/how-to/export-rules.md``
-name it, too, and ``tests/cli/test_export.py`` says what its text looks like. A format that is no text goes to
-`FILE_FORMATS`.
+name it, too, and ``tests/export`` runs it.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.export.pmml import to_pmml
 from clearmargin.export.python_source import to_python
-from clearmargin.export.readable import to_latex, to_markdown, to_text
+from clearmargin.export.readable import to_markdown, to_text
 from clearmargin.export.score_sums import rules_to_write
-from clearmargin.export.spreadsheet import to_xlsx
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
 from clearmargin.rule_svm.weighted_rules import WeightedRules
@@ -28,8 +25,6 @@ from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 from clearmargin.scorecards.certified_card import CertifiedScorecard
-
-__all__ = ["FILE_FORMATS", "FORMATS", "export", "format_options", "to_json", "write_export"]
 
 
 def to_json(rules: RuleSet | WeightedRules | CertifiedScorecard, *, indent: int | None = 1) -> str:
@@ -72,15 +67,11 @@ def _to_language(rules: RuleSet | WeightedRules | CertifiedScorecard) -> str:
 FORMATS: dict[str, Callable[..., str]] = {
     "sql": to_sql,
     "python": to_python,
-    "pmml": to_pmml,
     "json": to_json,
     "rules": _to_language,
     "text": to_text,
     "markdown": to_markdown,
-    "latex": to_latex,
 }
-# These are files and no texts: written by a function of the rules, a path and `overwrite`.
-FILE_FORMATS: dict[str, Callable[..., Path]] = {"xlsx": to_xlsx}
 
 
 def export(
@@ -92,7 +83,7 @@ def export(
     ----------
     rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
         The rules; of a `RuleSVC` what it decides by, rules with weights.
-    to : {"sql", "python", "pmml", "json", "rules", "text", "markdown", "latex"}, default "sql"
+    to : {"sql", "python", "json", "rules", "text", "markdown"}, default "sql"
         The format; "rules" is the rule language, "text" an outline.
     **options
         Options of that format, as `to_sql` and the others take them.
@@ -100,7 +91,7 @@ def export(
     Returns
     -------
     str
-        The rules as text. A spreadsheet is a file: see `to_xlsx`.
+        The rules as text.
 
     Examples
     --------
@@ -110,10 +101,6 @@ def export(
     |   |--- class: ill
     """
     _check_format(to, options)
-    if to in FILE_FORMATS:
-        raise InvalidValueError(
-            f"the format {to!r} is a file, not a text: use to_{to}(rules, path)"
-        )
     return FORMATS[to](rules, **options)
 
 
@@ -125,38 +112,8 @@ def write_export(
     overwrite: bool = False,
     **options: Any,
 ) -> str:
-    r"""Write rules in any format, to a file if one is named.
-
-    Parameters
-    ----------
-    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
-        The rules.
-    to : str
-        One of `FORMATS` or `FILE_FORMATS`.
-    path : Path, optional
-        The file.
-    overwrite : bool, default False
-        Whether it may be replaced.
-    **options
-        Options of that format.
-
-    Returns
-    -------
-    str
-        The text; empty for a format that is a file.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> write_export(parse_rules("bmi >= 30 => ill"), "rules")
-    'bmi >= 30 => ill\n'
-    """
+    r"""Write rules in any format, to a file if one is named."""
     _check_format(to, options)
-    if to in FILE_FORMATS:
-        if path is None:
-            raise InvalidValueError(f"the format {to!r} is a file; name it: out='rules.{to}'")
-        FILE_FORMATS[to](rules, path, overwrite=overwrite)
-        return ""
     text = FORMATS[to](rules, **options)
     if path is not None:
         write_text_atomically(path, text, overwrite=overwrite)
@@ -164,18 +121,10 @@ def write_export(
 
 
 def format_options(to: str) -> tuple[str, ...]:
-    """Return the options of a format.
-
-    Examples
-    --------
-    >>> format_options("python"), format_options("xlsx")
-    (('name', 'default'), ())
-    """
-    known = [*FORMATS, *FILE_FORMATS]
-    if not isinstance(to, str) or to not in known:
-        raise InvalidValueError(f"rules cannot be exported to {to!r}{nearest_name(str(to), known)}")
-    if to in FILE_FORMATS:
-        return ()
+    """Return the options of a format."""
+    if not isinstance(to, str) or to not in FORMATS:
+        hint = nearest_name(str(to), FORMATS)
+        raise InvalidValueError(f"rules cannot be exported to {to!r}{hint}")
     return tuple(inspect.signature(FORMATS[to]).parameters)[1:]
 
 

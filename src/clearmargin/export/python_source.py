@@ -30,8 +30,6 @@ from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.scorecards.certified_card import CertifiedScorecard
 
-__all__ = ["to_python"]
-
 _MANY = '''
 def {name}_many(rows):
     """Give the classes of many rows, as a list."""
@@ -51,6 +49,14 @@ def _number(row, name, fill=float("nan")):
         raise TypeError(f"{name!r} must be a number, not {value!r}")
     number = fill if _is_missing(value) else float(value)
     return fill if number != number else number
+'''
+
+_FINITE = '''
+def _finite(number):
+    """Refuse an infinity, since a sum with it may have no value."""
+    if number in (float("inf"), -float("inf")):
+        raise ValueError("infinity has no score; replace it by a number")
+    return number
 '''
 
 _KIND = '''
@@ -131,6 +137,7 @@ class _Code:
         self._variables = _variables(space.names, taken)
         self._is_named = [categories is not None for categories in space.categories]
         self._used: set[int] = set()
+        self._multiplies = False
 
     def premise(self, parts: Iterable[Condition]) -> str:
         """Return the test that all conditions hold."""
@@ -145,10 +152,12 @@ class _Code:
     def multiple(self, term: Multiple) -> str:
         """Return a multiple of a number, filled where it is missing."""
         self._used.add(term.feature)
+        self._multiplies = True
         variable = self._variables[term.feature]
         if self.space.fill[term.feature] is not None:  # what is filled is never missing
-            return f"{term.coef!r} * {variable}"
-        return f"{term.coef!r} * ({variable} if {variable} == {variable} else {term.fill!r})"
+            return f"{term.coef!r} * _finite({variable})"
+        filled = f"{variable} if {variable} == {variable} else {term.fill!r}"
+        return f"{term.coef!r} * _finite({filled})"
 
     def reading(self) -> list[str]:
         """Return the lines that read the features which premises were written over."""
@@ -162,6 +171,7 @@ class _Code:
     def helpers(self) -> list[str]:
         """Return the functions that the reading needs."""
         found = [_MISSING] if self._used else []
+        found += [_FINITE] if self._multiplies else []
         found += [_NUMBER] if any(not self._is_named[j] for j in self._used) else []
         return found + ([_KIND] if any(self._is_named[j] for j in self._used) else [])
 
@@ -187,8 +197,6 @@ def _card_function(card: CertifiedScorecard, name: str, code: _Code, default: La
             body.append(f"        at_least += {cell.at_least}")
             body.append(f"        at_most += {cell.at_most}")
         body += ["    else:", f"        return {otherwise}"]
-    if cells.relations:
-        body += [f"    if not ({code.premise(cells.relations)}):", f"        return {otherwise}"]
     body += [f"    if at_least >= {card.thresholds[1]}:", f"        return {second}"]
     body.append(f"    return {first} if at_most <= {card.thresholds[0]} else {otherwise}\n")
     head = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *code.reading()]

@@ -1,8 +1,8 @@
-"""Rules for readers: an indented outline in the look of scikit-learn's `export_text`, tables in Markdown and LaTeX."""
+"""Rules for readers: an indented outline in the look of scikit-learn's `export_text`, and a table in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
-
-__all__ = ["to_latex", "to_markdown", "to_text"]
 
 
 def to_text(
@@ -118,95 +116,38 @@ def to_markdown(rules: RuleSet | WeightedRules | CertifiedScorecard) -> str:
     |---|---|---|
     | 1 | body\_mass >= 30 | ill |
     """
-    above, columns, plain = _readable_table(rules, _markdown)
+    above, columns, plain = _readable_table(rules)
     count = len(columns[0][1])
     marks = ("---:|" if title in _NUMBERS else "---|" for title, _ in columns)
     lines = [line for part in above for line in (part, "")]
     lines += [_markdown_line(title for title, _ in columns), "|" + "".join(marks)]
     lines += [_markdown_line(cells[k] for _, cells in columns) for k in range(count)]
-    if (note := _fill_note(plain, _markdown)) is not None:
-        lines += ["", note]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def to_latex(
-    rules: RuleSet | WeightedRules | CertifiedScorecard, *, width: str = "0.6\\linewidth"
-) -> str:
-    r"""Write rules as a LaTeX table, one row a rule; names cannot become commands.
-
-    Parameters
-    ----------
-    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
-        The rules. Weighted ones have their points in a column, and above the table how these decide.
-    width : str, default "0.6\\linewidth"
-        The width of the column with the premises, in which lines are broken.
-
-    Returns
-    -------
-    str
-        A ``tabular`` that needs no package; below, what missing values count as, where they count as something.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> print(to_latex(parse_rules("body_mass <= 30 => well")), end="")
-    \begin{tabular}{rp{0.6\linewidth}l}
-    \hline
-    \# & premise & class \\
-    \hline
-    1 & body\_mass $\leq$ 30 & well \\
-    \hline
-    \end{tabular}
-    """
-    above, columns, plain = _readable_table(rules, _latex)
-    layout = "".join(_LAYOUT.get(title, "l") for title, _ in columns).replace("W", width)
-    lines = [
-        *(line for part in above for line in (part, "")),
-        f"\\begin{{tabular}}{{{layout}}}",
-        "\\hline",
-        _latex_line(_latex(title) for title, _ in columns),
-        "\\hline",
-        *(_latex_line(cells[k] for _, cells in columns) for k in range(len(columns[0][1]))),
-        "\\hline",
-        "\\end{tabular}",
-    ]
-    if (note := _fill_note(plain, _latex)) is not None:
+    if (note := _fill_note(plain)) is not None:
         lines += ["", note]
     return "".join(f"{line}\n" for line in lines)
 
 
 # Columns of numbers, which are compared best on the right.
 _NUMBERS = ("points", *CERTIFIED_COLUMNS[2:])
-_LAYOUT = {
-    **dict.fromkeys(_NUMBERS, "r"),
-    "#": "r",
-    "premise": "p{W}",
-    "where": "p{W}",
-    "weight": "r",
-    "covers": "r",
-    "right": "r",
-}
-
-
 Columns = list[tuple[str, list[str]]]
 
 
 def _readable_table(
-    given: RuleSet | WeightedRules | CertifiedScorecard, escape: Callable[[str], str]
+    given: RuleSet | WeightedRules | CertifiedScorecard,
 ) -> tuple[list[str], Columns, RuleSet]:
     """Return what stands above a table, its columns with their titles, and the rules themselves."""
     read = rules_to_write(given)
     if isinstance(read, CertifiedScorecard):
         said = [read.about, *read.summary().splitlines(), read.conditions()]
         empty = RuleSet((), read.space.with_fill(None), read.classes)
-        return [escape(text) for text in said if text], _card_columns(read, escape), empty
+        return [_markdown(text) for text in said if text], _card_columns(read), empty
     if isinstance(read, WeightedRules):
         return (
-            [escape(part) for part in _sums_decide(read)],
-            _point_columns(read, escape),
+            [_markdown(part) for part in _sums_decide(read)],
+            _point_columns(read),
             read.rules,
         )
-    return [], list(_columns(rule_rows(read), escape)), read
+    return [], list(_columns(rule_rows(read))), read
 
 
 def _sums_decide(weighted: WeightedRules) -> list[str]:
@@ -226,45 +167,47 @@ def _sums_decide(weighted: WeightedRules) -> list[str]:
     ]
 
 
-def _card_columns(card: CertifiedScorecard, escape: Callable[[str], str]) -> Columns:
+def _card_columns(card: CertifiedScorecard) -> Columns:
     lines = card.lines()
     return [
-        (title, [escape(str(line[k])) for line in lines])
+        (title, [_markdown(str(line[k])) for line in lines])
         for k, title in enumerate(CERTIFIED_COLUMNS)
     ]
 
 
-def _point_columns(weighted: WeightedRules, escape: Callable[[str], str]) -> Columns:
+def _point_columns(weighted: WeightedRules) -> Columns:
     lines = weighted.lines()
     return [
         ("#", [str(k) for k in range(1, len(lines) + 1)]),
-        ("class", [escape(format_label(line.label)) for line in lines]),
-        ("points", [escape(format_number(line.points)) for line in lines]),
-        ("where", [escape(line.text) for line in lines]),
+        ("class", [_markdown(format_label(line.label)) for line in lines]),
+        ("points", [_markdown(format_number(line.points)) for line in lines]),
+        ("where", [_markdown(line.text) for line in lines]),
     ]
 
 
-def _columns(rows: list[RuleRow], escape: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:
+def _columns(rows: list[RuleRow]) -> Iterator[tuple[str, list[str]]]:
     """Give title and cells of each column that has something to say."""
     yield "#", [str(k) for k in range(1, len(rows) + 1)]
     if any(row.name is not None for row in rows):
         # In the rule language every letter that cannot be seen is written as an escape.
-        yield "name", ["" if row.name is None else escape(quote(row.name)) for row in rows]
-    yield "premise", [escape(row.premise) for row in rows]
-    yield "class", [escape(format_label(row.label)) for row in rows]
+        yield "name", ["" if row.name is None else _markdown(quote(row.name)) for row in rows]
+    yield "premise", [_markdown(row.premise) for row in rows]
+    yield "class", [_markdown(format_label(row.label)) for row in rows]
     if any(row.weight != 1 for row in rows):
-        yield "weight", [escape(format_number(row.weight)) for row in rows]
+        yield "weight", [_markdown(format_number(row.weight)) for row in rows]
     if any(row.stats is not None for row in rows):
         yield "covers", [_covers(row.stats) for row in rows]
-        yield "right", [escape(_right(row.stats)) for row in rows]
+        yield "right", [_markdown(_right(row.stats)) for row in rows]
     if any(row.proof is not None for row in rows):
         yield "proof", [row.proof or "" for row in rows]
 
 
-def _fill_note(rules: RuleSet, escape: Callable[[str], str]) -> str | None:
+def _fill_note(rules: RuleSet) -> str | None:
     """Return what missing values count as, as a line below the table."""
     filled = [
-        escape(f"{quote(name)} {quote(value) if isinstance(value, str) else format_number(value)}")
+        _markdown(
+            f"{quote(name)} {quote(value) if isinstance(value, str) else format_number(value)}"
+        )
         for name, value in filled_features(rules)
     ]
     return f"A missing value counts as: {', '.join(filled)}." if filled else None
@@ -284,10 +227,6 @@ def _markdown_line(cells: Iterator[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _latex_line(cells: Iterator[str]) -> str:
-    return f"{' & '.join(cells)} \\\\"
-
-
 _MARKDOWN = {
     **{letter: f"\\{letter}" for letter in "\\`*_[]|~$"},
     # A backslash would do in CommonMark, but not in every reader that lets HTML through.
@@ -295,26 +234,6 @@ _MARKDOWN = {
     "&": "&amp;",
 }
 
-_LATEX = {
-    **{letter: f"\\{letter}" for letter in "#$%&_{}"},
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "`": "\\textasciigrave{}",
-    '"': "\\symbol{34}",  # babel makes this one a command in some languages
-    "|": "\\textbar{}",
-    "<": "$<$",
-    ">": "$>$",
-    "-": "{-}",
-    "[": "{[}",
-    "]": "{]}",
-}
-
 
 def _markdown(text: str) -> str:
     return "".join(_MARKDOWN.get(letter, letter) for letter in text)
-
-
-def _latex(text: str) -> str:
-    escaped = "".join(_LATEX.get(letter, letter) for letter in text)
-    return escaped.replace("$<$=", "$\\leq$").replace("$>$=", "$\\geq$")

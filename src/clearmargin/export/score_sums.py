@@ -20,17 +20,6 @@ from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.scorecards.certified_card import CertifiedScorecard
 
-__all__ = [
-    "Multiple",
-    "Points",
-    "ScoreSum",
-    "Term",
-    "premises",
-    "refuse_default",
-    "rules_to_write",
-    "score_sums",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Points:
@@ -61,26 +50,7 @@ class ScoreSum:
 
 
 def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
-    """Take what can be written in other languages: rules, rules with weights, a card with proof, or a model with one.
-
-    Parameters
-    ----------
-    given : RuleSet, WeightedRules, CertifiedScorecard or fitted estimator
-        A `RuleSVC`, also behind an operating threshold; a model with `rules_`; or `ScoreRules(certify=True)` with its
-        card.
-
-    Returns
-    -------
-    RuleSet, WeightedRules or CertifiedScorecard
-        Weighted rules where the weights decide, a card where its points do, else rules of which the first that covers
-        a row decides.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> len(rules_to_write(parse_rules("x > 3 => a")))
-    1
-    """
+    """Take what can be exported: rules, rules with weights, a card with proof, or a model with one."""
     if isinstance(given, RuleSet | WeightedRules | CertifiedScorecard):
         return given
     # Rules out of a file are written without scikit-learn, whose import takes longer than the writing.
@@ -98,12 +68,7 @@ def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
 
 
 def refuse_default(default: Label | None) -> None:
-    """Raise if a class is named for rows that nothing covers: weighted rules predict a class for every row.
-
-    Examples
-    --------
-    >>> refuse_default(None)
-    """
+    """Raise if a class is named for rows that nothing covers: weighted rules predict a class for every row."""
     if default is not None:
         raise InvalidValueError(
             f"default={default!r} is for rows that no rule covers; weighted rules predict a class for every row"
@@ -111,38 +76,12 @@ def refuse_default(default: Label | None) -> None:
 
 
 def premises(rules: RuleSet) -> list[tuple[Condition, ...]]:
-    """Read the premise of each rule.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> [len(premise) for premise in premises(parse_rules("x > 3 and y < 2 => a"))]
-    [2]
-    """
+    """Read the premise of each rule."""
     return [tuple(conditions(rule.region, rules.space.categories)) for rule in rules]
 
 
 def score_sums(weighted: WeightedRules) -> tuple[ScoreSum, ...]:
-    """Read weighted rules as sums: one for two classes, else one for each class.
-
-    Parameters
-    ----------
-    weighted : WeightedRules
-        The rules with their weights.
-
-    Returns
-    -------
-    tuple of ScoreSum
-        With two classes, the second is predicted where the sum is larger than the threshold; with more, the class of
-        the largest sum, of equals the first.
-
-    Examples
-    --------
-    >>> from clearmargin.language import parse_rules
-    >>> rules = parse_rules("x > 3 => b", classes=["a", "b"])
-    >>> score_sums(WeightedRules(rules, [2.0], -0.5))[0].intercept
-    -0.5
-    """
+    """Read weighted rules as sums: one for two classes, else one for each class."""
     read = premises(weighted.rules)
     sums = []
     for k in range(weighted.n_outputs):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.card_cells import Cell, card_cells, class_between
 from clearmargin.export.conditions import (
@@ -38,8 +40,6 @@ from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.scorecards.certified_card import CertifiedScorecard
-
-__all__ = ["to_sql"]
 
 # SQLite refuses expressions deeper than 1,000; each AND is one step deeper, and so is each plus sign.
 _TERMS = 100
@@ -87,7 +87,8 @@ def to_sql(
     -----
     A condition on a column that is NULL (or NaN, where the database knows it) is false, and columns without a
     condition do not matter, as for `predict`; where the space has a value that a missing one counts as, it
-    takes its place. In SQLite, whose columns hold anything, a text where a number belongs counts as missing, too.
+    takes its place. Infinity in a column that is added up, which `predict` refuses, gives what the database makes of
+    it. In SQLite, whose columns hold anything, a text where a number belongs counts as missing, too.
     Numbers are compared as doubles and categories as text. Classes keep their type if they are all of one type, else
     they are written as text. Weights are added from left to right as in Python, so that scores are equal to the bit.
 
@@ -144,7 +145,6 @@ def _card_lines(card: CertifiedScorecard, dialect: Dialect, default: Label | Non
     kind = common_kind(card.classes)
     first, second = (_answer(label, kind, dialect) for label in card.classes)
     otherwise = "NULL" if default is None else _answer(default, kind, dialect)
-    tied = [test for part in cells.relations for test in table.tests(part)]
     lines = ["CASE"]
     for column, sign, threshold, answer in (
         ("at least", ">=", card.thresholds[1], second),
@@ -152,7 +152,7 @@ def _card_lines(card: CertifiedScorecard, dialect: Dialect, default: Label | Non
     ):
         terms = (f"    + {table.points(feature, column)}" for feature in cells.features)
         lines += ["  WHEN 0", *terms]
-        lines.append(f"    {' AND '.join([f'{sign} {threshold}', *tied])} THEN {answer}")
+        lines.append(f"    {sign} {threshold} THEN {answer}")
     return [*lines, f"  ELSE {otherwise}", "END"]
 
 
@@ -231,6 +231,9 @@ class _Columns:
         self._space = space
         self._dialect = dialect
         self._names = [dialect.identifier(name) for name in space.names]
+        # What is 0 or 1 here may be a boolean there, which not every database compares with numbers.
+        for j in np.flatnonzero(space.integer & (space.lower >= 0) & (space.upper <= 1)).tolist():
+            self._names[j] = dialect.flag.format(self._names[j])
 
     def tests(self, part: Condition) -> list[str]:
         """Return the tests that are all true exactly where a condition holds."""

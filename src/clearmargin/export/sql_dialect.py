@@ -16,48 +16,15 @@ from functools import lru_cache
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.space import nearest_name
 
-__all__ = ["DIALECTS", "Dialect", "approximate_literal", "find_dialect", "sqlite_literal"]
-
 
 def approximate_literal(x: float) -> str:
-    """Write a float with an exponent, which makes it a double in SQL; 0.1 would be a decimal number.
-
-    Examples
-    --------
-    >>> approximate_literal(30.0), approximate_literal(-0.1), approximate_literal(1e300)
-    ('30e0', '-0.1e0', '1e300')
-    """
+    """Write a float with an exponent, which makes it a double in SQL; 0.1 would be a decimal number."""
     return _with_exponent(repr(float(x)))
 
 
 @lru_cache(maxsize=4096)  # rules share their bounds
 def sqlite_literal(x: float) -> str:
-    """Write a float so that SQLite reads this very float.
-
-    SQLite does not round correctly when it reads a number. It reads some 18 digits, computes in a wider format, and
-    errs in the last bit where the written number lies close to the middle between two floats, or is very large or
-    small. So the shortest text is taken if it keeps clear of the middle, else more digits, and beyond that a
-    product or quotient of whole numbers, in which nothing is ever rounded.
-
-    Parameters
-    ----------
-    x : float
-        A finite number.
-
-    Returns
-    -------
-    str
-        A literal or an expression in parentheses.
-
-    Examples
-    --------
-    >>> sqlite_literal(30.0), sqlite_literal(0.1)
-    ('30e0', '0.1e0')
-    >>> sqlite_literal(25.34217322269396)  # SQLite 3.40 takes the shorter text for the next float
-    '2.53421732226939618e1'
-    >>> sqlite_literal(5e-324)[:45]
-    '(1e0 / 4611686018427387904 / 4611686018427387'
-    """
+    """Write a float so that SQLite reads this very float."""
     if x == 0:
         return "0e0"
     if _PLAIN_RANGE[0] < abs(x) < _PLAIN_RANGE[1]:
@@ -176,6 +143,8 @@ class Dialect:
     """The test that a column of numbers has a value, where a comparison alone may be true without one."""
     guards_all: bool = False
     """Whether every comparison needs that test, and not only those without an upper bound."""
+    flag: str = "{}"
+    """A column of zeros and ones as a number, be it one of numbers or of booleans."""
     problem: Callable[[str], str] = _no_problem
     """What is wrong with a name in this database; empty if nothing is."""
 
@@ -234,6 +203,9 @@ DIALECTS = {
             "{0} IS NULL OR {0} = float8 'NaN'",
             _first_bytes,
             guard="{} <> float8 'NaN'",
+            # A boolean is cast to integers and texts alone.
+            flag="CASE CAST({0} AS text) WHEN 'true' THEN 1 WHEN 'false' THEN 0 "
+            "ELSE CAST(CAST({0} AS text) AS float8) END",
         ),
         Dialect(
             "sqlite",
@@ -263,6 +235,7 @@ DIALECTS = {
             _ascii_lower,
             # NaN is larger than all numbers.
             guard="NOT isnan({})",
+            flag="CAST({} AS DOUBLE)",
         ),
         Dialect(
             "mysql",
@@ -284,13 +257,7 @@ DIALECTS = {
 
 
 def find_dialect(name: object) -> Dialect:
-    """Return the dialect of that name; an unknown one is an error that suggests the nearest.
-
-    Examples
-    --------
-    >>> find_dialect("sqlite").identifier("worst `area`")
-    '`worst ``area```'
-    """
+    """Return the dialect of that name; an unknown one is an error that suggests the nearest."""
     if not isinstance(name, str) or name not in DIALECTS:
         raise InvalidValueError(
             f"there is no SQL dialect {name!r}{nearest_name(str(name), DIALECTS)}"

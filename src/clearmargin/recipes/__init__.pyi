@@ -86,9 +86,6 @@ from .found_rules import (
     explain_cases as explain_cases,
 )
 from .found_rules import (
-    explain_rows as explain_rows,
-)
-from .found_rules import (
     find_rules as find_rules,
 )
 from .found_rules import (
@@ -183,7 +180,6 @@ __all__ = [
     "compare_files",
     "explain_cases",
     "explain_points_of_rows",
-    "explain_rows",
     "export_rules",
     "find_changes",
     "find_points",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
@@ -13,46 +12,28 @@ from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import Trained, encoder, judge_on_unseen_rows, trained_on
-from clearmargin.recipes.unseen import inner_folds
 
 if TYPE_CHECKING:
-    from clearmargin.advice import AdviceReport
+    from clearmargin.advice import AdviceReport, AdviceSVC
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
     from clearmargin.rules import FeatureSpace, RuleSet
 
-__all__ = [
-    "AdviceOptions",
-    "Advised",
-    "CheckedRules",
-    "advise",
-    "check_rules",
-    "fit_with_rules",
-    "judge_advised",
-    "rule_mistakes",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AdviceOptions:
-    """How a machine is trained with rules.
-
-    Where nothing is said of costs, cross-validation chooses how much rows and rules count, so that rules which do not
-    help hardly count: see `benchmarks/ADVICE_FORMS.md`. Costs that are set leave the others as in `AdviceSVC`.
+    """How a machine is trained with rules; costs that are not set are those of `AdviceSVC`.
 
     Parameters
     ----------
     refine : str, optional
         How the data may correct the rules; not at all by default.
-    published : bool, default False
-        Whether refinement is by the published program.
+    everywhere : bool, default False
+        Whether rules have to hold everywhere in their premises, not on average over cases that could exist.
     lam, mu : float, optional
-        Cost of a row on the wrong side, and of an error of a rule.
-    change_cost : float or mapping from rule name to float, optional
+        Cost of a row on the wrong side, and what rules count for.
+    change_cost : float, optional
         Cost of changing a rule (`nu` of `AdviceSVC`).
-    tune : bool, optional
-        Whether these costs are chosen by cross-validation. By default they are where none of them is set, rules are not
-        refined (which takes a hundred times as long), and each class has two rows at least.
 
     Examples
     --------
@@ -62,17 +43,10 @@ class AdviceOptions:
     """
 
     refine: str | None = None
-    published: bool = False
+    everywhere: bool = False
     lam: float | None = None
     mu: float | None = None
-    change_cost: float | Mapping[str | None, float] | None = None
-    tune: bool | None = None
-
-    def chooses(self, folds: int) -> bool:
-        """Decide whether the costs are chosen by cross-validation in so many folds."""
-        if self.tune is None:
-            return not self.costs() and self.refine is None and folds >= 2
-        return self.tune
+    change_cost: float | None = None
 
     def costs(self) -> dict[str, Any]:
         """Give costs that are set, by their names here."""
@@ -107,7 +81,7 @@ class Advised:
     ...     _ = file.write_text("age >= 50 => yes")
     ...     advised = advise(task, str(file))
     >>> advised.to_dict()["outcome"][0]["verdict"]
-    'kept'
+    'unchanged'
     """
 
     trained: Trained
@@ -123,9 +97,7 @@ class Advised:
         }
 
 
-def advise(
-    task: Task, advice: str, options: AdviceOptions | None = None, *, progress: Progress = False
-) -> Advised:
+def advise(task: Task, advice: str, options: AdviceOptions | None = None) -> Advised:
     """Train a machine on a table and an expert's rules.
 
     Parameters
@@ -136,8 +108,6 @@ def advise(
         The file with the rules; by it, a rule that does not fit is found with its place in the text.
     options : AdviceOptions, optional
         How it is trained.
-    progress : bool or "auto", default False
-        Whether bars are shown.
 
     Returns
     -------
@@ -158,17 +128,17 @@ def advise(
     ...     _ = file.write_text("age >= 50 => yes")
     ...     advised = advise(task, str(file))
     >>> [rule.verdict for rule in advised.outcome]
-    ['kept']
+    ['unchanged']
     """
     chosen = options or AdviceOptions()
     task.require_two_classes("advice")
     start = process_time()
-    model, fitted = _train(task, advice, chosen, progress)
+    model, fitted = _train(task, advice, chosen)
     trained = trained_on(
         task,
         model,
-        lambda part: _train(part, advice, chosen, False)[0],
-        _cost_notes(model),
+        lambda part: _train(part, advice, chosen)[0],
+        (),
         start,
     )
     return Advised(trained, fitted.outcome_, fitted.refined_)
@@ -213,27 +183,32 @@ def judge_advised(advised: Advised, *, progress: Progress = False) -> Advised:
     return replace(advised, trained=trained)
 
 
-def _train(
-    task: Task, advice: str, options: AdviceOptions, progress: Progress
-) -> tuple[PlaneModel, Any]:
+def _train(task: Task, advice: str, options: AdviceOptions) -> tuple[PlaneModel, AdviceSVC]:
     """Train with the rules; also give the fitted classifier itself."""
-    return fit_with_rules(task, _machine(task, advice, options, progress))
+    from clearmargin.advice import AdviceSVC
+
+    costs = options.costs()
+    if "change_cost" in costs:
+        costs["nu"] = costs.pop("change_cost")
+    where = "everywhere" if options.everywhere else "cases"
+    return fit_with_rules(task, AdviceSVC(advice, refine=options.refine, where=where, **costs))
 
 
-def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
-    """Fit a machine that takes advice on an encoded task; give the model, and the fitted classifier itself."""
+def fit_with_rules(task: Task, svm: AdviceSVC) -> tuple[PlaneModel, AdviceSVC]:
+    """Fit on an encoded task; give the model, and the fitted classifier itself."""
     from sklearn.pipeline import make_pipeline
 
+    from clearmargin.advice.train import AUTO_MU
     from clearmargin.models import PlaneModel
 
     encode = encoder(task, as_table=True)
-    # Worst cases have one category of each feature.
+    # Possible cases have one category of each feature.
     svm.groups = {
         feature: {category: f"{feature}_{category}" for category in categories}
         for feature, categories in encode.categories.items()
     }
     pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
-    fitted: Any = pipeline[-1]
+    fitted: AdviceSVC = pipeline[-1]
     model = PlaneModel.from_estimator(
         pipeline,
         task.X,
@@ -244,40 +219,12 @@ def fit_with_rules(task: Task, svm: Any) -> tuple[PlaneModel, Any]:
             "trained_by": type(fitted).__name__,
             "target": task.target,
             "rows": len(task.X),
-            **_chosen_costs(fitted),
-            **_change_cost(fitted.outcome_),
+            "lam": fitted.lam,
+            "mu": AUTO_MU[fitted.where] if isinstance(fitted.mu, str) else fitted.mu,
+            **({} if fitted.refine is None else {"change_cost": fitted.nu}),
         },
     )
     return model, fitted
-
-
-def _chosen_costs(fitted: Any) -> dict[str, float]:
-    """Return what a row and a rule cost, where cross-validation chose it."""
-    return {"lam": fitted.lam_, "mu": fitted.mu_} if hasattr(fitted, "mu_") else {}
-
-
-def _cost_notes(model: PlaneModel) -> tuple[str, ...]:
-    facts = model.facts or {}
-    if "mu" not in facts:
-        return ()
-    return (
-        f"cross-validation chose how much counts: lam={facts['lam']:g} for a row, mu={facts['mu']:g} for a rule",
-    )
-
-
-def _change_cost(outcome: Any) -> dict[str, float | str]:
-    """Return what changing the rules cost, where that was allowed: a number, or a text where rules differ."""
-    costs = {
-        rule.before.name or f"rule {k + 1}": rule.change_cost
-        for k, rule in enumerate(outcome)
-        if rule.change_cost is not None
-    }
-    if not costs:
-        return {}
-    first, *others = set(costs.values())
-    if not others and math.isfinite(first):
-        return {"change_cost": first}
-    return {"change_cost": ", ".join(f"{name}={cost:g}" for name, cost in costs.items())}
 
 
 def _learned_advice(advice: RuleSet) -> tuple[str, ...]:
@@ -288,31 +235,6 @@ def _learned_advice(advice: RuleSet) -> tuple[str, ...]:
     return (
         f"{learned} of {number_of(len(advice), 'rule')} of the advice were learned from data. If that was this "
         "table, the figure on rows not trained on is too high: the folds train the model anew, not the rules",
-    )
-
-
-def _machine(task: Task, advice: str, options: AdviceOptions, progress: Progress) -> Any:
-    from clearmargin.advice import AdviceSVC, AdviceSVCCV
-
-    if options.published and options.refine is None:
-        raise DataError("published says how rules are refined; name a way, too: refine='sqp'")
-    given = options.costs()
-    folds = min(5, *task.counts.values())
-    if not options.chooses(folds):
-        costs: dict[str, Any] = {
-            "nu" if name == "change_cost" else name: cost for name, cost in given.items()
-        }
-        return AdviceSVC(advice, refine=options.refine, published=options.published, **costs)
-    if given:
-        raise DataError(f"tune chooses the costs; leave out {next(iter(given))}")
-    if folds < 2:
-        raise DataError("tune needs two rows of each class at least; leave it out")
-    return AdviceSVCCV(
-        advice,
-        refine=options.refine,
-        published=options.published,
-        cv=inner_folds(task, folds),
-        progress=progress,
     )
 
 

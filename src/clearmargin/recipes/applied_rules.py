@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from clearmargin.tables.table import Table
     from clearmargin.tables.table_part import TablePart
 
-__all__ = [
-    "ExportedRules",
-    "Predictions",
-    "export_rules",
-    "find_class",
-    "known_predictions",
-    "load_rules",
-    "predict_by_model",
-    "predict_by_rules",
-    "predict_in_blocks",
-    "weights_note",
-]
-
 
 def load_rules(path: str) -> RuleSet:
     """Read rules from a file of rules, or from a model that has some.
@@ -78,16 +65,7 @@ def load_rules(path: str) -> RuleSet:
 
 
 def weights_note(rules: RuleSet, path: str) -> tuple[str, ...]:
-    """Say that weights play no role where the first rule that applies decides; nothing where all are 1.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> weights_note(parse_rules("age >= 50 => yes"), "ill.rules")
-    ()
-    >>> print(weights_note(parse_rules("age >= 50 => yes [weight 2]"), "ill.rules")[0][:60])
-    the rules in ill.rules have weights, and these are not added
-    """
+    """Say that weights play no role where the first rule that applies decides; nothing where all are 1."""
     if all(rule.weight == 1.0 for rule in rules):
         return ()
     return (
@@ -264,19 +242,14 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
     # The last ones, which -1 finds, are those of no rule.
     labels = [*(rule.label for rule in rules), otherwise]
     names = [*(rule.name or k + 1 for k, rule in enumerate(rules)), None]
-    first = "" if otherwise is not None or -1 not in which else _why(rules, table, which.index(-1))
+    first = ""
+    if otherwise is None and -1 in which:
+        import numpy as np
+
+        first = rules.why(table.table.take(np.array([which.index(-1)])))[0].text
     return Predictions(
         table.name, "rule", [labels[k] for k in which], [names[k] for k in which], "no rule", first
     )
-
-
-def _why(rules: RuleSet, table: FileTable, row: int) -> str:
-    """Say why no rule covers a row."""
-    import numpy as np
-
-    from clearmargin.rule_base.row_coverage import explain_rule_coverage
-
-    return explain_rule_coverage(rules, table.table.take(np.array([row])))[0].text
 
 
 def predict_by_model(table: FileTable, model: Planes) -> Predictions:
@@ -342,7 +315,7 @@ class ExportedRules:
     to : str
         The format.
     text : str
-        The rules in it; empty for a format that is a file, such as a spreadsheet.
+        The rules in it.
 
     Examples
     --------
@@ -380,7 +353,7 @@ def export_rules(
     default : str, optional
         The class where no rule applies.
     out : Path, optional
-        The file to write; a spreadsheet needs one.
+        The file to write.
     overwrite : bool, default False
         Whether it may be replaced.
     **options : str

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import PlaneOptions, encoder, train_plane
 from clearmargin.recipes.unseen import Retraining
+from clearmargin.rule_base.training import train_kernel_machine
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
+    from clearmargin.rule_svm import WeightedRules
     from clearmargin.rules import RuleSet
-    from clearmargin.scorecards import CertifiedScorecard, Scorecard
-
-__all__ = ["GrownTree", "Scored", "grow_tree", "score_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Scored:
     ----------
     task : Task
         The table.
-    card : Scorecard or CertifiedScorecard
+    card : WeightedRules or CertifiedScorecard
         The card.
     accuracy : float
         The share of the rows on which the card is right; where a card with proof proves nothing, its machine.
@@ -75,7 +74,7 @@ class Scored:
     """
 
     task: Task
-    card: Scorecard | CertifiedScorecard
+    card: Any
     accuracy: float
     fidelity: float
     machine: str
@@ -102,8 +101,9 @@ class Scored:
 
     def _lines(self) -> list[dict[str, Any]]:
         """Return the lines of the card as plain data."""
-        points = ["at_least", "at_most"] if self.is_proved else ["points"]
-        titles = ["feature", "condition", *points]
+        if not self.is_proved:
+            return [{"condition": line.text, "points": line.points} for line in self.card.lines()]
+        titles = ["feature", "condition", "at_least", "at_most"]
         return [dict(zip(titles, line, strict=True)) for line in self.card.lines()]
 
     @property
@@ -117,13 +117,13 @@ def score_table(
     model: PlaneModel | None = None,
     *,
     max_cuts: int | None = None,
-    max_points: int | None = None,
+    max_conditions: int | None = None,
     certify: bool = False,
     distil: int | None = None,
     balanced: bool = False,
     progress: Progress = False,
 ) -> Scored:
-    """Make a scorecard of a table: a few cuts with whole points, whose sum decides between two classes.
+    """Make a scorecard of a table: a few rules with whole points, whose sum decides between two classes.
 
     Parameters
     ----------
@@ -132,8 +132,10 @@ def score_table(
     model : PlaneModel, optional
         The model that the card imitates; by default a kernel machine (`SVC`) is trained, for a card with proof a
         sparse plane.
-    max_cuts, max_points : int, optional
-        Maximum number of cuts and categories with points, and of points of each; as in `ScoreRules` by default.
+    max_cuts : int, optional
+        Maximum number of rules with points, of a card with proof of cuts; as in `ScoreRules` by default.
+    max_conditions : int, optional
+        Maximum number of conditions of a rule; as in `ScoreRules` by default.
     certify : bool, default False
         Whether to make a card with proof: points at least and at most.
     distil : int, optional
@@ -157,25 +159,20 @@ def score_table(
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
     >>> print(score_table(task, trained.model, max_cuts=1).card)
-    yes if the points sum to 1 or more (else no)
-      age  < 43   0
-           >= 43  1
+    yes if the points of what holds sum to 1 or more (else no)
+      +1  age > 42
     """
     task.require_two_classes("a scorecard")
     chosen: dict[str, Any] = {}
     if max_cuts is not None:
         chosen["max_rules"] = max_cuts
     if certify:
-        if max_points is not None:
-            raise InvalidValueError(
-                "max_points does not go with certify: a card with proof has as many points as the proof needs"
-            )
         chosen["max_features"] = distil
         return _certified(task, model, PlaneOptions(balanced=balanced), chosen, progress)
     if distil is not None:
         raise InvalidValueError("distil is for cards with proof; add certify")
-    if max_points is not None:
-        chosen["integer_points"] = max_points
+    if max_conditions is not None:
+        chosen["max_conditions"] = max_conditions
     card, fidelity = _score(task, model, chosen, balanced)
     facts: dict[str, Any] = {}
     notes: tuple[str, ...] = ()
@@ -240,9 +237,11 @@ def _given(task: Task) -> Any:
 
 def _score(
     task: Task, model: PlaneModel | None, chosen: dict[str, Any], balanced: bool
-) -> tuple[Scorecard, float]:
+) -> tuple[WeightedRules, float]:
     """Make the card; the positive class has many points."""
-    from clearmargin.scorecards import Scorecard, ScoreRules
+    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.rules import RuleSet
+    from clearmargin.scorecards import ScoreRules
 
     if model is not None:
         made = ScoreRules(model, **chosen).fit(task.X, task.y)
@@ -254,9 +253,13 @@ def _score(
     labels = sorted(task.counts, key=lambda label: (label == task.positive, str(label)))
     is_second = (task.y == labels[1]).astype(int)
     machine = make_pipeline(encoder(task, scale=True), SVC(class_weight=weight))
-    made = ScoreRules(machine, **chosen).fit(task.X, is_second)
-    card = made.scorecard_
-    return Scorecard(card.features, card.threshold, card.space, labels), made.fidelity_
+    # Its cost grows with the square of the rows.
+    fitted, _ = train_kernel_machine(machine, task.X, is_second, {})
+    made = ScoreRules(fitted, **chosen).fit(task.X, is_second)
+    card = made.weighted_rules_
+    rules = [replace(rule, label=labels[int(rule.label)]) for rule in card.rules]
+    named = RuleSet(rules, card.space, labels)
+    return WeightedRules(named, card.weights, card.intercept), made.fidelity_
 
 
 @dataclass(frozen=True, slots=True, eq=False)

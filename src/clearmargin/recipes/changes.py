@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from clearmargin.recipes.weighted_rules import LoadedPoints
     from clearmargin.rules.value import IntArray
 
-__all__ = ["FoundChanges", "find_changes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundChanges:
@@ -39,7 +37,7 @@ class FoundChanges:
     >>> import numpy as np
     >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
     >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> table = FileTable("t", {"age": np.arange(20, 92, 3), "ill": np.repeat(["no", "yes"], 12).astype(object)})
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
     >>> found = find_changes(trained, np.array([12]), {"age": "any"})
@@ -99,12 +97,13 @@ def find_changes(
     >>> import numpy as np
     >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
     >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
+    >>> table = FileTable("t", {"age": np.arange(20, 92, 3), "ill": np.repeat(["no", "yes"], 12).astype(object)})
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
     >>> (change,) = find_changes(trained, np.array([12]), {"age": "any"}).changes
     >>> print(change)
-    If age were 42 instead of 44, this would change the model's answer from yes to no (score 0.2 -> -0.2, cost 0.04348).
+    If age were 54 instead of 56, this would change the model's answer from yes to no
+    (score 0.2 -> -0.06667, cost 0.02899).
     This is about the model only: what such a change does in the world is not known from data.
     """
     from clearmargin import recourse
@@ -142,10 +141,7 @@ def find_changes(
 def _wider_ranges(
     model: Any, task: Task, names: Sequence[str]
 ) -> dict[str, tuple[float, float]] | None:
-    """Return the ranges of numbers that a model was trained on, where the rows of a task have narrower ones.
-
-    A file of a few new cases, or of one, says little about what values there are.
-    """
+    """Return the ranges of numbers that a model was trained on, where the rows of a task have narrower ones."""
     weighted = getattr(model, "weighted_rules_", None)
     known, seen = (model if weighted is None else weighted).space, task.X.space()
     wider = {}

@@ -16,30 +16,10 @@ if TYPE_CHECKING:
     from clearmargin.rules import RuleSet
     from clearmargin.tables.files import FileTable
 
-__all__ = ["Answers", "Compared", "compare_files"]
-
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What two deciders, rules or models, answer on the rows of a table.
-
-    Parameters
-    ----------
-    rows : int
-        Rows with a class.
-    otherwise : int
-        Rows on which the answers differ.
-    right : tuple of (int, int)
-        Rows on which each is right.
-    silent : tuple of (int, int)
-        Rows to which each gives no class.
-    examples : tuple of int
-        Numbers of the first rows that are answered otherwise, counted from 1.
-    better, worse : int or None, default None
-        Rows that only the new one gets right, and only the old one; None without classes of the rows.
-    p_value : float or None, default None
-        How likely so uneven a split of them is if both are right equally often (McNemar's test, exact).
-    """
+    """What two deciders, rules or models, answer on the rows of a table."""
 
     rows: int
     otherwise: int

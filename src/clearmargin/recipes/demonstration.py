@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from clearmargin.progress import Progress
     from clearmargin.recipes.one_page import OnePage
 
-__all__ = [
-    "DATASETS",
-    "Demonstration",
-    "dataset_csv",
-    "dataset_facts",
-    "demonstrate",
-    "load_dataset",
-]
-
 DATASETS = {
     "wbc": "load_wbc",
     "ionosphere": "load_ionosphere",
@@ -67,15 +58,7 @@ def dataset_csv(data: Any) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demonstration:
-    """One page of rules for a data set of the package.
-
-    Parameters
-    ----------
-    name : str
-        The data set.
-    page : OnePage
-        The page.
-    """
+    """One page of rules for a data set of the package."""
 
     name: str
     page: OnePage
@@ -92,24 +75,7 @@ class Demonstration:
 def demonstrate(
     name: str, data: Any, cv: int | None, *, progress: Progress = False
 ) -> Demonstration:
-    """Make one page of rules for a data set, by the default way.
-
-    Parameters
-    ----------
-    name : str
-        The data set.
-    data : Bunch
-        What `load_dataset` gives for it.
-    cv : int or None
-        Number of folds for figures on unseen rows.
-    progress : bool or "auto", default False
-        Whether bars are shown.
-
-    Returns
-    -------
-    Demonstration
-        With an explanation of its first case.
-    """
+    """Make one page of rules for a data set, by the default way."""
     from clearmargin.recipes.one_page import make_one_page
     from clearmargin.recipes.task import make_task
     from clearmargin.tables.files import FileTable

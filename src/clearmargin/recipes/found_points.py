@@ -1,4 +1,4 @@
-"""Rules with points for a table: a `RuleSVC`, or a scorecard written as rules."""
+"""Rules with points for a table: a `RuleSVC`, or a scorecard."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from clearmargin.progress import Progress
     from clearmargin.rule_svm import RuleSVC, WeightedRules
     from clearmargin.rules import RuleSet
-    from clearmargin.scorecards import Scorecard
-
-# Work for the certificate, which is beside the point where few rules are wanted; what was reached is said.
-_CERTIFICATE = 2.0
-
-__all__ = ["FoundPoints", "card_as_points", "find_points", "points_as_rules"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +76,6 @@ def find_points(
     task: Task,
     *,
     balanced: bool = False,
-    certify: bool = True,
     progress: Progress = False,
     **options: Any,
 ) -> FoundPoints:
@@ -94,8 +87,6 @@ def find_points(
         The table; missing values are taken as they are, even where the task has filled them for others.
     balanced : bool, default False
         Whether all classes weigh the same.
-    certify : bool, default True
-        Whether the distance to the optimum over all rules is computed, too.
     progress : bool or "auto", default False
         Whether a bar is shown.
     **options
@@ -124,76 +115,33 @@ def find_points(
         points=True,
         class_weight="balanced" if balanced else None,
         cv=inner_folds(task, folds),
-        certify=certify,
-        max_work=_CERTIFICATE,
         progress=progress,
         **options,
     )
     rows = task.X if task.given is None else task.given
     model.fit(rows.taken_by(model), task.y)
-    facts: dict[str, Any] = {"trained_by": "RuleSVC", "target": task.target, "rows": len(rows)}
-    if certify:
-        facts |= {"C": float(model.C_), "gap": float(model.gap_)}
+    facts = {
+        "trained_by": "RuleSVC",
+        "target": task.target,
+        "rows": len(rows),
+        "C": float(model.C_),
+    }
     return FoundPoints(task, model, float((model.predict(rows) == task.y).mean()), facts)
 
 
-def card_as_points(card: Scorecard, fill: Mapping[str, Any] | None = None) -> WeightedRules:
-    """Write a scorecard as rules with points, one for each interval or category that has any.
-
-    Parameters
-    ----------
-    card : Scorecard
-        The card, with no points below zero.
-    fill : mapping from feature to value, optional
-        What missing values count as.
-
-    Returns
-    -------
-    WeightedRules
-        The same points, summed in the same way.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace
-    >>> from clearmargin.scorecards import Scorecard, ScoredFeature
-    >>> card = Scorecard([ScoredFeature(0, [0, 2], cuts=[40])], 1.5, FeatureSpace(["age"]), ["no", "yes"])
-    >>> print(card_as_points(card))
-    yes if the points of what holds sum to 2 or more (else no)
-      +2  age >= 40
-    """
+def card_as_points(card: WeightedRules, fill: Mapping[str, Any] | None = None) -> WeightedRules:
+    """Give a scorecard of filled rows with what its missing values count as."""
     from clearmargin.rule_svm import WeightedRules
     from clearmargin.rules import RuleSet
 
     known = {name: value for name, value in (fill or {}).items() if name in card.space.names}
     space = card.space.with_fill(known) if known else card.space
-    rules = RuleSet(card.rules(), space, card.classes)
-    return WeightedRules(rules, [r.weight for r in rules], 0.0, threshold=card.threshold)
+    rules = RuleSet(card.rules, space, card.classes)
+    return WeightedRules(rules, card.weights, card.intercept, card.linear, card.threshold)
 
 
 def points_as_rules(weighted: WeightedRules) -> str:
-    """Write rules with points in the rule language, which has no sums: weights are points for the class of a rule.
-
-    Parameters
-    ----------
-    weighted : WeightedRules
-        Rules with points.
-
-    Returns
-    -------
-    str
-        Rules to edit and to give back as an expert's rules; how the points decide is a comment.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> from clearmargin.rule_svm import WeightedRules
-    >>> rules = parse_rules("bmi >= 30 => ill", classes=["well", "ill"])
-    >>> print(points_as_rules(WeightedRules(rules, [2.0], -1.5)), end="")
-    # ill if the points of what holds sum to 2 or more (else well)
-    # Points are weights here, for the class that a rule names.
-    classes: well, ill
-    bmi >= 30 => ill [weight 2]
-    """
+    """Write rules with points in the rule language, which has no sums: weights are points for the class of a rule."""
     from clearmargin.rules import Rule, RuleSet
 
     table = np.atleast_2d(weighted.weights)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clearmargin.exceptions import InvalidValueError
 from clearmargin.recipes.task import Task, find_row, find_rows
 from clearmargin.recipes.trained_models import Trained, model_facts
 
@@ -21,27 +20,12 @@ if TYPE_CHECKING:
     from clearmargin.rules.rule import Label
     from clearmargin.rules.value import IntArray
 
-__all__ = [
-    "ExplainedCases",
-    "ExtractOptions",
-    "FoundRules",
-    "choose_rows",
-    "explain_cases",
-    "explain_rows",
-    "find_rules",
-    "make_report",
-    "rule_lines",
-]
-
-
 # Parameters of `RuleExtractor` that are passed on as they are.
 _CHOICES = (
     "criterion",
     "max_rules",
     "max_conditions",
     "min_coverage",
-    "order",
-    "bounds",
     "max_features",
 )
 
@@ -60,11 +44,6 @@ class ExtractOptions:
         Maximum number of features in a rule, and minimum number of rows under one.
     assume_ranges : bool, default False
         Whether the ranges seen in the data are taken for granted.
-    order : {"weight", "natural"}, optional
-        Which faces of a rule cut off the rest of its region first.
-    bounds : {"data", "class"}, optional
-        Whether the rules of a class are searched within the ranges of all rows, or of its rows that the model gets
-        right; with `assume_ranges` only of all rows.
     max_features : int, optional
         Extract from a plane distilled to so many features.
 
@@ -80,16 +59,7 @@ class ExtractOptions:
     max_conditions: int | None = None
     min_coverage: int | None = None
     assume_ranges: bool = False
-    order: str | None = None
-    bounds: str | None = None
     max_features: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.assume_ranges and self.bounds == "class":
-            raise InvalidValueError(
-                "the ranges of all rows cannot be taken for granted (assume_ranges) while the rules of a class are "
-                "searched within the ranges of its rows (bounds='class'); leave out one of the two"
-            )
 
     def chosen(self) -> dict[str, Any]:
         """Give the parameters of `RuleExtractor` that are chosen."""
@@ -245,19 +215,16 @@ class ExplainedCases:
         Their true classes.
     explanations : tuple of Explanation
         One for each.
-    coverage : tuple of RowCoverage
-        Which rule covers each of them, or why none does; empty where they are not explained by rules.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, explain_rows, find_rules, make_task, train
+    >>> from clearmargin.recipes import PlaneOptions, explain_cases, make_task, train
     >>> from clearmargin.tables.files import FileTable
     >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> found = find_rules(trained)
-    >>> explain_rows(found, np.array([12])).to_dict()["explanations"][0]["row"]
+    >>> explain_cases(trained, np.array([12])).to_dict()["explanations"][0]["row"]
     13
     """
 
@@ -265,17 +232,14 @@ class ExplainedCases:
     rows: tuple[int, ...]
     labels: tuple[Any, ...]
     explanations: tuple[Any, ...]
-    coverage: tuple[Any, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanations as plain data for JSON."""
         parts = zip(self.explanations, self.rows, self.labels, strict=True)
-        told: list[dict[str, Any]] = [
+        told = [
             {"row": row, "true_class": true, **explanation.to_dict()}
             for explanation, row, true in parts
         ]
-        for entry, coverage in zip(told, self.coverage, strict=False):
-            entry["coverage"] = coverage.to_dict()
         return {**self.task.to_dict(), "explanations": told}
 
 
@@ -368,58 +332,8 @@ def explain_cases(
         max_conditions=max_conditions,
         guarantee=guarantee,
     )
-    return ExplainedCases(
-        task, _row_numbers(task, positions), task.true_classes(positions), tuple(told)
-    )
-
-
-def _row_numbers(task: Task, positions: IntArray) -> tuple[int, ...]:
-    return tuple(task.row_number(position) for position in positions.tolist())
-
-
-def explain_rows(
-    found: FoundRules,
-    positions: IntArray,
-    kind: str = "rule",
-    *,
-    weights: Mapping[str, float] | None = None,
-) -> ExplainedCases:
-    """Explain why rows get their class by the rules of a model.
-
-    Parameters
-    ----------
-    found : FoundRules
-        The rules of a table in memory.
-    positions : ndarray of int
-        Rows of its task.
-    kind : {"rule", "on_demand", "largest", "central"}, default "rule"
-        The kind of explanation.
-    weights : mapping from part to float, optional
-        How much the parts of the confidence count; one that is not named has weight 1.
-
-    Returns
-    -------
-    ExplainedCases
-        An explanation for each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, explain_rows, find_rules, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> found = find_rules(trained)
-    >>> explain_rows(found, np.array([12])).explanations[0].rule
-    <age >= 44 => yes (proved)>
-    """
-    task = found.task
-    cases = task.X.take(positions)
-    told = found.model.explain_many(cases, kind, weights=weights)
-    coverage = tuple(found.model.explain_coverage(cases))
-    rows = _row_numbers(task, positions)
-    return ExplainedCases(task, rows, task.true_classes(positions), tuple(told), coverage)
+    rows = tuple(task.row_number(position) for position in positions.tolist())
+    return ExplainedCases(task, rows, task.true_classes(positions), tuple(told))
 
 
 def make_report(

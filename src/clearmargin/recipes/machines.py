@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from clearmargin.exceptions import DataError
@@ -11,24 +10,16 @@ from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import (
     PlaneOptions,
     Trained,
-    as_model,
-    encoder,
     train_plane,
-    trained_on,
 )
 from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
-    from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
-
-__all__ = ["MACHINES", "train"]
 
 MACHINES = {
     "lp-svm": "LPSVCCV",
-    "proximal": "ProximalSVC",
     "advice": "AdviceSVC",
-    "advice-blend": "AdviceBlendSVC",
 }
 
 
@@ -47,12 +38,12 @@ def train(
     ----------
     task : Task
         The table.
-    machine : {"lp-svm", "proximal", "advice", "advice-blend"}, default "lp-svm"
+    machine : {"lp-svm", "advice"}, default "lp-svm"
         Which one.
     plane : PlaneOptions, optional
-        For the first two: costs, features and weights of classes.
+        For "lp-svm": costs, features and weights of classes.
     advice : str, optional
-        For the last two: the file with an expert's rules.
+        For "advice": the file with an expert's rules.
     advice_options : AdviceOptions, optional
         For "advice".
     progress : bool or "auto", default False
@@ -78,20 +69,15 @@ def train(
         hint = nearest_name(machine, MACHINES)
         raise DataError(f"there is no machine {machine!r}; there are {', '.join(MACHINES)}{hint}")
     chosen, with_rules = plane or PlaneOptions(), advice_options or AdviceOptions()
-    if machine in ("lp-svm", "proximal"):
+    if machine == "lp-svm":
         if advice is not None:
-            raise DataError("advice is for machine='advice' or machine='advice-blend'")
+            raise DataError("advice is for machine='advice'")
         _refuse(with_rules, AdviceOptions(), f"machine={machine!r}")
-        if machine == "lp-svm":
-            return train_plane(task, chosen, progress=progress)
-        return _train_proximal(task, chosen)
+        return train_plane(task, chosen, progress=progress)
     if advice is None:
         raise DataError(f"machine={machine!r} needs rules, too: advice='expert.rules'")
     _refuse(chosen, PlaneOptions(), f"machine={machine!r}")
-    if machine == "advice":
-        return advise(task, advice, with_rules, progress=progress).trained
-    _refuse(with_rules, AdviceOptions(), f"machine={machine!r}")
-    return _train_blend(task, advice, progress)
+    return advise(task, advice, with_rules).trained
 
 
 def _refuse(given: Any, nothing: Any, machine: str) -> None:
@@ -99,41 +85,3 @@ def _refuse(given: Any, nothing: Any, machine: str) -> None:
     for name in given.__dataclass_fields__:
         if getattr(given, name) != getattr(nothing, name):
             raise DataError(f"{machine} has no such option; leave out {name}")
-
-
-def _train_proximal(task: Task, options: PlaneOptions) -> Trained:
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.pipeline import make_pipeline
-
-    from clearmargin.lp_svm import ProximalSVC
-
-    if options.max_features is not None:
-        raise DataError("machine='proximal' gives all features a weight; leave out max_features")
-
-    def fit(part: Task) -> PlaneModel:
-        svm = ProximalSVC(options.nu or 1.0, balanced=options.balanced)
-        last = OneVsRestClassifier(svm) if len(task.counts) > 2 else svm
-        pipeline = make_pipeline(encoder(part, scale=True), last).fit(part.X, part.y)
-        return as_model(part, pipeline)
-
-    start = process_time()
-    return trained_on(task, fit(task), fit, (), start)
-
-
-def _train_blend(task: Task, advice: str, progress: Progress) -> Trained:
-    from clearmargin.advice import AdviceBlendSVC
-    from clearmargin.recipes.advised import fit_with_rules
-    from clearmargin.recipes.unseen import inner_folds
-
-    task.require_two_classes("advice")
-
-    def fit(part: Task, show: Progress) -> PlaneModel:
-        folds = min(5, *part.counts.values())
-        if folds < 2:
-            raise DataError("machine='advice-blend' needs two rows of each class at least")
-        svm = AdviceBlendSVC(advice, cv=inner_folds(part, folds), progress=show)
-        return fit_with_rules(part, svm)[0]
-
-    start = process_time()
-    model = fit(task, progress)
-    return trained_on(task, model, lambda part: fit(part, False), (), start)

@@ -8,10 +8,10 @@ each method.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,13 +22,12 @@ from clearmargin.exceptions import ClearmarginError
 from clearmargin.progress import Progress, advance
 from clearmargin.progress import task as progress_task
 from clearmargin.recipes.task import Task
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.figures import Evaluation, Figure
 
 if TYPE_CHECKING:
     from clearmargin.tables.splitting import Folds
     from clearmargin.tables.table import Table
-
-__all__ = ["FoldScores", "Method", "Predictor", "score_methods"]
 
 
 class Predictor(Protocol):
@@ -37,59 +36,32 @@ class Predictor(Protocol):
     def predict(self, X: Table, /) -> NDArray[Any]:
         """Predict the classes of rows that may lack values."""
 
+    def scores(self, X: Table, /) -> tuple[NDArray[Any], FloatArray]:
+        """Give the classes that are known, and a score of each row for the second one, or for each of several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to learn from a table.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in options and files.
-    title : str
-        What it is called in sentences.
-    fit : callable
-        Learns from a task.
-    """
+    """A way to learn from a table."""
 
     name: str
     title: str
     fit: Callable[[Task], Predictor]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FoldScores:
-    """How right methods are on the unseen rows of each fold.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The methods; of equally good ones the first is chosen.
-    by_fold : ndarray of shape (n_methods, n_folds)
-        The share of rows on which each method is right in each fold.
-    rows : ndarray of int of shape (n_folds,)
-        How many rows each fold tests.
-    found : ndarray of int of shape (n_methods, n_folds), optional
-        How many rows of the rarest class each method gets right in each fold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = FoldScores(("a", "b"), np.array([[0.5, 0.9], [0.7, 0.6]]), np.array([10, 10]))
-    >>> scores.chosen, scores.honest_by_fold.tolist()
-    ('a', [0.5, 0.6])
-    """
+    """How right methods are on the unseen rows of the same folds."""
 
     names: tuple[str, ...]
-    by_fold: FloatArray
-    rows: NDArray[np.intp]
-    found: NDArray[np.intp] | None = None
+    evaluations: tuple[Evaluation, ...]
+    balanced: bool = False
 
-    def only(self, names: Sequence[str]) -> FoldScores:
+    def only(self, names: Iterable[str]) -> FoldScores:
         """Give the scores of some of the methods."""
-        kept = [k for k, name in enumerate(self.names) if name in names]
-        found = None if self.found is None else self.found[kept]
-        return FoldScores(tuple(self.names[k] for k in kept), self.by_fold[kept], self.rows, found)
+        kept = set(names)
+        pairs = [pair for pair in zip(self.names, self.evaluations, strict=True) if pair[0] in kept]
+        return FoldScores(tuple(a for a, _ in pairs), tuple(b for _, b in pairs), self.balanced)
 
     def without(self, names: Iterable[str]) -> FoldScores:
         """Give the scores of all other methods."""
@@ -97,76 +69,53 @@ class FoldScores:
         return self.only([name for name in self.names if name not in left_out])
 
     @property
-    def means(self) -> FloatArray:
-        """The share of all tested rows on which each method is right."""
-        return np.asarray(self.by_fold @ self.rows / self.rows.sum())
+    def figures(self) -> tuple[Figure, ...]:
+        """What methods are judged by, of each of them."""
+        return tuple(each.figure(self.balanced) for each in self.evaluations)
+
+    @property
+    def best(self) -> int:
+        """The position of the method that does best."""
+        return self._best(None)
 
     @property
     def chosen(self) -> str:
-        """The method that is right most often."""
-        return self.names[_first_best(self.means)]
+        """The method that does best."""
+        return self.names[self.best]
 
-    @property
-    def _best_elsewhere(self) -> NDArray[np.intp]:
-        """The method that is right most often in the other folds, for each fold."""
-        k = len(self.rows)
-        if k == 1:
-            return np.array([_first_best(self.by_fold[:, 0])])
-        best = [
-            _first_best(self.by_fold[:, others] @ self.rows[others])
-            for others in (np.arange(k) != fold for fold in range(k))
-        ]
-        return np.array(best)
+    def _best(self, kept: BoolArray | None) -> int:
+        """Return the first of the best on some of the rows; what differs in the last bits of a sum is equal."""
+        known = self.evaluations if kept is None else [each.only(kept) for each in self.evaluations]
+        values = np.array([each.figure(self.balanced).value for each in known])
+        return int(np.argmax(values >= values.max() - 1e-9))
 
-    @property
-    def honest_by_fold(self) -> FloatArray:
-        """The share in each fold of the method that is right most often in the others."""
-        return np.asarray(self.by_fold[self._best_elsewhere, np.arange(len(self.rows))])
-
-    @property
-    def honest_found(self) -> int | None:
-        """How many rows of the rarest class choosing and training gets right; None where they were not counted."""
-        if self.found is None:
-            return None
-        return int(self.found[self._best_elsewhere, np.arange(len(self.rows))].sum())
-
-    @property
-    def honest(self) -> float:
-        """The share of all tested rows on which choosing and training is right."""
-        return float(self.honest_by_fold @ self.rows / self.rows.sum())
-
-    @property
-    def standard_error(self) -> float | None:
-        """Standard error of `honest` over the folds; None for a single fold."""
-        return _standard_error(self.honest_by_fold)
-
-    def lead_of(self, other: FoldScores) -> tuple[float, float | None]:
-        """Compute by how much another choice is right more often on the same folds, and the standard error of that."""
-        lead = other.honest_by_fold - self.honest_by_fold
-        return float(lead @ self.rows / self.rows.sum()), _standard_error(lead)
+    @cached_property
+    def honest(self) -> Evaluation:
+        """What choosing and training predicts: in each fold, the method that does best in the others."""
+        first = self.evaluations[0]
+        fold = first.tested.fold
+        numbers = np.unique(fold)
+        best: IntArray = np.zeros(len(fold), dtype=np.intp)
+        for number in numbers:
+            best[fold == number] = self._best(None if len(numbers) == 1 else fold != number)
+        rows = np.arange(len(fold))
+        predicted = np.stack([each.predicted for each in self.evaluations])[best, rows]
+        known = [each.scores for each in self.evaluations if each.scores is not None]
+        scores = np.stack(known)[best, rows] if len(known) == len(self.names) else None
+        return replace(first, predicted=predicted, scores=scores)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the shares as plain data for JSON."""
+        """Return the figure of choosing and training, and those of the methods, as plain data for JSON."""
+        honest = self.honest.figure(self.balanced).to_dict()
         return {
             "chosen": self.chosen,
-            "unseen": self.honest,
-            "standard_error": self.standard_error,
+            "unseen": honest["value"],
+            "standard_error": honest["standard_error"],
             "methods": [
-                {"method": name, "unseen": float(mean), "by_fold": shares.tolist()}
-                for name, mean, shares in zip(self.names, self.means, self.by_fold, strict=True)
+                {"method": name, "unseen": figure.value, "standard_error": figure.error}
+                for name, figure in zip(self.names, self.figures, strict=True)
             ],
         }
-
-
-def _first_best(scores: FloatArray) -> int:
-    """Return the first of the best; what differs in the last bits of a sum is equal."""
-    return int(np.argmax(scores >= scores.max() - 1e-9 * max(1.0, abs(float(scores.max())))))
-
-
-def _standard_error(by_fold: FloatArray) -> float | None:
-    if len(by_fold) < 2:
-        return None
-    return float(by_fold.std(ddof=1) / math.sqrt(len(by_fold)))
 
 
 def score_methods(
@@ -177,64 +126,44 @@ def score_methods(
     balanced: bool = False,
     progress: Progress = False,
 ) -> FoldScores:
-    """Train every method in every fold, and count on which unseen rows it is right.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    methods : sequence of Method
-        The methods. One that cannot learn from the rows of a fold predicts their most frequent class there.
-    folds : Folds
-        The rows that are trained on and tested on.
-    balanced : bool, default False
-        Whether all classes weigh the same in the shares.
-    progress : bool or "auto", default False
-        Whether a bar is shown.
-
-    Returns
-    -------
-    FoldScores
-        The share of each method in each fold.
-    """
-    shares = np.zeros((len(methods), len(folds)))
-    found = np.zeros(shares.shape, dtype=np.intp)
-    values, counts = np.unique(task.y, return_counts=True)
-    rarest = values[counts.argmin()]
+    """Train every method in every fold, and let it predict the rows that it has not seen."""
+    predicted: list[list[NDArray[Any]]] = [[] for _ in methods]
+    scores: list[list[tuple[NDArray[Any], FloatArray]]] = [[] for _ in methods]
     given = task.X if task.given is None else task.given
     # Matrices are small here: threads would wait for each other most of the time.
     with (
         threadpool_limits(1, "blas"),
-        progress_task("methods in folds", shares.size, show=progress),
+        progress_task("methods in folds", len(methods) * len(folds), show=progress),
     ):
-        for fold, (train, test) in enumerate(folds.pairs):
-            part, rows, labels = task.part(train), given.take(test), task.y[test]
+        for train, test in folds.pairs:
+            part, rows = task.part(train), given.take(test)
             for k, method in enumerate(methods):
                 with warnings.catch_warnings():
                     # What a method doubts is said of the model of all rows.
                     warnings.simplefilter("ignore")
-                    predicted = _predict(method, part, rows)
-                shares[k, fold] = _share_right(predicted, labels, balanced)
-                found[k, fold] = ((predicted == labels) & (labels == rarest)).sum()
+                    labels, values = _predict(method, part, rows)
+                predicted[k].append(labels)
+                scores[k].append(values)
                 advance()
+    groups = None if task.splitting is None else task.splitting.groups
     return FoldScores(
         tuple(method.name for method in methods),
-        shares,
-        np.array([len(test) for _, test in folds.pairs], dtype=np.intp),
-        found,
+        tuple(
+            Evaluation.of(folds, task.y, said, ranked, groups)
+            for said, ranked in zip(predicted, scores, strict=True)
+        ),
+        balanced,
     )
 
 
-def _predict(method: Method, part: Task, rows: Table) -> NDArray[Any]:
+def _predict(
+    method: Method, part: Task, rows: Table
+) -> tuple[NDArray[Any], tuple[NDArray[Any], FloatArray]]:
     try:
-        return np.asarray(method.fit(part).predict(rows))
+        made = method.fit(part)
+        return np.asarray(made.predict(rows)), made.scores(rows)
     except ClearmarginError:
         labels, counts = np.unique(part.y, return_counts=True)
-        return np.full(len(rows), labels[counts.argmax()])
-
-
-def _share_right(predicted: NDArray[Any], labels: NDArray[Any], balanced: bool) -> float:
-    right = predicted == labels
-    if not balanced:
-        return float(right.mean())
-    return float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))
+        common = counts.argmax()
+        ranked = np.tile(np.arange(len(labels)) == common, (len(rows), 1)).astype(np.float64)
+        return np.full(len(rows), labels[common]), (labels, ranked)

@@ -1,14 +1,13 @@
 """The default way: one page of rules for a table, whatever its columns, with every row given a class.
 
 Three methods compete by cross-validation, each under a budget of one page: proved rules of a plane of at most three
-features, at most 15 rules with points (`RuleSVC`), and a scorecard of at most 40 lines. Beside them stand the plain
+features, at most 15 rules with points (`RuleSVC`), and a scorecard of at most 20 lines. Beside them stand the plain
 support vector machines that nobody can read, so that what readability costs is said, not guessed.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import ClearmarginError, DataError
 from clearmargin.language.prose import ratio_text
+from clearmargin.language.words import error_text, rare_text
 from clearmargin.recipes.cards_and_trees import Scored, score_table
 from clearmargin.recipes.found_points import (
     FoundPoints,
@@ -24,18 +24,15 @@ from clearmargin.recipes.found_points import (
     find_points,
     points_as_rules,
 )
-from clearmargin.recipes.found_rules import (
-    ExtractOptions,
-    FoundRules,
-    find_rules,
-    report_splitting,
-)
+from clearmargin.recipes.found_rules import ExtractOptions, FoundRules, find_rules
 from clearmargin.recipes.method_choice import FoldScores, Method, score_methods
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import PlaneOptions, encoder, train_plane
 from clearmargin.rules.file_writing import json_text
 from clearmargin.rules.space import nearest_name
+from clearmargin.rules.value import FloatArray
+from clearmargin.tables.figures import Evaluation, Figure, rare_class
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
@@ -45,16 +42,6 @@ if TYPE_CHECKING:
     from clearmargin.rules import RuleSet
     from clearmargin.tables.splitting import Folds
     from clearmargin.tables.table import Table
-
-__all__ = [
-    "METHODS",
-    "MethodChoice",
-    "OnePage",
-    "PageBudget",
-    "make_one_page",
-    "page_report",
-    "plane_text",
-]
 
 # What the methods are called in options and in sentences. Of equally good ones the first is taken: proved rules first.
 METHODS = {
@@ -70,136 +57,112 @@ _PLANE_FEATURES = 3
 _MOST_COMPARED = 5_000
 # Folds by which a plane chooses its features; twice as many take twice as long and changed no choice by much.
 _INNER_FOLDS = 5
-# Below this share of the rows, a class may be missed by what is right on most of them.
-_RARE = 0.2
+# A class is seldom predicted where fewer rows than this share of its own are said to have it.
+_SELDOM = 0.5
 # Costs that plain machines are tried with; more of them changed nothing by a standard error on the tables of tuning.
 _LINEAR_COSTS, _RBF_COSTS = (0.1, 1.0), (1.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodChoice:
-    """Which method was chosen by cross-validation, beside plain support vector machines.
-
-    Parameters
-    ----------
-    readable : FoldScores
-        The methods that fit on a page.
-    plain : FoldScores
-        Plain support vector machines.
-    how : str
-        How the rows were split.
-    constant : tuple of label and float
-        The most frequent class, and the share of the tested rows that it has.
-    chance_error : float
-        Standard error of that share by chance, in as many rows.
-    balanced : bool
-        Whether all classes weigh the same in the shares.
-    rarest : tuple of label and int
-        The rarest class, and how many of the tested rows it has.
-    """
+    """Which method was chosen by cross-validation, beside plain support vector machines."""
 
     readable: FoldScores
     plain: FoldScores
-    how: str
-    constant: tuple[Any, float]
-    chance_error: float
+    folds: Folds
     balanced: bool
-    rarest: tuple[Any, int]
 
     @property
-    def price(self) -> tuple[float, float | None]:
-        """By how much the best plain machine is right more often on unseen rows, and the standard error of that.
-
-        It is the best in hindsight, so that readability is rather said to cost too much than too little.
-        """
-        return self.readable.lead_of(self.plain.only([self.plain.chosen]))
+    def how(self) -> str:
+        """How the rows were split, in words."""
+        return f"{len(self.folds)} {self.folds.how}"
 
     @property
-    def is_better_than_constant(self) -> bool:
-        """Whether what was chosen is right more often than one class for all rows, by more than chance allows."""
-        return self.readable.honest > self.constant[1] + 2.0 * self.chance_error
+    def unseen(self) -> Evaluation:
+        """What choosing and training predicts for rows that it has not seen."""
+        return self.readable.honest
+
+    @property
+    def price(self) -> Figure:
+        """By how much the best plain machine is better on the same unseen rows."""
+        return self.plain.figures[self.plain.best] - self.unseen.figure(self.readable.balanced)
+
+    @property
+    def ranking(self) -> Figure:
+        """The area under the ROC curve of the method or machine that ranks unseen rows best."""
+        methods = (*self.readable.evaluations, *self.plain.evaluations)
+        return max((each.auc for each in methods), key=lambda figure: figure.value)
+
+    @property
+    def is_above_chance(self) -> bool:
+        """Whether anything ranks unseen rows better than chance, by more than two standard errors."""
+        best = self.ranking
+        return best.value > 0.5 + 2.0 * best.error
 
     def sentences(self, size: str) -> tuple[str, ...]:
-        """Say what was chosen, how right it is on unseen rows beside plain machines, and what readability costs.
-
-        Parameters
-        ----------
-        size : str
-            How large what was chosen is, such as "14 rules with points".
-
-        Returns
-        -------
-        tuple of str
-            Two sentences, and a third where one class for all rows is as good, or where a class is rare.
-        """
+        """Say what was chosen, how right it is on unseen rows beside plain machines, and what readability costs."""
         others = [METHODS[name] for name in self.readable.names if name != self.readable.chosen]
         before = f", before {' and '.join(others)}" if others else ""
-        what = "a balanced accuracy of" if self.balanced else "right on"
-        share = _with_error(ratio_text(self.readable.honest), self.readable.standard_error)
-        best = f"{self.plain.chosen}, the best in hindsight"
-        told = [
-            f"Chosen by {self.how}: {size}{before}.",
-            f"Measured on unseen rows: {what} {share}, where a plain SVM ({best}) has "
-            f"{ratio_text(float(self.plain.means.max()))}: readability {_price(*self.price)}.",
-        ]
-        if not self.is_better_than_constant:
-            label, constant = self.constant
+        weighed = ", all classes weighing the same" if self.balanced else ""
+        told = [f"Chosen by {self.how}{weighed}: {size}{before}.", *self._measured()]
+        if not self.is_above_chance:
+            best = self.ranking
             told.append(
-                f"Predicting {label} for every row has {ratio_text(constant)}, within two standard errors of that: "
-                "these columns may say nothing about the class."
+                f"No method ranks unseen rows better than chance by two standard errors (the highest AUC is "
+                f"{error_text(f'{best.value:.3f}', best.error, 3)}): these columns may say nothing about the class."
             )
-        elif self._is_rare:
-            label, rows = self.rarest
+        known = self.unseen
+        named, rows = (
+            int((codes == known.rarest).sum()) for codes in (known.predicted, known.true)
+        )
+        if not self.balanced and named < _SELDOM * rows:
             told.append(
-                f"Of the {rows:,} rows of {label}, the rarest class, {ratio_text(self._share_found)} are found; where "
-                "they matter more than their number, let all classes weigh the same (balanced)."
+                f"{known.classes[known.rarest]} is predicted for {named:,} rows, and {rows:,} have it; where it "
+                "matters more than how many rows are right, let all classes weigh the same (balanced)."
             )
         return tuple(told)
 
-    @property
-    def _is_rare(self) -> bool:
-        """Whether being right on most rows may tell little about a class."""
-        rows = int(self.readable.rows.sum())
-        is_counted = self.readable.found is not None and not self.balanced
-        return is_counted and 0 < self.rarest[1] < _RARE * rows
-
-    @property
-    def _share_found(self) -> float:
-        """The share of the rows of the rarest class that choosing and training gets right."""
-        return (self.readable.honest_found or 0) / self.rarest[1]
+    def _measured(self) -> list[str]:
+        known, by_balance = self.unseen, self.readable.balanced
+        figure, (label, share) = known.figure(by_balance), known.common
+        plain = f"a plain SVM ({self.plain.chosen}, the best in hindsight) has"
+        cost = f"{_share(self.plain.figures[self.plain.best])}: readability {_price(self.price)}."
+        if known.rare is not None:
+            text = f"Measured on unseen rows: {rare_text(known.to_dict())}."
+            return [text, f"In balanced accuracy {plain} {cost}"]
+        what = "a balanced accuracy of" if by_balance else "right on"
+        constant = "" if by_balance else f"always saying {label} is right on {ratio_text(share)}, "
+        right = error_text(_share(figure), figure.error)
+        return [f"Measured on unseen rows: {what} {right}; {constant}{plain} {cost}"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as plain data for JSON."""
-        lead, error = self.price
+        label, share = self.unseen.common
         return {
             **self.readable.to_dict(),
             "titles": {name: METHODS[name] for name in self.readable.names},
             "plain": self.plain.to_dict(),
             "price": {
-                "points": 100 * lead,
-                "standard_error": None if error is None else 100 * error,
+                "points": 100 * self.price.value,
+                "standard_error": 100 * self.price.error,
             },
             "cross_validation": self.how,
-            "scoring": "balanced_accuracy" if self.balanced else "accuracy",
-            "most_frequent_class": self.constant[0],
-            "most_frequent_class_share": self.constant[1],
-            "rarest_class": {
-                "class": self.rarest[0],
-                "rows": self.rarest[1],
-                "found": self.readable.honest_found,
-            },
+            "balanced": self.balanced,
+            "scoring": "balanced_accuracy" if self.readable.balanced else "accuracy",
+            "most_frequent_class": label,
+            "most_frequent_class_share": share,
         }
 
 
-def _with_error(text: str, error: float | None) -> str:
-    return text if error is None else f"{text} (standard error {100 * error:.1f})"
+def _share(figure: Figure) -> str:
+    return ratio_text(figure.value)
 
 
-def _price(lead: float, error: float | None) -> str:
-    points = abs(round(100 * lead, 1))
+def _price(lead: Figure) -> str:
+    points = abs(round(100 * lead.value, 1))
     if points == 0:
-        return _with_error("costs nothing", error)
-    return _with_error(f"{'costs' if lead > 0 else 'gains'} {points:.1f} points", error)
+        return error_text("costs nothing", lead.error)
+    return error_text(f"{'costs' if lead.value > 0 else 'gains'} {points:.1f} points", lead.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +176,7 @@ class PageBudget:
     max_conditions : int, optional
         Maximum number of conditions of a rule: by default 2 of rules with points, and 3 of a plane.
     max_cuts : int, default 20
-        Maximum number of cuts and categories with points of a scorecard, which then has at most twice as many lines.
+        Maximum number of rules with points of a scorecard.
 
     Examples
     --------
@@ -243,8 +206,6 @@ class OnePage:
         How the method was chosen, and how right it is on unseen rows; None where no rows are left for that.
     notes : tuple of str
         What the user should know.
-    refit : callable, optional
-        Makes the model again from a part of the task, for a report.
 
     Examples
     --------
@@ -262,7 +223,6 @@ class OnePage:
     result: FoundRules | FoundPoints | Scored
     choice: MethodChoice | None = None
     notes: tuple[str, ...] = ()
-    refit: Callable[[Task], Any] | None = None
 
     @property
     def size(self) -> str:
@@ -295,7 +255,7 @@ class OnePage:
     def weighted(self) -> WeightedRules | None:
         """The rules with points of the page; None for proved rules, of which each decides by itself."""
         if isinstance(self.result, Scored):
-            return _points_of_card(self.result, self.task)
+            return card_as_points(self.result.card, self.task.fill)
         return None if isinstance(self.result, FoundRules) else self.result.weighted
 
     @property
@@ -321,10 +281,12 @@ class OnePage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return task, choice and result as plain data for JSON."""
+        choice = self.choice
         return {
+            "unseen": None if choice is None else choice.unseen.to_dict(),
             **self.result.to_dict(),
             "method": self.method,
-            "choice": None if self.choice is None else self.choice.to_dict(),
+            "choice": None if choice is None else choice.to_dict(),
             "sentences": list(self.sentences),
         }
 
@@ -334,10 +296,13 @@ def make_one_page(
     method: str = "auto",
     *,
     budget: PageBudget | None = None,
-    balanced: bool = False,
+    balanced: bool | None = None,
     progress: Progress = False,
 ) -> OnePage:
-    """Make one page of rules for a table, by the method that is right most often on unseen rows.
+    """Make one page of rules for a table, by the method that does best on unseen rows.
+
+    That is the one that is right most often; where a class is rare, or all classes weigh the same, the one with the
+    highest balanced accuracy.
 
     Parameters
     ----------
@@ -348,8 +313,9 @@ def make_one_page(
         The method, where it is not to be chosen.
     budget : PageBudget, optional
         What fits on the page.
-    balanced : bool, default False
-        Whether all classes weigh the same, in training and in the choice.
+    balanced : bool, optional
+        Whether all classes weigh the same, in training and in the choice; by default where a class is rare: of two,
+        where it has fewer than 20 % of the rows.
     progress : bool or "auto", default False
         Whether bars are shown.
 
@@ -369,6 +335,8 @@ def make_one_page(
     >>> page.method, len(page.result.rules)
     ('plane', 2)
     """
+    rare = rare_class(task.y) is not None
+    balanced = rare if balanced is None else balanced
     makers = _makers(budget or PageBudget(), balanced)
     if method not in ("auto", *makers):
         hint = nearest_name(method, ["auto", *METHODS])
@@ -382,12 +350,16 @@ def make_one_page(
     folds, doubts = _folds(compared)
     scores = None
     if folds is not None:
-        scores = _score_all(compared, makers, names, folds, balanced, progress)
+        readable = [Method(each, METHODS[each], makers[each].predictor) for each in names]
+        methods = [*readable, *_plain_methods(balanced)]
+        scores = score_methods(
+            compared, methods, folds, balanced=balanced or rare, progress=progress
+        )
     failed: list[str] = []
     while names:
         choice = None
         if folds is not None and scores is not None:
-            choice = _choice(compared, folds, scores.only(names), scores.without(makers), balanced)
+            choice = MethodChoice(scores.only(names), scores.without(makers), folds, balanced)
         name = _UNCOMPARED if choice is None and _UNCOMPARED in names else names[0]
         name = name if choice is None else choice.readable.chosen
         try:
@@ -398,42 +370,27 @@ def make_one_page(
             failed.append(f"{METHODS[name]}: {error}")
         else:
             notes = (*notes, *doubts, *failed)
-            return OnePage(task, name, result, choice, notes, makers[name].refit)
+            return OnePage(task, name, result, choice, notes)
     raise DataError("; ".join(failed))
 
 
 def page_report(page: OnePage, *, command: str | None = None) -> Report:
-    """Report on a page of rules, with all methods that were compared.
-
-    Parameters
-    ----------
-    page : OnePage
-        The page.
-    command : str, optional
-        What makes the report again, instead of a call in Python.
-
-    Returns
-    -------
-    Report
-        To be saved as HTML or Markdown; what was chosen and what it costs is said first.
-    """
+    """Report on a page of rules, with all methods that were compared."""
     from clearmargin.report import Report, report
+    from clearmargin.report.sections import learned
+    from clearmargin.report.subject import check_facts
 
     task = page.task
     # Rules of a plane fill missing values by themselves: they know what these count as.
     given = task.X if task.given is None else task.given
-    options: dict[str, Any] = {"cv": None}
-    if task.splitting is not None:
-        refit = page.refit
-        assert refit is not None
-        options = {
-            **report_splitting(task),
-            "refit": lambda train, test: (refit(task.part(train)), given.take(test)),
-        }
-    summary = report(page.model, given, task.y, **options).to_dict()
-    summary["learned"] = [*page.sentences, *summary["learned"]]
+    summary = report(page.model, given, task.y, cv=None).to_dict()
     if page.choice is not None:
+        # One figure on unseen rows: that of choosing and training, in the folds of the choice.
+        summary["validation"] = check_facts(page.choice.unseen, page.choice.folds)
         summary["choice"] = page.choice.to_dict()
+    elif task.splitting is not None:
+        summary["validation"]["why"] = "the rows cannot be split into folds"
+    summary["learned"] = [*page.sentences, *learned(summary)]
     if command is not None:
         summary["reproduce"]["call"] = command
     return Report(summary)
@@ -462,39 +419,6 @@ def _folds(task: Task) -> tuple[Folds | None, tuple[str, ...]]:
         return None, (f"methods are not compared, and no figure on unseen rows is known: {error}",)
 
 
-def _score_all(
-    task: Task,
-    makers: Mapping[str, _Maker],
-    names: Sequence[str],
-    folds: Folds,
-    balanced: bool,
-    progress: Progress,
-) -> FoldScores:
-    """Measure readable methods and plain machines on the same unseen rows."""
-    readable = [Method(name, METHODS[name], makers[name].predictor) for name in names]
-    methods = [*readable, *_plain_methods(balanced)]
-    return score_methods(task, methods, folds, balanced=balanced, progress=progress)
-
-
-def _choice(
-    task: Task, folds: Folds, readable: FoldScores, plain: FoldScores, balanced: bool
-) -> MethodChoice:
-    tested = task.y[np.concatenate([test for _, test in folds.pairs])]
-    labels, counts = np.unique(tested, return_counts=True)
-    common = int(counts.argmax())
-    share = 1.0 / len(labels) if balanced else float(counts[common] / len(tested))
-    # The mean over classes of shares: that of a rare class is known from its few rows alone.
-    per_row = float((1.0 / counts).sum()) / len(labels) ** 2 if balanced else 1.0 / len(tested)
-    error = math.sqrt(share * (1.0 - share) * per_row)
-    how = f"{len(folds)} {folds.how}"
-    # The one that was counted in the folds: folds by groups or times may test few of its rows, and others less.
-    values, totals = np.unique(task.y, return_counts=True)
-    rare = values.tolist()[int(totals.argmin())]
-    rarest = (rare, int((tested == rare).sum()))
-    most = (labels.tolist()[common], share)
-    return MethodChoice(readable, plain, how, most, error, balanced, rarest)
-
-
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     """A classifier that is given rows as they are, and fills missing values first where it must."""
@@ -506,14 +430,19 @@ class _Fitted:
         rows = X if self.fill is None else X.filled(self.fill)
         return np.asarray(self.classifier.predict(rows.taken_by(self.classifier)))
 
+    def scores(self, X: Table) -> tuple[NDArray[Any], FloatArray]:
+        rows = X if self.fill is None else X.filled(self.fill)
+        values = self.classifier.decision_function(rows.taken_by(self.classifier))
+        known = getattr(self.classifier, "classes_", getattr(self.classifier, "classes", None))
+        return np.asarray(known), np.asarray(values, dtype=np.float64)
+
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """How a method makes its page of all rows, what is judged in a fold, and what a report judges there."""
+    """How a method makes its page of all rows, and what is judged in a fold."""
 
     make: Callable[[Task, Progress], FoundRules | FoundPoints | Scored]
     predictor: Callable[[Task], _Fitted]
-    refit: Callable[[Task], Any]
 
 
 def _makers(budget: PageBudget, balanced: bool) -> dict[str, _Maker]:
@@ -533,36 +462,28 @@ def _makers(budget: PageBudget, balanced: bool) -> dict[str, _Maker]:
     def make_card(task: Task, progress: Progress) -> Scored:
         # What it is worth on unseen rows is measured beside the other methods.
         alone = replace(task, splitting=None)
-        return score_table(alone, max_cuts=budget.max_cuts, balanced=balanced, progress=progress)
-
-    def points_model(part: Task) -> Any:
-        return find_points(part, certify=False, **points).model
-
-    def card_model(part: Task) -> WeightedRules:
-        return _points_of_card(make_card(part, False), part)
+        return score_table(
+            alone,
+            max_cuts=budget.max_cuts,
+            max_conditions=1,
+            balanced=balanced,
+            progress=progress,
+        )
 
     return {
         # Rules and plane never disagree, and where no rule covers a row the plane decides: only it is judged.
         "plane": _Maker(
-            make_rules,
-            lambda part: _Fitted(train_plane(part, plane).model, part.fill),
-            lambda part: make_rules(part, False).model,
+            make_rules, lambda part: _Fitted(train_plane(part, plane).model, part.fill)
         ),
         "rule-svc": _Maker(
             lambda task, progress: find_points(task, progress=progress, **points),
-            lambda part: _Fitted(points_model(part)),
-            points_model,
+            lambda part: _Fitted(find_points(part, **points).model),
         ),
-        "card": _Maker(make_card, lambda part: _Fitted(card_model(part)), card_model),
+        "card": _Maker(
+            make_card,
+            lambda part: _Fitted(card_as_points(make_card(part, False).card, part.fill)),
+        ),
     }
-
-
-def _points_of_card(scored: Scored, task: Task) -> WeightedRules:
-    from clearmargin.scorecards import Scorecard
-
-    # A card with proof would ask its machine between; none is made here.
-    assert isinstance(scored.card, Scorecard)
-    return card_as_points(scored.card, task.fill)
 
 
 def _plain_methods(balanced: bool) -> list[Method]:
@@ -587,28 +508,7 @@ def _plain_methods(balanced: bool) -> list[Method]:
 
 
 def plane_text(planes: Planes, X: Any = None) -> str:
-    """Write how planes decide, feature by feature, in the units of the table.
-
-    Parameters
-    ----------
-    planes : Planes
-        The planes of a linear model.
-    X : data frame or array-like of shape (m, n), optional
-        Rows whose classes the numbers that are written must give.
-
-    Returns
-    -------
-    str
-        A line for two classes, else one for each class; four significant digits, and more where `X` needs them.
-
-    Examples
-    --------
-    >>> from clearmargin import FeatureSpace, RuleSet
-    >>> from clearmargin.models.planes import Planes
-    >>> space = FeatureSpace(["age", "smoker"], categories={"smoker": ["no", "yes"]})
-    >>> print(plane_text(Planes(RuleSet([], space, ["well", "ill"]), [[0.1, 0.0, 2.0]], [-6.0])))
-    ill where -6 + 0.1 age + 2 (smoker = yes) is above 0, else well
-    """
+    """Write how planes decide, feature by feature, in the units of the table."""
     from clearmargin.language.printer import Phrases, format_label
     from clearmargin.language.words import number_text
 

@@ -13,8 +13,6 @@ from clearmargin.recipes.task import Task
 if TYPE_CHECKING:
     from clearmargin.rankings import RankContrast
 
-__all__ = ["Ranked", "rank_rows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
@@ -84,7 +82,6 @@ def rank_rows(
     *,
     top: float | str = 0.05,
     bottom: float | str = 0.05,
-    size_criterion: str = "leverage",
     min_leverage: float = 0.08,
     max_size: int = 2,
     cv: int | str | None = "halves",
@@ -98,8 +95,6 @@ def rank_rows(
     top, bottom : float, "auto" or "cv", default 0.05
         Sizes of the ends: shares below 1, or numbers of rows; "auto" and "cv" choose one size for both, see
         `RankContrast`.
-    size_criterion : {"leverage", "accuracy"}, default "leverage"
-        What sizes are compared by with "cv".
     min_leverage : float, default 0.08
         Minimum leverage of a property.
     max_size : int, default 2
@@ -131,7 +126,6 @@ def rank_rows(
     contrast = RankContrast(
         top=_size(top),
         bottom=_size(bottom),
-        size_criterion=size_criterion,
         min_leverage=min_leverage,
         max_size=max_size,
         positive=task.positive,

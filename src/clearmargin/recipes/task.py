@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Folds, Splitting
 
-__all__ = [
-    "Task",
-    "find_row",
-    "find_rows",
-    "labelled_rows",
-    "make_task",
-    "read_classes",
-    "require_column",
-    "whole_classes",
-]
-
 # Texts that differ in most rows are names of rows, or free text; few rows cannot tell.
 _FEW_CATEGORIES = 10
 # A row counter needs some rows to be told from a measure.
@@ -143,12 +132,12 @@ class Task:
         """
         if self.splitting is None or self.splitting.groups is not None:
             return None
-        from clearmargin.explanations.measured import row_keys
+        from clearmargin.tables.row_order import value_keys
 
         rows = self.X if self.given is None else self.given
         space = rows.space()
         codes = np.unique(self.y, return_inverse=True)[1].ravel()
-        return np.lexsort([codes, row_keys(space, rows.points(space))])
+        return np.lexsort([codes, value_keys(space, rows.points(space))])
 
     def by_values(self) -> Task:
         """Give the task with its rows in the order of `value_order`, where they have one."""
@@ -388,7 +377,7 @@ def read_classes(
     """Read the classes of the rows, and the positive one if the user names it."""
     values = whole_classes(table.columns[target][rows])
     labels = (
-        values if values.dtype.kind == "i" else np.array([_text(v) for v in values], dtype=object)
+        values if values.dtype.kind == "i" else np.array([as_text(v) for v in values], dtype=object)
     )
     classes = np.unique(labels)
     if len(classes) < 2:
@@ -416,18 +405,12 @@ def read_classes(
 
 
 def whole_classes(values: NDArray[Any]) -> NDArray[Any]:
-    """Give classes that are whole numbers as such: where a class is missing, their column holds floats.
-
-    Examples
-    --------
-    >>> whole_classes(np.array([0.0, 1.0])).tolist(), whole_classes(np.array([0.5, 1.0])).tolist()
-    ([0, 1], [0.5, 1.0])
-    """
+    """Give classes that are whole numbers as such: where a class is missing, their column holds floats."""
     is_whole = values.dtype.kind == "f" and bool((values == np.rint(values)).all())
     return values.astype(np.int64) if is_whole else values
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     """Return a class that is not a whole number, as text."""
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
@@ -491,20 +474,7 @@ def _typical(column: Column, default: Any = None) -> Any:
 
 
 def find_row(task: Task, row: int) -> IntArray:
-    """Find the position of a row of the table, counted from 1, among the rows of the task.
-
-    Parameters
-    ----------
-    task : Task
-        The task.
-    row : int
-        Its number in the table; the first one below the column names is 1.
-
-    Returns
-    -------
-    ndarray of int of shape (1,)
-        Its position.
-    """
+    """Find the position of a row of the table, counted from 1, among the rows of the task."""
     total = len(task.table)
     if row > total:
         raise DataError(f"row={row}: {task.table.name} has {total} rows")
@@ -515,22 +485,7 @@ def find_row(task: Task, row: int) -> IntArray:
 
 
 def find_rows(task: Task, premise: str) -> tuple[IntArray, int]:
-    """Find the positions of the rows that meet a premise in the rule language.
-
-    Parameters
-    ----------
-    task : Task
-        The task; columns of its table that are no features count here, too.
-    premise : str
-        The premise, such as ``age > 60``; of a column of texts also ``patient = P-07`` without quotes.
-
-    Returns
-    -------
-    positions : ndarray of int
-        Rows of the task.
-    n_left_out : int
-        How many other rows of the table meet it.
-    """
+    """Find the positions of the rows that meet a premise in the rule language."""
     met = np.flatnonzero(_met(task, premise))
     usable = np.flatnonzero(np.isin(task.X.labels, met))
     if not len(usable):

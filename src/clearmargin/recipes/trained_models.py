@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from clearmargin.rule_svm import RuleSVC
     from clearmargin.tables.table_encoder import TableEncoder
 
-__all__ = [
-    "PlaneOptions",
-    "Trained",
-    "as_model",
-    "encoder",
-    "feature_groups",
-    "judge_on_unseen_rows",
-    "load_for_task",
-    "match_model",
-    "model_facts",
-    "positive_class",
-    "train_plane",
-    "trained_on",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PlaneOptions:
@@ -215,26 +200,7 @@ def trained_on(
     notes: tuple[str, ...],
     start: float,
 ) -> Trained:
-    """Put together what is known of a model that was just trained.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    model : PlaneModel
-        Trained on all of its rows.
-    train_again : callable
-        Trains on a part of the task in the same way.
-    notes : tuple of str
-        What the user should know.
-    start : float
-        When the training began, by `time.process_time`.
-
-    Returns
-    -------
-    Trained
-        Not yet judged on unseen rows.
-    """
+    """Put together what is known of a model that was just trained."""
     retraining = Retraining.of_task(task, train_again)
     seconds = process_time() - start
     return Trained(task, model, _accuracy(model, task), retraining, notes, seconds)
@@ -309,18 +275,7 @@ def _categorical(task: Task) -> dict[str, list[str]]:
 
 
 def feature_groups(task: Task) -> list[str]:
-    """Name the feature of each column that `encoder` gives.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-
-    Returns
-    -------
-    list of str
-        A number has one column, a category one for each of its values.
-    """
+    """Name the feature of each column that `encoder` gives."""
     groups = _numeric(task)
     for name, values in _categorical(task).items():
         groups += [name] * len(values)

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from clearmargin.exceptions import ClearmarginError, DataError
 from clearmargin.language.prose import ratio_text
+from clearmargin.language.words import error_text, rare_text
 from clearmargin.progress import Progress, advance
 from clearmargin.progress import task as progress_task
 from clearmargin.rules.space import nearest_name
-from clearmargin.rules.value import FloatArray, IntArray
+from clearmargin.rules.value import IntArray
+from clearmargin.tables.figures import Evaluation
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from clearmargin.report.subject import Refit
     from clearmargin.tables.files import FileTable
     from clearmargin.tables.splitting import Folds, Splitting
-
-__all__ = ["FOLDS", "Retraining", "Unseen", "inner_folds", "read_splitting", "unseen_text"]
 
 # Number of folds for figures on unseen rows, where the user does not choose it.
 FOLDS = 5
@@ -35,24 +35,7 @@ OTHERWISE = "trained_otherwise"
 def read_splitting(
     table: FileTable, target: str, cv: int | None, groups: str | None, time: str | None
 ) -> Splitting | None:
-    """Read how the rows of a table are split.
-
-    Parameters
-    ----------
-    table : FileTable
-        The whole table.
-    target : str
-        The column of the classes.
-    cv : int or None
-        Number of folds; None where no figure is wanted.
-    groups, time : str or None
-        The columns that decide.
-
-    Returns
-    -------
-    Splitting or None
-        Of all rows of the table; None where no figure is wanted.
-    """
+    """Read how the rows of a table are split."""
     from clearmargin.tables.splitting import Splitting
 
     columns: dict[str, Any] = {}
@@ -76,20 +59,7 @@ def read_splitting(
 
 
 def inner_folds(task: Task, number: int) -> Any:
-    """Make folds for a search within a task: a number, or training and test rows where groups or times decide.
-
-    Parameters
-    ----------
-    task : Task
-        The rows that are trained on.
-    number : int
-        Maximum number of folds.
-
-    Returns
-    -------
-    int or list of (train, test)
-        For the parameter `cv` of a search.
-    """
+    """Make folds for a search within a task: a number, or training and test rows where groups or times decide."""
     splitting = task.splitting
     if splitting is None or (splitting.groups is None and splitting.times is None):
         return number
@@ -102,41 +72,31 @@ def inner_folds(task: Task, number: int) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unseen:
-    """The share of rows on which models are right that were trained without these rows.
-
-    Parameters
-    ----------
-    folds : Folds
-        How rows were split.
-    right : ndarray of int of shape (k,)
-        Rows of each fold on which its model is right.
-    constant : tuple of label and int
-        The most frequent class, and how many of the tested rows are of it.
-    otherwise : tuple of str
-        Folds whose models had to be trained in another way than the model of all rows, and how.
-    """
+    """What models predict for rows that they were trained without."""
 
     folds: Folds
-    right: IntArray
-    constant: tuple[Any, int]
+    known: Evaluation
     otherwise: tuple[str, ...] = ()
-
-    @property
-    def by_fold(self) -> FloatArray:
-        """The share of each fold."""
-        return np.asarray(self.right / np.array([len(test) for _, test in self.folds.pairs]))
 
     def facts(self) -> dict[str, Any]:
         """Return what a model file keeps, and `unseen_text` puts into words."""
-        label, count = self.constant
-        total = self.folds.n_tested
-        facts: dict[str, Any] = {"cross_validated_accuracy": float(self.right.sum() / total)}
-        if len(self.folds) > 1:
-            error = self.by_fold.std(ddof=1) / np.sqrt(len(self.folds))
-            facts["cross_validated_error"] = float(error)
-        facts["cross_validation"] = f"{len(self.folds)} {self.folds.how}"
-        facts["most_frequent_class"] = str(label)
-        facts["most_frequent_class_share"] = count / total
+        told = self.known.to_dict()
+        facts: dict[str, Any] = {}
+        if self.known.rare is not None:
+            facts = {name: told[name] for name in ("rare_class", "rare_class_share")}
+            facts["rare_class"] = str(self.known.rare)
+            for name in ("balanced_accuracy", "auc", "recall", "precision"):
+                if told[name]["value"] is not None:
+                    facts[f"cross_validated_{name}"] = told[name]["value"]
+                    facts[f"cross_validated_{name}_error"] = told[name]["standard_error"]
+        label, share = self.known.common
+        facts |= {
+            "cross_validated_accuracy": told["accuracy"]["value"],
+            "cross_validated_error": told["accuracy"]["standard_error"],
+            "cross_validation": f"{len(self.folds)} {self.folds.how}",
+            "most_frequent_class": str(label),
+            "most_frequent_class_share": share,
+        }
         if self.folds.note:
             facts["duplicate_rows"] = self.folds.note
         if self.otherwise:
@@ -145,21 +105,7 @@ class Unseen:
 
 
 class Retraining:
-    """A way to train a model on rows of a table, which is repeated in every fold.
-
-    Parameters
-    ----------
-    y : array
-        The classes of all rows.
-    splitting : Splitting or None
-        How rows are split.
-    split : callable
-        Splits them.
-    train : callable
-        Trains a model on the rows at some positions: choices of costs and features, scaling, encoding, imputation.
-    table : callable
-        Gives the rows at some positions as a model takes them.
-    """
+    """A way to train a model on rows of a table, which is repeated in every fold."""
 
     def __init__(
         self,
@@ -201,7 +147,7 @@ class Retraining:
         place = ""
         try:
             folds = self._split()
-            right, otherwise = [], []
+            said, ranked, otherwise = [], [], []
             with progress_task("folds", len(folds), show=progress):
                 for number, (train, test) in enumerate(folds.pairs, start=1):
                     # What is wrong with the rows of a fold may be false of all rows.
@@ -209,19 +155,19 @@ class Retraining:
                         f"in fold {number}, which trains on {len(train)} of {len(self.y)} rows: "
                     )
                     model = self.model(train)
-                    predicted = model.predict(self._table(test, model))
-                    right.append(int((predicted == self.y[test]).sum()))
+                    rows = self._table(test, model)
+                    said.append(np.asarray(model.predict(rows)))
+                    is_scored = hasattr(model, "decision_function")
+                    scores = np.asarray(model.decision_function(rows)) if is_scored else None
+                    ranked.append(None if scores is None else (model.classes_, scores))
                     if model.facts and OTHERWISE in model.facts:
                         otherwise.append(f"in fold {number} {model.facts[OTHERWISE]}")
                     advance()
         except ClearmarginError as error:
             unknown = "how the model does on rows that it was not trained on is not known"
             return None, (f"{unknown}: {place}{error}",)
-        tested = self.y[np.concatenate([test for _, test in folds.pairs])]
-        labels, counts = np.unique(tested, return_counts=True)
-        common = int(counts.argmax())
-        constant = (labels.tolist()[common], int(counts[common]))
-        return Unseen(folds, np.array(right), constant, tuple(otherwise)), ()
+        known = Evaluation.of(folds, self.y, said, ranked, self.splitting.groups)
+        return Unseen(folds, known, tuple(otherwise)), ()
 
     def refit(self, extract: Callable[[IntArray, PlaneModel], Any]) -> Refit:
         """Give what a report trains its folds with: a model with its rules, and rows as it takes them."""
@@ -242,12 +188,18 @@ def unseen_text(facts: dict[str, Any]) -> str:
     if "cross_validated_accuracy" not in facts:
         return ""
     share = ratio_text(float(facts["cross_validated_accuracy"]))
-    error = facts.get("cross_validated_error")
-    margin = "" if error is None else f" (standard error {100 * float(error):.1f})"
+    right = error_text(share, facts.get("cross_validated_error"))
     common, most = facts["most_frequent_class"], float(facts["most_frequent_class_share"])
     way = f", except that {facts[OTHERWISE]},\n" if OTHERWISE in facts else " "
+    rare = ""
+    if "rare_class" in facts:
+        told = {name: facts[name] for name in ("rare_class", "rare_class_share")}
+        for name in ("balanced_accuracy", "auc", "recall", "precision"):
+            key = f"cross_validated_{name}"
+            told[name] = {"value": facts.get(key), "standard_error": facts.get(f"{key}_error")}
+        rare = f"has {rare_text(told)};\nit "
     text = (
-        f"Trained in the same way{way}without the rows it is judged on, it is right on {share}{margin},\n"
+        f"Trained in the same way{way}without the rows it is judged on, it {rare}is right on {right},\n"
         f"always saying {common} on {ratio_text(most)} ({facts['cross_validation']})."
     )
     if "duplicate_rows" in facts:

@@ -18,26 +18,9 @@ if TYPE_CHECKING:
     from clearmargin.rules.value import IntArray
     from clearmargin.tables.files import FileTable
 
-__all__ = [
-    "ExplainedPoints",
-    "LoadedPoints",
-    "explain_points_of_rows",
-    "holds_points",
-    "load_points_for_task",
-    "load_rules_or_points",
-    "predict_by_points",
-    "report_points",
-]
-
 
 def holds_points(path: str | None) -> bool:
-    """Check whether a file holds rules with points, as `save_model` writes them for a `RuleSVC`.
-
-    Examples
-    --------
-    >>> holds_points(None), holds_points("ill.rules")
-    (False, False)
-    """
+    """Check whether a file holds rules with points, as `save_model` writes them for a `RuleSVC`."""
     from clearmargin.rule_svm.weighted_document import is_weighted_document
     from clearmargin.rules.file_writing import read_json
 

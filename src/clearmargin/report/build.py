@@ -12,13 +12,13 @@ from clearmargin.models.fitted import wrapped_layers
 from clearmargin.report.facts import (
     case_facts,
     class_facts,
-    curve_facts,
     feature_facts,
     rule_facts,
     uncovered_facts,
 )
 from clearmargin.report.origin import origin_facts
 from clearmargin.report.page import Report
+from clearmargin.report.points_sections import points_facts
 from clearmargin.report.sections import about, default_title, learned
 from clearmargin.report.subject import (
     Measured,
@@ -33,12 +33,9 @@ from clearmargin.report.subject import (
     threshold_text,
     validate,
 )
-from clearmargin.rule_svm.facts import points_facts
 from clearmargin.rules.rule import as_label
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table
-
-__all__ = ["report"]
 
 Summary = dict[str, Any]
 
@@ -142,8 +139,7 @@ def report(
         contrast, parts = model, _no_rules(model)
     else:
         subject = read_subject(model, table, labels)
-        check = validate(subject, table, labels, splitting, refit)
-        parts = _judge(subject, table, labels, int(cases), check)
+        parts = _judge(subject, table, labels, int(cases), splitting, refit)
         # The experts' rules of a machine over rules are told of beside its points.
         if advice is None and subject.weighted is None and hasattr(subject.machine, "outcome_"):
             advice = subject.machine
@@ -161,7 +157,7 @@ def report(
 def _contrast(contrast: Any, table: Table, labels: Any, groups: Any, times: Any) -> Summary | None:
     if contrast is None:
         return None
-    from clearmargin.rankings.facts import contrast_facts
+    from clearmargin.rankings.contrast_text import contrast_facts
 
     return contrast_facts(read_contrast(contrast, table, labels, groups, times))
 
@@ -224,13 +220,19 @@ def _no_rules(model: Any) -> Summary:
         "rules": None,
         "features": [],
         "validation": None,
-        "curves": [],
         "cases": [],
         "uncovered": None,
     }
 
 
-def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summary) -> Summary:
+def _judge(
+    subject: Subject,
+    table: Table,
+    labels: Any,
+    cases: int,
+    splitting: Splitting | None,
+    refit: Refit | None,
+) -> Summary:
     """Gather all facts about rules."""
     rules, classes = subject.rules, subject.classes
     measured = measure(subject.model, rules, subject.machine, classes, table, labels)
@@ -251,7 +253,7 @@ def _judge(subject: Subject, table: Table, labels: Any, cases: int, check: Summa
             "overlaps": int((measured.covers.sum(axis=1) > 1).sum()),
         },
         "features": feature_facts(rules, classes, measured),
-        "validation": check,
+        "validation": validate(subject, table, labels, splitting, refit),
         "cases": case_facts(subject, table, measured, cases),
         **_coverage(subject, table, measured),
     }
@@ -262,11 +264,8 @@ def _coverage(subject: Subject, table: Table, measured: Measured) -> Summary:
     rules, classes = subject.rules, subject.classes
     if subject.weighted is not None:
         facts = points_facts(subject.weighted, subject.model, measured.covers, measured.true)
-        return {"curves": [], "uncovered": None, "points": facts}
-    return {
-        "curves": curve_facts(rules, classes, measured, subject.model),
-        "uncovered": uncovered_facts(rules.space, classes, table, measured),
-    }
+        return {"uncovered": None, "points": facts}
+    return {"uncovered": uncovered_facts(rules.space, classes, table, measured)}
 
 
 def _facts_of(model: Any, name: str) -> Summary | None:

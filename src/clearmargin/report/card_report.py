@@ -12,14 +12,22 @@ import numpy as np
 from sklearn.base import clone
 
 from clearmargin.exceptions import ClearmarginError, DataError
-from clearmargin.language.words import counted, listed, number_text, plain, share_text
+from clearmargin.language.words import (
+    counted,
+    error_text,
+    listed,
+    number_text,
+    plain,
+    share_text,
+)
 from clearmargin.models.fitted import is_fitted, wrapped_layers
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
-from clearmargin.report.pictures import points_bar
+from clearmargin.report.pictures import points_bar, two_sided_bar
+from clearmargin.report.sections import rare_sentences
 from clearmargin.report.subject import (
     Prototype,
     Refit,
-    fold_figure,
+    check_facts,
     match_labels,
     threshold_text,
 )
@@ -27,10 +35,9 @@ from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
 from clearmargin.scorecards import CertifiedScorecard, ScoreRules
+from clearmargin.tables.figures import Evaluation, UnseenRows, rare_class
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table
-
-__all__ = ["card_case_section", "card_facts", "card_learned", "card_section"]
 
 Summary = dict[str, Any]
 
@@ -43,26 +50,7 @@ def card_facts(
     splitting: Splitting | None,
     refit: Refit | None = None,
 ) -> Summary:
-    """Gather what a scorecard says, and how it does.
-
-    Parameters
-    ----------
-    model : ScoreRules
-        Fitted or not.
-    X, y
-        The cases; y may be None for a fitted model.
-    cases : int
-        How many cases are explained.
-    splitting : Splitting or None
-        How cases are split into folds; None for no figures on unseen cases.
-    refit : callable, optional
-        How to train again; by default a clone is fitted.
-
-    Returns
-    -------
-    dict
-        The lines, what is proved and what is right on these cases, cases with their lines, and figures on unseen cases.
-    """
+    """Gather what a scorecard says, and how it does."""
     if not is_fitted(model):
         if y is None:
             raise DataError(
@@ -84,7 +72,7 @@ def card_facts(
         "decides": card.summary().splitlines(),
         "conditions": card.conditions() if is_proof else "",
         "classes": list(classes),
-        "cuts": card.n_rules,
+        "cuts": card.n_rules if is_proof else len(card.rules),
         "lines": _lines(card),
         "rows": len(answers),
         "proved": None if codes is None else _proved(card, X, codes, true, classes),
@@ -97,6 +85,11 @@ def card_facts(
 
 def _lines(card: Any) -> list[Summary]:
     """Return the lines of the card, both ends of their points where there are two."""
+    if not isinstance(card, CertifiedScorecard):
+        return [
+            {"feature": "", "value": line.text, "low": 0.0, "high": line.points}
+            for line in card.lines()
+        ]
     return [
         {"feature": line[0], "value": line[1], "low": float(line[2]), "high": float(line[-1])}
         for line in card.lines()
@@ -169,46 +162,39 @@ def _validate(
     if splitting is None or y is None or why:
         asked = "it was not asked for" if splitting is None else "the classes were not given"
         return {"done": False, "why": why or asked}
-    counts: list[dict[str, int]] = []
+    predicted, proved = [], []
     try:
         folds = splitting.folds(X, y)
         train_again = Prototype(clone(model), X, y) if refit is None else refit
         for train, test in folds.pairs:
             made, rows = train_again(train, test)
             table = Table.read(rows)
-            predicted = match_labels(made.predict(table.taken_by(made)), classes)
+            predicted.append(match_labels(made.predict(table.taken_by(made)), classes))
             card = getattr(made, "scorecard_", None)
             codes = card.prove_codes(table) if isinstance(card, CertifiedScorecard) else None
-            proved = 0 if codes is None else int((codes >= 0).sum())
-            right = int((predicted == match_labels(y[test], classes)).sum())
-            counts.append({"rows": len(test), "right": right, "proved": proved})
+            proved.append(np.full(len(test), -1) >= 0 if codes is None else codes >= 0)
     except ClearmarginError as error:
         return {"done": False, "why": str(error)}
+    tested = UnseenRows.of(folds, splitting.groups)
+    true = match_labels(y, classes)[tested.rows]
+    rare = rare_class(y)
+    rare = rare if rare in classes else None
+    known = Evaluation(tested, true, np.concatenate(predicted), classes, rare=rare)
     return {
-        "done": True,
-        "folds": len(folds),
-        "how": folds.how,
-        "note": folds.note,
-        "accuracy": fold_figure(counts, "right", "rows"),
-        "proved": fold_figure(counts, "proved", "rows"),
+        **check_facts(known, folds),
+        "accuracy": known.accuracy.to_dict(),
+        "proved": tested.share(np.concatenate(proved)).to_dict(),
     }
 
 
 def card_learned(facts: Summary) -> list[str]:
-    """Say in plain sentences what a card proves, or how often it agrees with its machine, and how right it is.
-
-    Parameters
-    ----------
-    facts : dict
-        As `card_facts` gives them.
-
-    Returns
-    -------
-    list of str
-        Sentences; first how faithful a distilled plane is.
-    """
+    """Say in plain sentences what a card proves, or how often it agrees with its machine, and how right it is."""
     features = len(dict.fromkeys(line["feature"] for line in facts["lines"]))
-    card = f"A card of {counted(facts['cuts'], 'cut')} over {counted(features, 'feature')}"
+    card = (
+        f"A card of {counted(facts['cuts'], 'cut')} over {counted(features, 'feature')}"
+        if facts["proved"] is not None
+        else f"A card of {counted(facts['cuts'], 'rule')} with points"
+    )
     rows = counted(facts["rows"], "case")
     phrases = [facts["about"]] if facts["about"] else []
     proved = facts["proved"]
@@ -238,52 +224,44 @@ def _unseen(facts: Summary) -> list[str]:
     if not check["done"]:
         return [f"How it does on cases not seen in training is not known: {check['why']}."]
     accuracy, proved = check["accuracy"], check["proved"]
-    error = accuracy["standard_error"]
-    margin = "" if error is None else f" (standard error {100 * error:.1f} percentage points)"
     share = (
         ""
         if facts["proved"] is None
         else (f"the card proves the class of {share_text(proved['part'], proved['whole'])}, and ")
     )
-    text = (
-        f"Measured on cases not seen in training, {share}{share_text(accuracy['part'], accuracy['whole'])} of the "
-        f"answers are right{margin}, in cross-validation ({check['folds']} {check['how']})."
-    )
-    note = check["note"]
-    return [text, f"{note}, which may make this figure too high."] if note else [text]
+    right = error_text(share_text(accuracy["part"], accuracy["whole"]), accuracy["standard_error"])
+    return [
+        *rare_sentences(check),
+        f"Measured on cases not seen in training, {share}{right} of the answers are right, in cross-validation "
+        f"({check['folds']} {check['how']}).",
+        *([f"{check['note']}, which may make this figure too high."] if check["note"] else []),
+    ]
 
 
 def card_section(facts: Summary) -> Section:
-    """Return the card as a table with bars.
-
-    Parameters
-    ----------
-    facts : dict
-        As `card_facts` gives them.
-
-    Returns
-    -------
-    Section
-        How the points decide, the lines, and what else has to hold.
-    """
+    """Return the card as a table with bars."""
     is_proof = facts["proved"] is not None
     blocks: list[Block] = [Para.of(f"{text}.") for text in facts["decides"]]
-    highest = max((line["high"] for line in facts["lines"]), default=0.0)
+    highest = max((abs(line["high"]) for line in facts["lines"]), default=0.0)
     points = ("at least", "at most") if is_proof else ("points",)
     rows: list[tuple[Cell, ...]] = []
     before = None
     for line in facts["lines"]:
         ends = (line["low"], line["high"]) if is_proof else (line["high"],)
-        start = line["low"] if is_proof else 0.0
         texts = [number_text(value) for value in ends]
-        bar = points_bar(start, line["high"], highest, " to ".join(texts))
-        name = "" if line["feature"] == before else plain(line["feature"])
-        rows.append((name, line["value"], *texts, bar))
+        shown = " to ".join(texts)
+        if is_proof:
+            bar = points_bar(line["low"], line["high"], highest, shown)
+            name = "" if line["feature"] == before else plain(line["feature"])
+            rows.append((name, line["value"], *texts, bar))
+        else:
+            rows.append((line["value"], *texts, two_sided_bar(line["high"], highest, shown)))
         before = line["feature"]
     if rows:
-        columns = ("feature", "value", *points, "")
+        where = ("feature", "value") if is_proof else ("where",)
+        columns = (*where, *points, "")
         towards = f"Points towards {plain(facts['classes'][1])}"
-        numbers = frozenset(range(2, 2 + len(points)))
+        numbers = frozenset(range(len(where), len(where) + len(points)))
         blocks.append(TableBlock(towards, columns, tuple(rows), numbers))
     if facts["conditions"]:
         blocks.append(Para.of(facts["conditions"]))
@@ -291,18 +269,7 @@ def card_section(facts: Summary) -> Section:
 
 
 def card_case_section(facts: Summary) -> Section | None:
-    """Return cases with the lines that hold for them.
-
-    Parameters
-    ----------
-    facts : dict
-        As `card_facts` gives them.
-
-    Returns
-    -------
-    Section or None
-        None without cases.
-    """
+    """Return cases with the lines that hold for them."""
     cards = tuple(
         Card(
             title=f"Row {case['row']}",

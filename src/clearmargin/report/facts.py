@@ -21,42 +21,12 @@ from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import Table
 
-__all__ = [
-    "case_facts",
-    "class_facts",
-    "curve_facts",
-    "feature_facts",
-    "ranges",
-    "row_name",
-    "rule_facts",
-    "uncovered_facts",
-]
-
-
 Facts = dict[str, Any]
 Ranges = list[tuple[float | None, float | None]]
 
 
 def ranges(space: FeatureSpace, table: FloatArray) -> Ranges:
-    """Return the range of each feature: what is declared or was seen in training, and what is seen in the rows.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features of the rules.
-    table : ndarray of shape (m, n)
-        The rows.
-
-    Returns
-    -------
-    list of pairs
-        Lowest and highest value; None where there is none.
-
-    Examples
-    --------
-    >>> ranges(FeatureSpace(["a"], [0.0], [1.0]), np.array([[0.5], [2.0]]))
-    [(0.0, 2.0)]
-    """
+    """Return the range of each feature: what is declared or was seen in training, and what is seen in the rows."""
     known = np.isfinite(table)
     low = np.where(known, table, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, table, -np.inf).max(axis=0, initial=-np.inf)
@@ -66,22 +36,7 @@ def ranges(space: FeatureSpace, table: FloatArray) -> Ranges:
 
 
 def rule_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
-    """Say of each rule what it asks for, and how it does on the rows.
-
-    Parameters
-    ----------
-    rules : RuleSet
-        The rules.
-    classes : tuple of labels
-        The classes.
-    measured : Measured
-        What rules and model say about the rows.
-
-    Returns
-    -------
-    list of dict
-        One a rule, in their order.
-    """
+    """Say of each rule what it asks for, and how it does on the rows."""
     phrases, limits = Phrases(rules.space), ranges(rules.space, measured.table)
     number = {label: k for k, label in enumerate(classes)}
     rule_sentences = sentences(rules, rules.space)
@@ -156,18 +111,7 @@ def _conditions(rule: Rule, space: FeatureSpace, phrases: Phrases, limits: Range
 
 
 def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
-    """Say of each feature where it lives and how many rules of each class speak of it, the most used first.
-
-    Parameters
-    ----------
-    rules, classes, measured
-        As for `rule_facts`.
-
-    Returns
-    -------
-    list of dict
-        One a feature.
-    """
+    """Say of each feature where it lives and how many rules of each class speak of it, the most used first."""
     space, limits = rules.space, ranges(rules.space, measured.table)
     used = np.zeros((len(space), len(classes)), dtype=np.intp)
     number = {label: k for k, label in enumerate(classes)}
@@ -190,21 +134,7 @@ def feature_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured
 
 
 def class_facts(rules: RuleSet, classes: tuple[Label, ...], measured: Measured) -> list[Facts]:
-    """Count rows and rules class by class.
-
-    A row is *reachable* for the rules of a class if it is of the class and the model predicts it, too: that is
-    what rules of the model can get right. Without labels, it is reachable where the model predicts the class.
-
-    Parameters
-    ----------
-    rules, classes, measured
-        As for `rule_facts`.
-
-    Returns
-    -------
-    list of dict
-        One a class.
-    """
+    """Count rows and rules class by class."""
     labels = [rule.label for rule in rules]
     facts = []
     for k, label in enumerate(classes):
@@ -237,47 +167,6 @@ def _recall(measured: Measured, k: int, covered: int) -> float | None:
     return covered / members if members else None
 
 
-def curve_facts(
-    rules: RuleSet, classes: tuple[Label, ...], measured: Measured, model: Any
-) -> list[Facts]:
-    """Compute the share of the reachable rows that one rule, two rules, ... cover, and of the volume that they fill.
-
-    Parameters
-    ----------
-    rules, classes, measured
-        As for `rule_facts`.
-    model : object
-        May know `volume_curve_` and `volume_coverage_`.
-
-    Returns
-    -------
-    list of dict
-        One a class.
-    """
-    volume, total = getattr(model, "volume_curve_", {}), getattr(model, "volume_coverage_", {})
-    facts = []
-    for k, label in enumerate(classes):
-        of_class = [r for r, rule in enumerate(rules) if rule.label == label]
-        reachable = _reachable(measured, k)
-        so_far = np.logical_or.accumulate(measured.covers[reachable][:, of_class], axis=1)
-        counts = np.count_nonzero(so_far, axis=0)
-        reach = int(reachable.sum())
-        known = total.get(label)
-        facts.append(
-            {
-                "class": label,
-                "covered": counts.tolist(),
-                "reachable": reach,
-                "coverage": [count / reach for count in counts.tolist()] if reach else None,
-                "volume": [float(v) for v in volume[label]] if label in volume else None,
-                "volume_total": None
-                if known is None
-                else {"low": known.low, "high": known.high, "method": known.method},
-            }
-        )
-    return facts
-
-
 def _reachable(measured: Measured, k: int) -> Any:
     predicted = measured.model_predicts
     if measured.true is None:
@@ -287,27 +176,7 @@ def _reachable(measured: Measured, k: int) -> Any:
 
 
 def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> list[Facts]:
-    """Choose cases and explain them.
-
-    By turns: a typical one of those that are right (with the median score), the one that is wrong by most, and the one
-    with the lowest score in size. Without labels there are clear ones and close ones.
-
-    Parameters
-    ----------
-    subject : Subject
-        The model.
-    X : Table
-        The rows.
-    measured : Measured
-        What rules and model say about them.
-    count : int
-        How many cases.
-
-    Returns
-    -------
-    list of dict
-        One a case.
-    """
+    """Choose cases and explain them."""
     if subject.weighted is not None:
         return _point_cases(subject, subject.weighted, X, measured, count)
     known = ~measured.missing & (measured.table >= _lowest(subject.rules.space)).all(axis=1)
@@ -409,13 +278,11 @@ def _explain(
     subject: Subject, X: Table, measured: Measured, row: int, kind: str, score: float | None
 ) -> Facts:
     space, rule, how, sentence = subject.rules.space, None, "none", None
-    parts: Facts = {}
     stands_in = ""
     if isinstance(subject.model, RuleExtractor):
         reason = subject.model.explain_many(X.take(np.array([row])).taken_by(subject.model))[0]
         rule, how = reason.rule, reason.kind
-        parts = {name: finite(value) for name, value in reason.parts.items()}
-        score, parts["confidence"] = float(reason.margin), finite(reason.confidence)
+        score = float(reason.margin)
         space, sentence, stands_in = reason.space, reason.sentence, reason.stands_in
     elif measured.which[row] >= 0:
         rule, how = subject.rules[int(measured.which[row])], "rule"
@@ -433,7 +300,6 @@ def _explain(
         "proof": None if rule is None else rule.proof,
         "sentence": sentence,
         "stands_in": stands_in,
-        "parts": parts,
         "values": _values(rule, space, measured.table[row], ranges(space, measured.table)),
     }
 
@@ -443,14 +309,7 @@ def _label(subject: Subject, code: int) -> Label | None:
 
 
 def row_name(X: Any, row: int) -> str | None:
-    """Return the label of a row in the index of a pandas data frame; None where rows are only numbered.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_name(pd.DataFrame({"a": [1, 2]}, index=["ann", "bob"]), 1), row_name([[1], [2]], 1)
-    ('bob', None)
-    """
+    """Return the label of a row in the index of a pandas data frame; None where rows are only numbered."""
     labels = Table.read(X).labels
     if labels is None:
         return None
@@ -493,24 +352,7 @@ _MOST_ROWS, _MOST_FEATURES = 20, 8
 def uncovered_facts(
     space: FeatureSpace, classes: tuple[Label, ...], X: Any, measured: Measured
 ) -> Facts:
-    """Describe the rows that no rule covers.
-
-    Parameters
-    ----------
-    space : FeatureSpace
-        The features of the rules.
-    classes : tuple of labels
-        The classes.
-    X : table
-        The rows.
-    measured : Measured
-        What rules and model say about them.
-
-    Returns
-    -------
-    dict
-        Counts; the first rows with their names; the features in which uncovered rows differ most from covered ones.
-    """
+    """Describe the rows that no rule covers."""
     bare = ~measured.covered
     predicted = measured.model_predicts
     rows = np.flatnonzero(bare)

@@ -23,41 +23,12 @@ from clearmargin.rules import RuleSet
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column, Table, is_missing_value
 
-__all__ = ["fingerprint", "fingerprint_column", "origin_facts", "parameters", "python_call"]
-
-
 # Where an object lies in memory changes from run to run.
 _MEMORY_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def python_call(model: Any, has_labels: bool, options: dict[str, Any], *, was_fitted: bool) -> str:
-    """Write the lines that make a report again from X and y.
-
-    Parameters
-    ----------
-    model : object
-        What was passed to `report`.
-    has_labels : bool
-        Whether there is y.
-    options : dict
-        The other arguments of `report`; those that have their default value are left out.
-    was_fitted : bool
-        Whether the model was fitted before: then its weights are not in the call, only how it was made.
-
-    Returns
-    -------
-    str
-        Imports, the model and the call.
-
-    Examples
-    --------
-    >>> from clearmargin import LPSVC
-    >>> print(python_call(LPSVC(nu=0.5), True, {"cv": None, "cases": 3}, was_fitted=False))
-    from clearmargin import LPSVC
-    from clearmargin.report import report
-    model = LPSVC(nu=0.5)
-    made = report(model, X, y, cv=None)
-    """
+    """Write the lines that make a report again from X and y."""
     from clearmargin.report.build import report
 
     defaults = {name: p.default for name, p in inspect.signature(report).parameters.items()}
@@ -136,30 +107,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def fingerprint(X: Any) -> str:
-    """Compute the SHA-256 of a table's canonical bytes.
-
-    For each column in its order: ``n`` (numbers) or ``t`` (texts), the length of the name as 8 bytes, the name in
-    UTF-8, the number of rows as 8 bytes; then each number as a 64-bit float, with one NaN for all that is missing and
-    0 for -0, and each text as 8 bytes of length (all ones where missing) and UTF-8. Numbers are little-endian. So the
-    same values have the same fingerprint, whatever the types of their columns.
-
-    Parameters
-    ----------
-    X : data frame or array-like of shape (m, n)
-        The table; columns of an array are called x0, x1, ...
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> fingerprint([[1, 2], [3, 4]]) == fingerprint(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    True
-    >>> fingerprint([[1, 2], [3, 4]])[:8] == fingerprint([[1, 2], [3, 5]])[:8]
-    False
-    """
+    """Compute the SHA-256 of a table's canonical bytes."""
     table = Table.read(X)
     digest = hashlib.sha256()
     for name in table.names:
@@ -171,13 +119,7 @@ def fingerprint(X: Any) -> str:
 
 
 def fingerprint_column(name: str, values: Any) -> str:
-    """Compute the SHA-256 of the canonical bytes of a single column.
-
-    Examples
-    --------
-    >>> fingerprint_column("y", ["a", "b"]) == fingerprint_column("y", np.array(["a", "b"]))
-    True
-    """
+    """Compute the SHA-256 of the canonical bytes of a single column."""
     try:
         canonical = _canonical(name, Column(name, values))
     except DataError:
@@ -215,14 +157,7 @@ def _eight(count: int) -> bytes:
 
 
 def parameters(model: Any) -> dict[str, str]:
-    """Return the parameters of a model as text, those of the models inside under their own names.
-
-    Examples
-    --------
-    >>> from clearmargin import LPSVC, RuleExtractor
-    >>> parameters(RuleExtractor(LPSVC(nu=0.5)))["estimator__nu"]
-    '0.5'
-    """
+    """Return the parameters of a model as text, those of the models inside under their own names."""
     if not hasattr(model, "get_params"):
         return {}
     return {name: _short(value) for name, value in sorted(model.get_params(deep=True).items())}
@@ -234,22 +169,7 @@ def _short(value: Any) -> str:
 
 
 def origin_facts(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Facts:
-    """Collect what is needed to make the report again.
-
-    Parameters
-    ----------
-    model : object
-        What was passed to `report`.
-    X, y
-        The data.
-    options : dict
-        The other arguments of `report`.
-
-    Returns
-    -------
-    dict
-        Versions, parameters, fingerprints, call.
-    """
+    """Collect what is needed to make the report again."""
     is_value = isinstance(model, RuleSet | WeightedRules)
     was = is_value or is_fitted(model)
     return {

@@ -18,7 +18,6 @@ from clearmargin.report.page_blocks import (
     Card,
     Cell,
     Code,
-    Figure,
     Fold,
     Group,
     Mark,
@@ -30,26 +29,12 @@ from clearmargin.report.sections import make_sections
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.templates import render, visible
 
-__all__ = ["Report", "make_markdown", "make_page"]
-
-
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
 _START = re.compile(r"^([-+=>]|\d+[.)])")
 
 
 def make_markdown(summary: dict[str, Any]) -> str:
-    """Write a summary as Markdown; drawings are left out, their numbers are in the text.
-
-    Parameters
-    ----------
-    summary : dict
-        As `Report.to_dict` gives it.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+    """Write a summary as Markdown; drawings are left out, their numbers are in the text."""
     parts = [f"# {_text(summary['title'])}", _line(summary["about"])]
     for section in make_sections(summary):
         parts.append(f"## {_text(section.title)}")
@@ -90,8 +75,6 @@ def _block(block: Block, level: int) -> list[str]:
             made = _card(block, level)
         case TableBlock():
             made = [_table(block)]
-        case Figure():
-            made = []
         case Para():
             made = ["".join(map(_cell, block.parts))]
         case Bullets():
@@ -139,18 +122,7 @@ def _card(card: Card, level: int) -> list[str]:
 
 
 def make_page(summary: dict[str, Any]) -> str:
-    """Write a summary as an HTML page.
-
-    Parameters
-    ----------
-    summary : dict
-        As `Report.to_dict` gives it.
-
-    Returns
-    -------
-    str
-        The page, with style and drawings in it.
-    """
+    """Write a summary as an HTML page."""
     return render(
         "page.html",
         title=summary["title"],
@@ -191,7 +163,7 @@ class Report:
         Returns
         -------
         dict
-            `title`, `about`, `learned` (sentences), `data`, `model`, `rules`, `features`, `validation`, `curves`,
+            `title`, `about`, `learned` (sentences), `data`, `model`, `rules`, `features`, `validation`,
             `cases`, `uncovered`, `contrast`, `advice` and `reproduce`. Parts that there are not are None or empty.
             Names of features and classes are as they were given; sentences show what cannot be seen as escapes.
         """

@@ -9,24 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-__all__ = [
-    "Block",
-    "Bullets",
-    "Card",
-    "Cell",
-    "Code",
-    "Figure",
-    "Fold",
-    "Group",
-    "Line",
-    "Mark",
-    "Para",
-    "Picture",
-    "Section",
-    "Shape",
-    "TableBlock",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -102,16 +84,6 @@ class TableBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A drawing with a caption and, for each line in it, a sample and its name."""
-
-    tag: ClassVar[str] = "figure"
-    picture: Picture
-    caption: str
-    legend: tuple[tuple[Picture, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """A condition or a value: its text and, where there is a range to draw it in, a bar and the ends of the range."""
 
@@ -161,4 +133,4 @@ class Section:
     blocks: tuple[Block, ...] = field(default=())
 
 
-Block = Para | Bullets | TableBlock | Figure | Card | Fold | Group | Code
+Block = Para | Bullets | TableBlock | Card | Fold | Group | Code

@@ -1,19 +1,16 @@
-"""Small drawings: intervals in ranges, curves, bars. Each says in words what it shows."""
+"""Small drawings: intervals in ranges, bars. Each says in words what it shows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from clearmargin.language.words import number_text, plain, ratio_text
+from clearmargin.language.words import number_text
 from clearmargin.report.page_blocks import Picture, Shape
-
-__all__ = ["STYLES", "condition_bar", "curve_chart", "line_sample", "two_sided_bar", "value_bar"]
 
 Facts = dict[str, Any]
 
-# Classes are told apart by dashes as well as by colour; with more classes both come again.
-_DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-STYLES = len(_DASHES)
+# Classes are told apart by colours; with more classes they come again.
+STYLES = 6
 _WIDTH, _HEIGHT = 160.0, 14.0
 # A bar thinner than this cannot be seen.
 _THINNEST = 2.0
@@ -30,26 +27,7 @@ def _place(value: float | None, limits: list[float | None], otherwise: float) ->
 
 
 def condition_bar(condition: Facts, style: int) -> Picture | None:
-    """Draw where a condition holds in the range of its feature; None where it is no interval of one feature.
-
-    Parameters
-    ----------
-    condition : dict
-        As in the summary of a rule.
-    style : int
-        Number of the class.
-
-    Returns
-    -------
-    Picture or None
-        A bar.
-
-    Examples
-    --------
-    >>> condition = {"feature": "age", "text": "age is at most 5", "low": None, "high": 5.0, "range": [0, 10]}
-    >>> condition_bar(condition, 0).shapes[1].attributes
-    {'x': '0', 'y': 2, 'width': '80', 'height': 10.0, 'class': 'mark c0'}
-    """
+    """Draw where a condition holds in the range of its feature; None where it is no interval of one feature."""
     if condition["feature"] is None or "missing" in condition:
         return None
     kind = f"mark c{style % STYLES}"
@@ -66,20 +44,7 @@ def condition_bar(condition: Facts, style: int) -> Picture | None:
 
 
 def value_bar(fact: Facts, style: int) -> Picture | None:
-    """Draw the value of a case in the interval that a rule asks for.
-
-    Parameters
-    ----------
-    fact : dict
-        As in the summary of a case.
-    style : int
-        Number of the class.
-
-    Returns
-    -------
-    Picture or None
-        A bar with a tick; None for a category.
-    """
+    """Draw the value of a case in the interval that a rule asks for."""
     if "range" not in fact:
         return None
     limits = fact["range"]
@@ -133,127 +98,14 @@ def _category_bar(condition: Facts, kind: str) -> Picture:
     return Picture(f"{_WIDTH:g}", f"{_HEIGHT:g}", label, "bar", tuple(cells))
 
 
-def line_sample(style: int) -> Picture:
-    """Draw a piece of the line that stands for a class, for legends.
-
-    Examples
-    --------
-    >>> line_sample(1).style
-    'sample'
-    """
-    line = _shape(
-        "line",
-        x1=0,
-        x2=32,
-        y1=6,
-        y2=6,
-        class_=f"curve s{style % STYLES}",
-        stroke_dasharray=_DASHES[style % STYLES] or None,
-    )
-    return Picture("32", "12", None, "sample", (line,))
-
-
-def curve_chart(curves: list[tuple[str, list[float]]], what: str) -> Picture:
-    """Draw shares after one rule, two rules, ..., a line for each class.
-
-    Parameters
-    ----------
-    curves : list of (str, list of float)
-        For each class its name and the shares.
-    what : str
-        What is shared.
-
-    Returns
-    -------
-    Picture
-        A drawing.
-
-    Examples
-    --------
-    >>> curve_chart([("yes", [0.5, 0.75])], "cases covered").label
-    'Share of cases covered by number of rules. yes: 75 % after 2 rules'
-    """
-    left, right, top, bottom = 44.0, 352.0, 10.0, 178.0
-    most = max(1, *(len(values) for _, values in curves))
-    wide, high = (right - left) / most, bottom - top
-    shapes = []
-    for quarter in range(5):
-        y = bottom - high * quarter / 4
-        shapes += [
-            _shape("line", x1=left, x2=right, y1=f"{y:g}", y2=f"{y:g}", class_="grid"),
-            _shape("text", f"{25 * quarter} %", x=left - 6, y=f"{y + 4:g}", text_anchor="end"),
-        ]
-    step = max(1, -(-most // 6))
-    shapes += [
-        _shape("text", str(k), x=f"{left + wide * k:.4g}", y=bottom + 16, text_anchor="middle")
-        for k in range(0, most + 1, step)
-    ]
-    middle = (left + right) / 2
-    shapes.append(_shape("text", "number of rules", x=middle, y=bottom + 34, text_anchor="middle"))
-    phrases = []
-    for k, (name, values) in enumerate(curves):
-        x, path = left, f"M{left:g} {bottom:g}"
-        for value in values:
-            x += wide
-            path += f"L{x:.5g} {bottom - high * min(1.0, value):.5g}"
-        shapes.append(
-            _shape(
-                "path",
-                d=path,
-                class_=f"curve s{k % STYLES}",
-                stroke_dasharray=_DASHES[k % STYLES] or None,
-            )
-        )
-        end = f"{ratio_text(values[-1])} after {len(values)} rules" if values else "no rules"
-        phrases.append(f"{plain(name)}: {end}")
-    label = f"Share of {what} by number of rules. {'; '.join(phrases)}"
-    return Picture("360", "218", label, "chart", tuple(shapes))
-
-
 def points_bar(low: float, high: float, largest: float, label: str) -> Picture:
-    """Draw points from a number to a number, on a track from 0.
-
-    Parameters
-    ----------
-    low, high, largest : float
-        Both ends, and the end of the track; none is negative.
-    label : str
-        What it says.
-
-    Returns
-    -------
-    Picture
-        A bar.
-
-    Examples
-    --------
-    >>> points_bar(2.0, 4.0, 8.0, "2 to 4").shapes[1].attributes["width"]
-    '40'
-    """
+    """Draw points from a number to a number, on a track from 0."""
     size = _WIDTH / largest if largest else 0.0
     return _bar(label, _span(low * size, high * size, "mark c1"))
 
 
 def two_sided_bar(value: float, largest: float, label: str) -> Picture:
-    """Draw a number that may have either sign, from the middle to the left or to the right.
-
-    Parameters
-    ----------
-    value, largest : float
-        The number, and the largest size that it can have.
-    label : str
-        What it says.
-
-    Returns
-    -------
-    Picture
-        A bar.
-
-    Examples
-    --------
-    >>> two_sided_bar(-0.125, 0.25, "half of what is possible").shapes[1].attributes["width"]
-    '40'
-    """
+    """Draw a number that may have either sign, from the middle to the left or to the right."""
     middle = _WIDTH / 2
     size = middle * min(1.0, abs(value) / largest) if largest else 0.0
     start, kind = (middle, "mark c1") if value >= 0 else (middle - size, "mark c0")

@@ -1,37 +1,63 @@
-"""Sections on rules whose points are added up: the rules, what is certified about them, and cases by their points."""
+"""Sections on rules whose points are added up: the rules, what became of experts' rules, and cases by their points."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from clearmargin.language.words import counted, listed, number_text, plain, share_text
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import two_sided_bar
-
-__all__ = [
-    "certificate_section",
-    "experts_section",
-    "points_card",
-    "points_learned",
-    "points_section",
-]
+from clearmargin.rule_svm import WeightedRules
+from clearmargin.rules.value import BoolArray, IntArray
 
 Summary = dict[str, Any]
 
 
+def points_facts(
+    weighted: WeightedRules, model: Any, covers: BoolArray, true: IntArray | None
+) -> Summary:
+    """Gather what weighted rules say: what each line adds, and what became of an expert's rules."""
+    number = {label: k for k, label in enumerate(weighted.classes)}
+    lines = []
+    for line in weighted.lines():
+        held = None if line.rule is None else covers[:, line.rule]
+        is_right = None if true is None or held is None else held & (true == number[line.label])
+        lines.append(
+            {
+                "class": line.label,
+                "score": line.output + 1,
+                "points": line.points,
+                "text": line.text,
+                "rule": None if line.rule is None else line.rule + 1,
+                "covered": None if held is None else int(held.sum()),
+                "correct": None if is_right is None else int(is_right.sum()),
+            }
+        )
+    experts = [
+        {
+            "rule": told.text,
+            "verdict": told.verdict,
+            "points": float(told.points),
+            "covered": told.rule.stats and told.rule.stats.covered,
+            "correct": told.rule.stats and told.rule.stats.correct,
+        }
+        for told in getattr(model, "outcome_", ())
+    ]
+    return {
+        "decides": weighted.summary(),
+        "classes": list(weighted.classes),
+        "intercept": np.atleast_1d(weighted.intercept).tolist(),
+        "threshold": weighted.threshold,
+        "rows": len(covers),
+        "lines": lines,
+        "experts": experts,
+    }
+
+
 def points_section(summary: Summary) -> Section:
-    """Return the rules with their points, most important first.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary of a model whose points are added up.
-
-    Returns
-    -------
-    Section
-        How the points decide, and a table for each score.
-    """
+    """Return the rules with their points, most important first."""
     facts = summary["points"]
     classes = facts["classes"]
     blocks: list[Block] = [Para.of(f"{facts['decides']}. Every case gets a class.")]
@@ -73,52 +99,9 @@ def _points_table(caption: str, lines: list[Summary], largest: float, rows: int)
     return TableBlock(caption, columns, tuple(cells), frozenset({1, 4, 5}))
 
 
-def certificate_section(summary: Summary) -> Section | None:
-    """Return what is certified of the machine: the optimum over all rules, which says nothing about unseen cases.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary.
-
-    Returns
-    -------
-    Section or None
-        None where no linear program over all rules was solved.
-    """
-    facts = summary["points"]["certificate"]
-    if facts is None:
-        return None
-    what = counted(facts["max_conditions"], "condition")
-    text = (
-        f"Certified: of all rules of at most {what} at these thresholds (at most {facts['max_bins']} bins a column), "
-        "with any weights, none make the training objective smaller than that of the linear program by more than a "
-        f"share of {facts['gap']:.1e} (cost C = {number_text(facts['C'])}, objective "
-        f"{number_text(facts['objective'], 6)})."
-    )
-    if facts["max_rules"] is not None:
-        text += (
-            f" The page shows at most {facts['max_rules']} rules, chosen for unseen cases; the best objective over "
-            f"them is {100 * facts['cap_cost']:.1f} % above that bound."
-        )
-    text += " This is a statement about training, and says nothing about cases that were not seen."
-    return Section("certificate", "What is certified", (Para.of(text),))
-
-
 def experts_section(summary: Summary) -> Section | None:
-    """Return what became of experts' rules.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary.
-
-    Returns
-    -------
-    Section or None
-        None where there were none.
-    """
-    facts = summary["points"]["experts"]
+    """Return what became of experts' rules."""
+    facts = (summary.get("points") or {}).get("experts")
     if not facts:
         return None
     rows = tuple(
@@ -138,18 +121,7 @@ def experts_section(summary: Summary) -> Section | None:
 
 
 def points_learned(summary: Summary) -> list[str]:
-    """Say in plain sentences what rules with points learned, apart from what was measured on unseen cases.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary.
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
+    """Say in plain sentences what rules with points learned, apart from what was measured on unseen cases."""
     facts = summary["points"]
     rules = [line for line in facts["lines"] if line["rule"] is not None]
     count = len({line["rule"] for line in rules})

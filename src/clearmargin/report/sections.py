@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from clearmargin.language.prose import mostly_wrong
-from clearmargin.language.words import counted, listed, number_text, plain, ratio_text, share_text
+from clearmargin.language.words import (
+    counted,
+    error_text,
+    listed,
+    number_text,
+    plain,
+    rare_text,
+    ratio_text,
+    share_text,
+)
 from clearmargin.report.page_blocks import (
     Block,
     Bullets,
     Card,
     Cell,
     Code,
-    Figure,
     Fold,
     Group,
     Line,
@@ -23,37 +31,15 @@ from clearmargin.report.page_blocks import (
 )
 from clearmargin.report.pictures import (
     condition_bar,
-    curve_chart,
-    line_sample,
     two_sided_bar,
     value_bar,
 )
 from clearmargin.report.points_sections import (
-    certificate_section,
     experts_section,
     points_card,
     points_learned,
     points_section,
 )
-
-__all__ = [
-    "about",
-    "advice_section",
-    "case_section",
-    "choice_section",
-    "contrast_section",
-    "curve_section",
-    "default_title",
-    "feature_section",
-    "learned",
-    "make_sections",
-    "proof_mark",
-    "range_ends",
-    "rule_section",
-    "uncovered_section",
-    "validation_section",
-]
-
 
 # As many as are read; the others are a click away.
 _OPEN_RULES, _OPEN_FEATURES = 8, 12
@@ -63,13 +49,7 @@ _DRAWN_RULES, _MOST_RULES, _MOST_FEATURES = 60, 200, 300
 
 
 def proof_mark(proof: str | None) -> Mark:
-    """Return the mark for what is known about a rule, in words.
-
-    Examples
-    --------
-    >>> proof_mark("proved").text
-    '✓ proved'
-    """
+    """Return the mark for what is known about a rule, in words."""
     if proof == "proved":
         return Mark("✓ proved", "proved")
     if proof == "stated":
@@ -80,50 +60,32 @@ def proof_mark(proof: str | None) -> Mark:
 
 
 def choice_section(summary: Summary) -> Section | None:
-    """Return how the method was chosen among others by cross-validation, beside plain support vector machines.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary; `choice` is what `MethodChoice.to_dict` gives.
-
-    Returns
-    -------
-    Section or None
-        None where no method was chosen.
-    """
+    """Return how the method was chosen among others by cross-validation, beside plain support vector machines."""
     facts = summary.get("choice")
     if facts is None:
         return None
-    plain_machines = [
-        (f"plain SVM ({entry['method']})", entry["unseen"]) for entry in facts["plain"]["methods"]
-    ]
-    titles = facts["titles"]
-    methods = [(titles[entry["method"]], entry["unseen"]) for entry in facts["methods"]]
-    rows = tuple((name, ratio_text(share)) for name, share in [*methods, *plain_machines])
+    titles = {
+        entry["method"]: f"plain SVM ({entry['method']})" for entry in facts["plain"]["methods"]
+    }
+    titles |= facts["titles"]
+    methods = [*facts["methods"], *facts["plain"]["methods"]]
+    figure = {entry["method"]: 100 * entry["unseen"] for entry in methods}
+    rows = tuple(
+        (titles[name], f"{figure[name] - figure[facts['chosen']]:+.1f}") for name in figure
+    )
     what = "balanced accuracy" if facts["scoring"] == "balanced_accuracy" else "right"
     text = (
         f"Every method was trained anew in {facts['cross_validation']}, without the rows it is judged on. The best of "
-        "several figures is too high by its choice; what is quoted above is that of choosing and training, where in "
-        "each fold the method counts that was best in the other folds."
+        "several figures is too high by its choice, so that only differences are given here; what is quoted above is "
+        "that of choosing and training, where in each fold the method counts that was best in the other folds."
     )
-    table = TableBlock("Methods on unseen rows", ("method", what), rows, frozenset({1}))
+    header = ("method", f"{what}, points beside {titles[facts['chosen']]}")
+    table = TableBlock("Methods on unseen rows", header, rows, frozenset({1}))
     return Section("choice", "Why this form", (Para.of(text), table))
 
 
 def rule_section(summary: Summary) -> Section | None:
-    """Return the rules, class by class.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary.
-
-    Returns
-    -------
-    Section or None
-        None where there is nothing but a contrast.
-    """
+    """Return the rules, class by class."""
     facts = summary["rules"]
     if facts is None:
         return None
@@ -218,30 +180,13 @@ def _card(rule: Summary, style: int, is_drawn: bool) -> Card:
 
 
 def range_ends(fact: Summary) -> tuple[str, str]:
-    """Write the ends of the range of a condition or a value; nothing where it has none.
-
-    Examples
-    --------
-    >>> range_ends({"range": [0.0, None]}), range_ends({})
-    (('0', ''), ('', ''))
-    """
+    """Write the ends of the range of a condition or a value; nothing where it has none."""
     low, high = fact.get("range") or (None, None)
     return ("" if low is None else number_text(low), "" if high is None else number_text(high))
 
 
 def feature_section(summary: Summary) -> Section | None:
-    """Return the features, and how many rules speak of each.
-
-    Parameters
-    ----------
-    summary : dict
-        The summary.
-
-    Returns
-    -------
-    Section or None
-        None without rules.
-    """
+    """Return the features, and how many rules speak of each."""
     if not summary["features"]:
         return None
     classes = [entry["class"] for entry in summary["rules"]["classes"]]
@@ -312,7 +257,7 @@ _KINDS = {
 }
 _REASONS = {
     "rule": "It falls under rule {rule}.",
-    "on_demand": "No rule covers it; this one was made for it.",
+    "sufficient": "No rule covers it; this is enough for its class.",
     "none": "No rule covers it.",
 }
 
@@ -326,34 +271,31 @@ def validation_section(summary: Summary) -> Section | None:
     if not facts["done"]:
         text = f"There is no cross-validation: {facts['why']}. The other figures are on the cases given."
         return Section("validation", title, (Para.of(text),))
-    rows: list[tuple[Cell, ...]] = []
-    are_points = summary.get("points") is not None
-    for key, name, among in _POINT_FIGURES if are_points else _FIGURES:
-        figure = facts["figures"][key]
-        error = figure["standard_error"]
-        rows.append(
-            (
-                name,
-                share_text(figure["part"], figure["whole"]),
-                "–" if error is None else f"±{100 * error:.1f}",
-                f"{figure['part']:,} of {figure['whole']:,} {among}",
-            )
-        )
-    rows += _area_row(facts["auc"], facts["folds"])
+    are_points, is_chosen = summary.get("points") is not None, summary.get("choice") is not None
+    shown = _POINT_FIGURES if are_points or is_chosen else _FIGURES
+    rows = [_figure_row(name, facts["figures"][key], among) for key, name, among in shown]
+    area = _figure_row("area under the ROC curve (AUC)", facts["auc"], "")
+    rows = [*_rare_rows(facts["unseen"], area), *rows]
+    if "rare_class" not in facts["unseen"]:
+        rows.append(area)
+    rows = [row for row in rows if row[1] != "–"]
     common = facts["most_common_class"]
     name = f"always saying {plain(common['class'])}, for comparison"
     share = share_text(common["part"], common["whole"])
     rows.append((name, share, "–", f"{common['part']:,} of {common['whole']:,} cases"))
     scored = (
-        "its points"
+        "the score of the method that counts in its fold"
+        if is_chosen
+        else "its points"
         if are_points
         else "the share of right training cases under the rule that covers it"
     )
+    made = "the method was chosen and the model" if is_chosen else "the model and its rules were"
     how = (
-        f"Measured by cross-validation: {facts['folds']} {facts['how']}. In each fold the model and its rules were "
-        "made without the cases they are judged on. The standard error is that of the mean over the folds, in "
-        f"percentage points for shares. A case scores by {scored}; the area under the ROC curve of these scores (AUC) "
-        "is 0.5 by chance."
+        f"Measured by cross-validation: {facts['folds']} {facts['how']}. In each fold {made} made without the cases "
+        "they are judged on. The standard error holds for other cases and for models of other cases; it is in "
+        f"percentage points for shares. A case scores by {scored}; the area under the ROC curve of these scores within "
+        "folds (AUC) is 0.5 by chance."
     )
     if facts["note"]:
         how = (
@@ -364,18 +306,30 @@ def validation_section(summary: Summary) -> Section | None:
     return Section("validation", title, (Para.of(how), table, _confusion(summary, facts)))
 
 
-def _area_row(auc: Summary, folds: int) -> list[tuple[Cell, ...]]:
-    """Return the line about the area under the ROC curve; none where each fold has cases of one class only."""
-    if auc["value"] is None:
+def _figure_row(name: str, figure: Summary, among: str) -> tuple[Cell, ...]:
+    """Return the line of a figure; a dash for its value where there is none."""
+    value, error, part = figure["value"], figure["standard_error"], figure["part"]
+    if value is None:
+        return (name, "–", "–", "–")
+    if part is None and "AUC" in name:
+        return (name, f"{value:.3f}", f"±{error:.3f}", "pairs of cases within folds")
+    text = ratio_text(value) if part is None else share_text(part, figure["whole"])
+    counts = "mean over the classes" if part is None else f"{part:,} of {figure['whole']:,} {among}"
+    return (name, text, f"±{100 * error:.1f}", counts)
+
+
+def _rare_rows(unseen: Summary, area: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
+    """Return the lines on a class that is rare, which tell more than how many cases are right."""
+    if "rare_class" not in unseen:
         return []
-    error = auc["standard_error"]
+    label = plain(unseen["rare_class"])
     return [
-        (
-            "area under the ROC curve of the rules (AUC)",
-            f"{auc['value']:.3f}",
-            "–" if error is None else f"±{error:.3f}",
-            f"mean of {len(auc['by_fold'])} of {folds} folds",
-        )
+        _figure_row("balanced accuracy", unseen["balanced_accuracy"], ""),
+        area,
+        _figure_row(f"found of {label} (recall)", unseen["recall"], f"cases of {label}"),
+        _figure_row(
+            f"right of those named {label} (precision)", unseen["precision"], f"named {label}"
+        ),
     ]
 
 
@@ -390,65 +344,6 @@ def _confusion(summary: Summary, facts: Summary) -> TableBlock:
     )
     caption = "Classes and predictions in cross-validation"
     return TableBlock(caption, columns, rows, frozenset(range(1, len(columns))))
-
-
-def curve_section(summary: Summary) -> Section | None:
-    """Return how much few rules say already."""
-    curves = [curve for curve in summary["curves"] if curve["coverage"]]
-    if not curves:
-        return None
-    blocks: list[Block] = [
-        Para.of(
-            "Rules are in the order in which they stand above. Where a line is flat, further rules add little."
-        )
-    ]
-    blocks += _chart(curves, "coverage", "reachable cases covered", "Cases covered")
-    filled = [curve for curve in curves if curve["volume"]]
-    blocks += _chart(filled, "volume", "the class's part of space filled", "Space filled")
-    for curve in filled:
-        total = curve["volume_total"]
-        low, high = (ratio_text(total[end]) for end in ("low", "high"))
-        share = low if low == high else f"between {low} and {high}"
-        blocks.append(
-            Para.of(
-                f"Rules for {plain(curve['class'])} fill {share} of the part of space in which the model says "
-                "this class."
-            )
-        )
-    return Section("curves", "How much few rules say already", tuple(blocks))
-
-
-def _chart(curves: list[Summary], key: str, what: str, title: str) -> list[Block]:
-    if not curves:
-        return []
-    # One point makes no curve; the table above has it.
-    if max(len(curve[key]) for curve in curves) < 2:
-        return []
-    lines = [(str(curve["class"]), curve[key]) for curve in curves]
-    legend = tuple((line_sample(k), plain(name)) for k, (name, _) in enumerate(lines))
-    most = max(len(values) for _, values in lines)
-    rows = tuple(
-        (
-            str(r + 1),
-            *(_share(curve, key, r) for curve in curves),
-        )
-        for r in range(most)
-    )
-    columns = ("number of rules", *(plain(name) for name, _ in lines))
-    table = TableBlock(f"Share of {what}", columns, rows, frozenset(range(1, len(columns))))
-    caption = f"{title}: share of {what}, by number of rules"
-    return [
-        Figure(curve_chart(lines, what), caption, legend),
-        Fold(f"The numbers: {title.lower()}", (table,)),
-    ]
-
-
-def _share(curve: Summary, key: str, r: int) -> str:
-    if r >= len(curve[key]):
-        return "–"
-    if key == "coverage":
-        return share_text(curve["covered"][r], curve["reachable"])
-    return ratio_text(curve[key][r])
 
 
 def case_section(summary: Summary) -> Section | None:
@@ -482,9 +377,6 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         Line(f"{plain(fact['feature'])} = {_value(fact)}", value_bar(fact, style), range_ends(fact))
         for fact in case["values"]
     )
-    facts: list[tuple[str, Cell]] = [
-        (name, ratio_text(value)) for name, value in case["parts"].items() if value is not None
-    ]
     marks = [Mark("✗ wrong", "wrong")] if case["kind"] == "wrong" else []
     # The proof is about what the model predicts, and not about the truth.
     if case["sentence"]:
@@ -496,7 +388,6 @@ def _case_card(case: Summary, classes: list[Any], k: int) -> Card:
         marks=tuple(marks),
         lead=lead.strip(),
         lines=lines,
-        facts=tuple(facts),
     )
 
 
@@ -559,8 +450,8 @@ def uncovered_section(summary: Summary) -> Section | None:
 
 _STANDINGS = {
     "proved": Mark("✓ proved", "proved"),
-    "uncontradicted": Mark("○ not contradicted, not proved", "observed"),
-    "contradicted": Mark("✗ contradicted by cases", "wrong"),
+    "uncontradicted": Mark("○ predicted on all cases, not proved", "observed"),
+    "contradicted": Mark("✗ predicted otherwise on cases", "wrong"),
 }
 
 
@@ -659,7 +550,8 @@ def advice_section(summary: Summary) -> Section | None:
             _advice_card(rule, k, styles.get(rule["class"], 0))
             for k, rule in enumerate(facts["rules"])
         )
-        return Section("advice", title, cards)
+        problem = (Para.of(facts["problem"]),) if facts["problem"] else ()
+        return Section("advice", title, problem + cards)
     rows = tuple(
         (
             plain(rule["name"]) if rule["name"] else f"rule {k + 1}",
@@ -674,6 +566,8 @@ def advice_section(summary: Summary) -> Section | None:
     if facts["findings"]:
         found = tuple((f["severity"], f["message"]) for f in facts["findings"])
         blocks.append(TableBlock("Findings, the gravest first", ("severity", "finding"), found))
+    if facts["more"]:
+        blocks.append(Para.of(f"{facts['more']:,} more pairs of rules are counted, not listed."))
     return Section("advice", title, tuple(blocks))
 
 
@@ -691,8 +585,8 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
     facts.append(("rule before", Code(rule["before"])))
     if rule["after"]:
         facts.append(("rule after", Code(rule["after"])))
-    if rule["within"]:
-        facts.append(("within", Code(rule["within"])))
+    facts.append(("trust", f"{rule['trust']:.2g}"))
+    facts += [("problem", problem) for problem in rule["problems"]]
     lines = tuple(
         Line(
             f"{condition['when']}: {condition['text']}",
@@ -702,7 +596,7 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
         for condition in rule["conditions"]
     )
     guarantee = rule["guarantee"]
-    mark = _STANDINGS.get(rule["standing"], Mark("set aside"))
+    mark = _STANDINGS.get(_standing(rule), Mark("set aside"))
     return Card(
         title=f"{plain(rule['name'])}: {rule['verdict_text']}",
         anchor=f"advice-{k + 1}",
@@ -713,10 +607,20 @@ def _advice_card(rule: Summary, k: int, style: int) -> Card:
     )
 
 
+def _standing(rule: Summary) -> str:
+    """Say how the predictions of the model agree with a rule."""
+    if rule["verdict"] in ("rejected", "empty"):
+        return "set aside"
+    if rule["proved"]:
+        return "proved"
+    stats = rule["stats_after"]
+    return "contradicted" if stats["agreed"] < stats["covered"] else "uncontradicted"
+
+
 _STANDING_WORDS = {
     "proved": "proved",
-    "uncontradicted": "not contradicted by any covered case, but not proved",
-    "contradicted": "contradicted by covered cases",
+    "uncontradicted": "the model predicts its class for all covered cases, but not provably everywhere",
+    "contradicted": "the model predicts another class for covered cases",
 }
 
 
@@ -744,18 +648,7 @@ def about(summary: Summary) -> str:
 
 
 def learned(summary: Summary) -> list[str]:
-    """Say in plain sentences what was learned and how far it can be trusted.
-
-    Parameters
-    ----------
-    summary : dict
-        All other parts of the summary.
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
+    """Say in plain sentences what was learned and how far it can be trusted."""
     phrases: list[str] = []
     if summary.get("card") is not None:
         from clearmargin.report.card_report import card_learned
@@ -848,19 +741,30 @@ def _unseen(summary: Summary) -> list[str]:
     phrases = []
     check = summary["validation"]
     if check["done"]:
-        figure = check["figures"]["accuracy"]
-        error, common = figure["standard_error"], check["most_common_class"]
-        margin = "" if error is None else f" (standard error {100 * error:.1f} percentage points)"
-        phrases.append(
-            f"On cases not seen in training, {share_text(figure['part'], figure['whole'])} of the answers are "
-            f"right{margin}, in cross-validation ({check['folds']} {check['how']}); always saying "
-            f"{plain(common['class'])} would be right on {share_text(common['part'], common['whole'])}."
-        )
+        # Of what was chosen for a page, it is said with the choice.
+        if summary.get("choice") is None:
+            figure, common = check["figures"]["accuracy"], check["most_common_class"]
+            right = error_text(
+                share_text(figure["part"], figure["whole"]), figure["standard_error"]
+            )
+            phrases += rare_sentences(check)
+            phrases.append(
+                f"On cases not seen in training, {right} of the answers are right, in cross-validation "
+                f"({check['folds']} {check['how']}); always saying {plain(common['class'])} would be right on "
+                f"{share_text(common['part'], common['whole'])}."
+            )
         if check["note"]:
             phrases.append(f"{check['note']}, which may make this figure too high.")
     else:
         phrases.append(f"How it does on cases not seen in training is not known: {check['why']}.")
     return phrases
+
+
+def rare_sentences(check: Summary) -> list[str]:
+    """Say first how a rare class is told from the others, where one is rare."""
+    if "rare_class" not in check["unseen"]:
+        return []
+    return [f"On cases not seen in training: {rare_text(check['unseen'], 'cases')}."]
 
 
 def _contrast(facts: Summary) -> str:
@@ -881,7 +785,7 @@ def _advice(facts: Summary) -> str:
         return f"Of {counted(len(rules), 'piece', 'pieces')} of advice, the check found {state}."
     standings: dict[str, int] = {}
     for rule in rules:
-        words = _STANDING_WORDS.get(rule["standing"], "set aside")
+        words = _STANDING_WORDS.get(_standing(rule), "set aside")
         standings[words] = standings.get(words, 0) + 1
     parts = [f"{count:,} {words}" for words, count in standings.items()]
     return f"Of {counted(len(rules), 'piece', 'pieces')} of advice: {'; '.join(parts) or 'none'}."
@@ -911,10 +815,9 @@ _MEANING = (
         "cases of a class that the model gets right; rules of the model cannot be right on others",
     ),
     (
-        "confidence of a reason",
-        "mean of coverage, purity, volume and distance, each from 0 to 100 %; it sorts cases and is no probability",
+        "standard error",
+        "how far the figure may be off for other cases and for models of other cases; twice as far is rare",
     ),
-    ("standard error", "how far the figure would vary with other folds, as estimated from these"),
     (
         "cross-validation",
         "the model is trained again without a part of the cases and judged on that part; it judges the way of learning "
@@ -932,28 +835,12 @@ _POINT_MEANING = (
         "of the cases for which the rule holds, how many have the class that it speaks for",
     ),
     ("measured", "counted on cases that had no part in training"),
-    (
-        "certified",
-        "shown by a bound that no other weights of any rules can beat; a statement about the training, not about other "
-        "cases",
-    ),
     *(entry for entry in _MEANING if entry[0] in ("standard error", "cross-validation")),
 )
 
 
 def make_sections(summary: Summary) -> tuple[Section, ...]:
-    """Arrange a summary for reading.
-
-    Parameters
-    ----------
-    summary : dict
-        As `Report.to_dict` gives it.
-
-    Returns
-    -------
-    tuple of Section
-        Those that have something to say.
-    """
+    """Arrange a summary for reading."""
     made = [
         Section("learned", "In short", (Bullets(tuple(summary["learned"])),)),
         choice_section(summary),
@@ -961,8 +848,7 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
         *_card_sections(summary),
         feature_section(summary),
         validation_section(summary),
-        *_beside_points(summary),
-        curve_section(summary),
+        experts_section(summary),
         case_section(summary),
         uncovered_section(summary),
         contrast_section(summary),
@@ -980,13 +866,6 @@ def _card_sections(summary: Summary) -> tuple[Section | None, ...]:
     from clearmargin.report.card_report import card_case_section, card_section
 
     return card_section(summary["card"]), card_case_section(summary["card"])
-
-
-def _beside_points(summary: Summary) -> tuple[Section | None, ...]:
-    """Return what is certified of rules with points, and what became of experts' rules."""
-    if summary.get("points") is None:
-        return ()
-    return certificate_section(summary), experts_section(summary)
 
 
 def _origin_section(summary: Summary) -> Section:

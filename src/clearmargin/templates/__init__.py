@@ -25,13 +25,7 @@ _RIGHT_TO_LEFT = re.compile(rf"{_LETTERS}(?: +{_LETTERS})*")
 
 
 def visible(text: str) -> str:
-    r"""Write what cannot be seen as an escape; line feeds stay.
-
-    Examples
-    --------
-    >>> visible("size\u202eabc")
-    'size\\u202eabc'
-    """
+    r"""Write what cannot be seen as an escape; line feeds stay."""
     return _HIDDEN.sub(_show, text)
 
 
@@ -44,75 +38,19 @@ def _show(match: re.Match[str]) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill a template.
-
-    Parameters
-    ----------
-    template : str
-        Its file.
-    **values : object
-        What it names.
-
-    Returns
-    -------
-    str
-        HTML; text in the values is escaped.
-    """
+    """Fill a template."""
     return _environment().get_template(template).render(**values)
 
 
 def render_macro(template: str, macro: str, **values: Any) -> str:
-    """Fill a part of a template.
-
-    Parameters
-    ----------
-    template : str
-        Its file.
-    macro : str
-        The name of the part.
-    **values : object
-        The arguments of the part.
-
-    Returns
-    -------
-    str
-        HTML; text in the values is escaped.
-
-    Examples
-    --------
-    >>> print(render_macro("notebook.html", "lines", items=["<b> & 'c'"]))
-    <p>&lt;b&gt; &amp; &#39;c&#39;</p>
-    """
+    """Fill a part of a template."""
     return str(getattr(_environment().get_template(template).module, macro)(**values)).strip()
 
 
 def html_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, lines: Sequence[str] = (), **look: Any
 ) -> str:
-    """Draw a table for notebooks.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        The titles.
-    rows : iterable of sequences
-        The cells; None is an empty one.
-    lines : sequence of str
-        Paragraphs above the table.
-    **look : dict
-        `caption`; `codes` and `numbers`, the columns that hold code and that are set to the right; `named`, whether the
-        first column names the rows.
-
-    Returns
-    -------
-    str
-        HTML; names cannot become markup.
-
-    Examples
-    --------
-    >>> '>&lt;b&gt;</td>' in html_table(["name"], [["<b>"]])
-    True
-    """
+    """Draw a table for notebooks."""
     above = render_macro("notebook.html", "lines", items=lines) if lines else ""
     return above + render_macro("notebook.html", "table", columns=columns, rows=rows, **look)
 
