@@ -5,22 +5,10 @@ from . import export as export
 from . import plot as plot
 from . import report as report
 from .advice import (
-    AdviceBlendSVC as AdviceBlendSVC,
-)
-from .advice import (
     AdviceSVC as AdviceSVC,
 )
 from .advice import (
-    AdviceSVCCV as AdviceSVCCV,
-)
-from .advice import (
     check_advice as check_advice,
-)
-from .chunks import (
-    ChunkedRuleSVC as ChunkedRuleSVC,
-)
-from .chunks import (
-    ChunkSummary as ChunkSummary,
 )
 from .compare import (
     compare_extractors as compare_extractors,
@@ -55,9 +43,6 @@ from .lp_svm import (
 from .lp_svm import (
     LPSVCCV as LPSVCCV,
 )
-from .lp_svm import (
-    ProximalSVC as ProximalSVC,
-)
 from .models import (
     load_model as load_model,
 )
@@ -78,9 +63,6 @@ from .rankings import (
 )
 from .rule_base import (
     Explanation as Explanation,
-)
-from .rule_base import (
-    RuleFeatures as RuleFeatures,
 )
 from .rule_svm import (
     RuleSVC as RuleSVC,
@@ -125,9 +107,6 @@ from .scorecards import (
     CertifiedScorecard as CertifiedScorecard,
 )
 from .scorecards import (
-    Scorecard as Scorecard,
-)
-from .scorecards import (
     ScoreRules as ScoreRules,
 )
 from .svm_trees import (
@@ -142,14 +121,10 @@ __version__: str
 __all__ = [
     "LPSVC",
     "LPSVCCV",
-    "AdviceBlendSVC",
     "AdviceSVC",
-    "AdviceSVCCV",
     "Box",
     "CategorySets",
     "CertifiedScorecard",
-    "ChunkSummary",
-    "ChunkedRuleSVC",
     "Domain",
     "Explanation",
     "FeatureSpace",
@@ -157,18 +132,15 @@ __all__ = [
     "Hyperplane",
     "Interval",
     "Polyhedron",
-    "ProximalSVC",
     "RankContrast",
     "Rule",
     "RuleExtractor",
-    "RuleFeatures",
     "RuleSVC",
     "RuleScores",
     "RuleSet",
     "RuleStats",
     "SVMTreeClassifier",
     "ScoreRules",
-    "Scorecard",
     "SupportVectorRules",
     "SurrogateRules",
     "__version__",

@@ -9,29 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = [
-    "BackendError",
-    "CancelledError",
-    "ClearmarginError",
-    "ClearmarginWarning",
-    "DataError",
-    "DataTypeError",
-    "DensePlaneWarning",
-    "FileDamagedError",
-    "FileInTheWayError",
-    "FileTooNewError",
-    "InfeasibleError",
-    "InvalidValueError",
-    "MissingDependencyError",
-    "NotLinearError",
-    "NumericalError",
-    "RuleSyntaxError",
-    "SolverError",
-    "TimeLimitError",
-    "UnboundedError",
-    "UncertifiedWarning",
-]
-
 
 class ClearmarginError(Exception):
     """Base of all errors of clearmargin."""
@@ -179,6 +156,10 @@ class FileInTheWayError(ClearmarginError, FileExistsError):
     """The file to be written exists already, and nobody said to overwrite it."""
 
 
+class FileNotWrittenError(ClearmarginError, OSError):
+    """A file that the system does not write: the disk is full, or the place is read-only."""
+
+
 class FileDamagedError(ClearmarginError, ValueError):
     """A file that is not what it should be: cut off, edited badly, or of another kind."""
 
@@ -200,14 +181,14 @@ class BackendError(SolverError, ValueError):
 
 
 class InfeasibleError(SolverError, ValueError):
-    """No point satisfies all constraints; `blocks` names a set of them that contradict each other.
+    """No point satisfies all constraints; `blocks` names rules of an advice that contradict each other.
 
     Parameters
     ----------
     message : str
         What contradicts what, for people.
     blocks : tuple of str
-        Names of the variable and constraint blocks in the conflict.
+        Names of the rules.
     """
 
     def __init__(self, message: str, blocks: tuple[str, ...] = ()):
@@ -224,7 +205,7 @@ class TimeLimitError(SolverError, TimeoutError):
 
 
 class NumericalError(SolverError, ArithmeticError):
-    """The solver broke down, or its answer does not stand up to the check of its residuals."""
+    """The solver broke down, or its answer does not pass the check of its residuals."""
 
 
 class ClearmarginWarning(UserWarning):

@@ -19,18 +19,6 @@ from typing import Any, Literal, TypeVar, cast
 
 from clearmargin.exceptions import CancelledError
 
-__all__ = [
-    "Observer",
-    "Progress",
-    "Step",
-    "advance",
-    "all_or_nothing",
-    "collect",
-    "observe",
-    "part",
-    "task",
-]
-
 Progress = bool | Literal["auto"]
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,28 +36,7 @@ _last_line = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a task is.
-
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    done, total : float
-        The work that is done, and all of it.
-    found : int
-        How many things were found.
-    unit : str
-        What they are, such as "rules"; empty for work that only counts its steps.
-    within : Step, optional
-        How far the task is that this one is a step of.
-
-    Examples
-    --------
-    >>> print(Step("folds", 2, 5)), print(Step("extraction", 0.5, 2.0, 3, "rules"))
-    folds 2/5
-    extraction 25 %, 3 rules so far
-    (None, None)
-    """
+    """How far a task is."""
 
     title: str
     done: float
@@ -85,13 +52,7 @@ class Step:
 
 
 class Observer:
-    """Somebody who is told of steps and may cancel the work, from any thread.
-
-    Parameters
-    ----------
-    callback : callable, optional
-        Called with each `Step`. What it raises ends the work; `CancelledError` is meant for that.
-    """
+    """Somebody who is told of steps and may cancel the work, from any thread."""
 
     def __init__(self, callback: Callable[[Step], object] | None = None):
         self._callback = callback
@@ -154,30 +115,7 @@ _always_drawn: ContextVar[bool] = ContextVar("always_drawn", default=False)
 
 @contextmanager
 def observe(by: Callable[[Step], object] | Literal["bar"] | None = None) -> Iterator[Observer]:
-    """Observe all work inside the block.
-
-    Parameters
-    ----------
-    by : callable or "bar", optional
-        Called with a `Step` whenever something is done; "bar" draws bars on stderr, also where that is no terminal.
-        With a callable, or None, bars are drawn only by estimators with `progress=True`.
-
-    Yields
-    ------
-    Observer
-        Its method `cancel`, called from this or any other thread, stops the work at its next step. An estimator whose
-        `fit` is cancelled is left as it was before.
-
-    Examples
-    --------
-    >>> from clearmargin import LPSVCCV, progress
-    >>> from clearmargin.datasets import load_wbc
-    >>> X, y = load_wbc(return_X_y=True)
-    >>> with progress.observe(lambda step: print(step)):
-    ...     svm = LPSVCCV(cv=2).fit(X, y)
-    cross-validation 1/2
-    cross-validation 2/2
-    """
+    """Observe all work inside the block."""
     observer = Observer(None if by == "bar" else by)
     told = _observers.set((*_observers.get(), observer))
     drawn = _always_drawn.set(_always_drawn.get() or by == "bar")
@@ -190,25 +128,7 @@ def observe(by: Callable[[Step], object] | Literal["bar"] | None = None) -> Iter
 
 @contextmanager
 def task(title: str, total: float, unit: str = "", *, show: Progress = "auto") -> Iterator[None]:
-    """Announce work, of which `advance` says how much is done.
-
-    Parameters
-    ----------
-    title : str
-        What is being done.
-    total : float
-        Number of steps, or the sum of all shares.
-    unit : str, default ""
-        What is being found. Work that finds something is shown in percent, other work in steps.
-    show : bool or "auto", default "auto"
-        "auto" draws a bar on a terminal only, once the work has taken a second or two, and if nobody observes it; True
-        draws it anywhere, from the start; False never.
-
-    Examples
-    --------
-    >>> with task("folds", 3, show=False):
-    ...     advance()
-    """
+    """Announce work, of which `advance` says how much is done."""
     around = _running.get()
     work = _Task(title, total, unit, None if around is None else around.task)
     token = _running.set(_Part(work))
@@ -221,15 +141,7 @@ def task(title: str, total: float, unit: str = "", *, show: Progress = "auto") -
 
 @contextmanager
 def part(share: float, *, counts: bool = True) -> Iterator[None]:
-    """Let the work inside the block count for a share of what it would count for alone.
-
-    Parameters
-    ----------
-    share : float
-        How much of the larger work it is.
-    counts : bool, default True
-        Whether what is found in it counts.
-    """
+    """Let the work inside the block count for a share of what it would count for alone."""
     whole = _running.get()
     if whole is None:
         yield
@@ -242,15 +154,7 @@ def part(share: float, *, counts: bool = True) -> Iterator[None]:
 
 
 def advance(done: float = 1.0, found: int = 0) -> None:
-    """Say that a step of the running task is done; raise `CancelledError` if the work is to stop.
-
-    Parameters
-    ----------
-    done : float, default 1.0
-        How much, in the unit of the task's total.
-    found : int, default 0
-        How many things were found in it.
-    """
+    """Say that a step of the running task is done; raise `CancelledError` if the work is to stop."""
     observers, running = _observers.get(), _running.get()
     if running is None:
         for observer in observers:
@@ -267,32 +171,14 @@ def advance(done: float = 1.0, found: int = 0) -> None:
 
 
 def collect(results: Iterator[T], title: str, total: int, *, show: Progress = "auto") -> list[T]:
-    """Take the results of workers as they come, a step of a task each; when cancelled, stop the workers.
-
-    Parameters
-    ----------
-    results : iterator
-        What joblib's `Parallel` gives with ``return_as="generator"``.
-    title, total, show
-        As for `task`.
-
-    Returns
-    -------
-    list
-        All results, in order.
-
-    Examples
-    --------
-    >>> collect(iter("ab"), "folds", 2)
-    ['a', 'b']
-    """
+    """Take the results of workers as they come, a step of a task each; when cancelled, stop the workers."""
     taken: list[T] = []
     try:
         with task(title, total, show=show):
             for result in results:
                 taken.append(result)
                 advance()
-    except CancelledError:
+    except BaseException:
         with warnings.catch_warnings():
             # joblib warns of results that nobody takes.
             warnings.simplefilter("ignore")
@@ -303,14 +189,14 @@ def collect(results: Iterator[T], title: str, total: int, *, show: Progress = "a
 
 
 def all_or_nothing(fit: F) -> F:
-    """Decorate a `fit` so that, cancelled, it leaves the estimator as it was before."""
+    """Decorate a `fit` so that one that does not end, for whatever reason, leaves the estimator as it was before."""
 
     @functools.wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
-        except CancelledError:
+        except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise

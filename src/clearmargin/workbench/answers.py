@@ -9,46 +9,16 @@ import json
 from importlib import resources
 from typing import Any
 
-__all__ = ["answers_schema", "shape"]
-
 
 def answers_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what pages send and get.
-
-    Returns
-    -------
-    dict
-        A schema in the dialect 2020-12, with one entry of ``$defs`` for each shape; ``x-addresses`` says which address
-        takes and gives which.
-
-    Examples
-    --------
-    >>> answers_schema()["x-addresses"]["POST /p/{id}/edit"]
-    {'request': 'edit_request', '200': ['edit']}
-    """
+    """Return the JSON Schema of what pages send and get."""
     folder = resources.files("clearmargin.workbench")
     schema: dict[str, Any] = json.loads(folder.joinpath("answers.schema.json").read_text("utf-8"))
     return schema
 
 
 def shape(*names: str) -> dict[str, Any]:
-    """Return the schema of one of several shapes, by which data can be validated.
-
-    Parameters
-    ----------
-    *names : str
-        Entries of ``$defs``.
-
-    Returns
-    -------
-    dict
-        A schema of its own.
-
-    Examples
-    --------
-    >>> shape("edit")["anyOf"]
-    [{'$ref': '#/$defs/edit'}]
-    """
+    """Return the schema of one of several shapes, by which data can be validated."""
     schema = answers_schema()
     return {
         "$schema": schema["$schema"],

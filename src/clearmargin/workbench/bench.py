@@ -41,18 +41,6 @@ from clearmargin.workbench.trained_machine import (
 )
 from clearmargin.workbench.typed_text import in_browser_offsets, python_offset
 
-__all__ = [
-    "EXAM",
-    "MAX_RULES",
-    "MAX_TEXT",
-    "Bench",
-    "RuleMistakesError",
-    "Version",
-    "check_size",
-    "open_bench",
-    "open_table",
-]
-
 MAX_TEXT, MAX_RULES = 1_000_000, 2_000
 # What the history calls an opening of the sealed sample.
 EXAM = "opened the sealed sample"
@@ -64,13 +52,7 @@ _KEPT_VERSIONS, _KEPT_TASKS = 8, 2
 
 
 class RuleMistakesError(InvalidValueError):
-    """A text that cannot be kept, because it has mistakes.
-
-    Parameters
-    ----------
-    errors : list of dict
-        The mistakes, with their places.
-    """
+    """A text that cannot be kept, because it has mistakes."""
 
     def __init__(self, errors: list[dict[str, Any]]):
         self.errors = errors
@@ -83,25 +65,7 @@ class RuleMistakesError(InvalidValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """A revision with all that belongs to it.
-
-    Parameters
-    ----------
-    revision : Revision
-        What was kept.
-    opened : OpenTask
-        Its rows.
-    judge : RuleJudge
-        Judges rules on them.
-    settings : MachineSettings
-        Its machine.
-    machine : TrainedMachine or None
-        Trained, once that is done; until then the machine of the version before, where that has the same task.
-    validated : CrossValidated or None
-        What the machine predicts for rows that it was not trained on.
-    is_trained : bool
-        Whether the machine is the one of this version.
-    """
+    """A revision with all that belongs to it."""
 
     revision: Revision
     opened: OpenTask
@@ -118,18 +82,7 @@ class Version:
 
 
 def open_table(file: ProjectFile) -> ProjectTable:
-    """Read the table of a project.
-
-    Parameters
-    ----------
-    file : ProjectFile
-        The project.
-
-    Returns
-    -------
-    ProjectTable
-        Its rows, those that are sealed apart.
-    """
+    """Read the table of a project."""
     source = file.source()
     if source is None:
         raise DataError("this project has no table")
@@ -139,15 +92,7 @@ def open_table(file: ProjectFile) -> ProjectTable:
 
 
 class Bench:
-    """An open project.
-
-    Parameters
-    ----------
-    file : ProjectFile
-        Opened for writing.
-    author : str
-        Who keeps versions, unless a tab says otherwise.
-    """
+    """An open project."""
 
     def __init__(self, file: ProjectFile, author: str = "the expert"):
         self.file, self.author = file, author
@@ -209,22 +154,7 @@ class Bench:
     def set_task(
         self, settings: Mapping[str, Any], author: str | None = None, why: str = ""
     ) -> Revision:
-        """Choose what is to be learned: a new version, trained anew.
-
-        Parameters
-        ----------
-        settings : mapping
-            Of `TaskSettings`.
-        author : str, optional
-            Who chose it.
-        why : str
-            Why, for the history.
-
-        Returns
-        -------
-        Revision
-            With the text of the version before.
-        """
+        """Choose what is to be learned: a new version, trained anew."""
         chosen = TaskSettings.from_dict(settings)
         opened = self.table.task(chosen)
         with self._lock:
@@ -308,26 +238,7 @@ class Bench:
         author: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Revision:
-        """Keep a text as a new version, and train its machine.
-
-        Parameters
-        ----------
-        text : str
-            Rules without mistakes.
-        why : str
-            The reason.
-        base : int or None
-            The version that it was made from; another newest one raises `StaleHeadError`.
-        author : str, optional
-            Who.
-        settings : mapping, optional
-            Of `MachineSettings`; by default those of the version before.
-
-        Returns
-        -------
-        Revision
-            The new version; its training is under way.
-        """
+        """Keep a text as a new version, and train its machine."""
         head = self.version()
         check_size(text)
         errors = [mistake.to_dict() for mistake in _read(head, text).mistakes]
@@ -433,22 +344,7 @@ class Bench:
     def preview(
         self, text: str, settings: Mapping[str, Any] | None = None, *, serial: Any = None
     ) -> dict[str, Any]:
-        """Say what would change if a text were kept: figures on rows not trained on, and the rows that flip.
-
-        Parameters
-        ----------
-        text : str
-            The rules; those with mistakes have no part.
-        settings : mapping, optional
-            Of `MachineSettings`; by default those of the newest version.
-        serial : object, optional
-            Comes back with the result of a job.
-
-        Returns
-        -------
-        dict
-            `before` and `after`, each with `right` and `rows`; `flips`; `job` where the answer takes longer.
-        """
+        """Say what would change if a text were kept: figures on rows not trained on, and the rows that flip."""
         check_size(text)
         version = self.version()
         chosen = version.settings if settings is None else MachineSettings.from_dict(settings)

@@ -21,8 +21,6 @@ from clearmargin.rules.rule import Rule
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.workbench.project_table import OpenTask
 
-__all__ = ["BoundSuggestion", "short_between", "suggest_bounds"]
-
 # Standard errors that a gain has to be beyond, from Student's distribution with four degrees of freedom (five folds).
 # Folds are not quite independent: on noise, 4 % of the bounds are beyond it, instead of 2.5 %.
 _ERRORS = 2.78
@@ -30,23 +28,7 @@ _ERRORS = 2.78
 
 @dataclass(frozen=True, slots=True)
 class BoundSuggestion:
-    """A better place for one bound of one rule.
-
-    Parameters
-    ----------
-    rule : int
-        The rule, from 0.
-    feature : str
-        The feature.
-    side : {"low", "high"}
-        Which bound.
-    before, after : float
-        Where it is, and where it would be better; `after` is infinite where the bound is better dropped.
-    gain, error : float
-        What the leverage gains on rows that had no part in finding it: mean over folds, and standard error.
-    covered, right : (int, int)
-        Covered rows before and after, and those of the rule's class among them.
-    """
+    """A better place for one bound of one rule."""
 
     rule: int
     feature: str
@@ -90,21 +72,7 @@ class BoundSuggestion:
 
 
 def suggest_bounds(opened: OpenTask, rules: RuleSet) -> list[BoundSuggestion]:
-    """Find better places for the bounds of rules, one by one.
-
-    Parameters
-    ----------
-    opened : OpenTask
-        The rows.
-    rules : RuleSet
-        The expert's rules, over `opened.space`; those with linear conditions are left alone.
-
-    Returns
-    -------
-    list of BoundSuggestion
-        Only bounds that are better on rows that had no part in finding them, by 2.78 standard errors at least;
-        the largest gain first.
-    """
+    """Find better places for the bounds of rules, one by one."""
     found = [s for k, rule in enumerate(rules) for s in _of_rule(opened, k, rule)]
     return sorted(found, key=lambda s: -s.gain)
 
@@ -223,25 +191,7 @@ class _Search:
 
 
 def short_between(low: float, high: float, *, includes_low: bool) -> float:
-    """Find the number with the fewest digits between two others.
-
-    Parameters
-    ----------
-    low, high : float
-        The ends, the lower one first.
-    includes_low : bool
-        Whether the lower end may be chosen; else the upper one may.
-
-    Returns
-    -------
-    float
-        With as few digits as there is room for.
-
-    Examples
-    --------
-    >>> short_between(3.1415, 3.1502, includes_low=True), short_between(0.0, 7.0, includes_low=True)
-    (3.15, 4.0)
-    """
+    """Find the number with the fewest digits between two others."""
     middle = low / 2 + high / 2
     for digits in range(1, 17):
         short = float(f"{middle:.{digits}g}")

@@ -21,18 +21,6 @@ from clearmargin.tables.table import Table
 from clearmargin.workbench.bench import Bench, Version
 from clearmargin.workbench.stored_values import as_finite
 
-__all__ = [
-    "FILTERS",
-    "SORTS",
-    "CaseQuery",
-    "case_facts",
-    "explained_case",
-    "find_cases",
-    "read_case_values",
-    "recourse_for",
-    "what_if",
-]
-
 PAGE = 50
 FILTERS = {
     "all": "all cases",
@@ -47,21 +35,7 @@ SORTS = {"row": "row of the table", "boundary": "nearest to the boundary first",
 
 @dataclass(frozen=True, slots=True)
 class CaseQuery:
-    """Which cases are listed, in which order.
-
-    Parameters
-    ----------
-    which : str
-        One of `FILTERS`.
-    rule : int or None
-        Only cases that this rule covers, counted from 0.
-    against : bool
-        Of these only the ones that have another class than the rule says.
-    sort : str
-        One of `SORTS`.
-    page : int
-        From 1.
-    """
+    """Which cases are listed, in which order."""
 
     which: str = "all"
     rule: int | None = None
@@ -87,24 +61,7 @@ class CaseQuery:
 
 
 def find_cases(bench: Bench, version: Version, text: str, query: CaseQuery) -> dict[str, Any]:
-    """List cases.
-
-    Parameters
-    ----------
-    bench : Bench
-        The project.
-    version : Version
-        Its newest version.
-    text : str
-        The rules that filters speak of: those of the version, or what is being written.
-    query : CaseQuery
-        Which cases.
-
-    Returns
-    -------
-    dict
-        Plain data: one page of `cases`, with `total` and `pages`.
-    """
+    """List cases."""
     opened, rules = version.opened, version.judge.read(text).rules
     covered = rules.covers(opened.points) if len(rules) else np.zeros((len(opened.codes), 0), bool)
     positions = np.flatnonzero(_chosen(bench, version, text, query, rules, covered))
@@ -222,22 +179,7 @@ def _line(version: Version, position: int, rules: RuleSet, covered: BoolArray) -
 
 
 def case_facts(version: Version, row: int, text: str) -> dict[str, Any]:
-    """Give what is known of a case without computing anything slow.
-
-    Parameters
-    ----------
-    version : Version
-        The newest version.
-    row : int
-        The row of the table, counted from 1.
-    text : str
-        The rules that are spoken of.
-
-    Returns
-    -------
-    dict
-        Values, classes, the rules that cover it, the nearest case of the other class.
-    """
+    """Give what is known of a case without computing anything slow."""
     opened = version.opened
     position = opened.position(row)
     rules = version.judge.read(text).rules
@@ -267,20 +209,7 @@ def _nearest_opposite(version: Version, position: int) -> int | None:
 
 
 def turning_points(version: Version, case: Table) -> dict[str, float]:
-    """Say for each number of a case where the machine would change its mind, if only that value changed.
-
-    Parameters
-    ----------
-    version : Version
-        With a plane as its machine; other machines have none.
-    case : Table
-        One row.
-
-    Returns
-    -------
-    dict from str to float
-        Only places within the range of the feature; for whole numbers the first one beyond.
-    """
+    """Say for each number of a case where the machine would change its mind, if only that value changed."""
     planes = None if version.machine is None else version.machine.planes
     if planes is None or len(planes.classes_) != 2:
         return {}
@@ -317,22 +246,7 @@ def _first_whole(planes: Planes, case: Table, name: str, place: float) -> float 
 
 
 def read_case_values(version: Version, row: int, given: Mapping[str, Any]) -> Table:
-    """Give a case with some of its values changed.
-
-    Parameters
-    ----------
-    version : Version
-        The newest version.
-    row : int
-        The case.
-    given : mapping
-        New values by feature: numbers, or categories that the table has.
-
-    Returns
-    -------
-    Table
-        One row, as the machine takes it: what is missing is missing for rules with points, and filled for others.
-    """
+    """Give a case with some of its values changed."""
     opened, machine = version.opened, version.machine
     position = opened.position(row)
     table = opened.task.X if machine is None else machine.table(opened.task)
@@ -378,20 +292,7 @@ def what_if(version: Version, row: int, given: Mapping[str, Any]) -> dict[str, A
 
 
 def explained_case(version: Version, row: int) -> dict[str, Any]:
-    """Explain why a case gets its class: the fewest conditions, proved where that is possible.
-
-    Parameters
-    ----------
-    version : Version
-        The newest version.
-    row : int
-        The case.
-
-    Returns
-    -------
-    dict
-        `text` for people, and the `rule` as a line of the rule language, which can be taken over.
-    """
+    """Explain why a case gets its class: the fewest conditions, proved where that is possible."""
     from clearmargin.explanations import explain
 
     if version.machine is None:
@@ -421,20 +322,7 @@ def _values_of(table: Table, position: int) -> dict[str, Any]:
 
 
 def recourse_for(version: Version, row: int) -> dict[str, Any]:
-    """Find the cheapest change of the features that can be acted on which would change the answer.
-
-    Parameters
-    ----------
-    version : Version
-        The newest version; which features can be acted on is said on the page Data.
-    row : int
-        The case.
-
-    Returns
-    -------
-    dict
-        `text` and the changes, or the proof that nothing is enough.
-    """
+    """Find the cheapest change of the features that can be acted on which would change the answer."""
     from clearmargin import recourse
 
     if version.machine is None:

@@ -18,8 +18,6 @@ from typing import Any
 
 from clearmargin.exceptions import FileDamagedError
 
-__all__ = ["FIRST_HASH", "chain_end", "find_problems", "row_hash", "unpack"]
-
 FIRST_HASH = "0" * 64
 
 # The fields that hashes cover, by name, so that columns which a later version adds leave the hashes of old rows alone.
@@ -52,28 +50,7 @@ _PIECE = 1 << 16
 
 
 def row_hash(table: str, fields: Mapping[str, Any], previous: str) -> str:
-    """Return the hash of a row: SHA-256 over the hash before it and a canonical JSON of its fields.
-
-    Parameters
-    ----------
-    table : {"source", "task", "revision", "event"}
-        Where it belongs; says which fields count.
-    fields : mapping
-        Names and values as they are stored: texts, whole numbers and None.
-    previous : str
-        The hash before it, or `FIRST_HASH`.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> event = {"id": 1, "at": "2030-01-01T00:00:00+00:00", "who": "Ada", "what": "kept", "body": "{}"}
-    >>> row_hash("event", event, FIRST_HASH)[:16]
-    '...'
-    """
+    """Return the hash of a row: SHA-256 over the hash before it and a canonical JSON of its fields."""
     chosen = {name: fields[name] for name in _FIELDS[table]}
     # What is neither text nor number was not written by us; its name makes the hash another one.
     text = json.dumps(
@@ -84,36 +61,12 @@ def row_hash(table: str, fields: Mapping[str, Any], previous: str) -> str:
 
 
 def chain_end(count: int, last: str) -> str:
-    """Return what `meta` says of the end of a chain.
-
-    Examples
-    --------
-    >>> chain_end(2, "0a1b")
-    '2 0a1b'
-    """
+    """Return what `meta` says of the end of a chain."""
     return f"{count} {last}"
 
 
 def unpack(content: bytes, size: int) -> Iterator[bytes]:
-    """Unpack the bytes of a source piece by piece.
-
-    Parameters
-    ----------
-    content : bytes
-        As zlib has packed them.
-    size : int
-        How many there should be; a file made to fill the memory is given up as soon as there are more.
-
-    Yields
-    ------
-    bytes
-        The next of them.
-
-    Examples
-    --------
-    >>> b"".join(unpack(zlib.compress(b"age,ill"), 7))
-    b'age,ill'
-    """
+    """Unpack the bytes of a source piece by piece."""
     unpacking = zlib.decompressobj()
     found = 0
     try:
@@ -132,20 +85,7 @@ def unpack(content: bytes, size: int) -> Iterator[bytes]:
 
 
 def find_problems(connection: sqlite3.Connection, expected: sqlite3.Connection) -> list[str]:
-    """Return what is not as it was written, in words; nothing if all is.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        To the project; a connection of its own, for it is changed to read whatever bytes there are.
-    expected : sqlite3.Connection
-        To an empty database with the triggers that a project has to have.
-
-    Returns
-    -------
-    list of str
-        One sentence for each problem.
-    """
+    """Return what is not as it was written, in words; nothing if all is."""
     # Texts that are no UTF-8 any more are found by their hash, instead of ending the search.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     connection.row_factory = sqlite3.Row

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from clearmargin.language.prose import plain
 from clearmargin.workbench.bench import Version
 
-__all__ = ["column_block", "column_digest", "feature_facts"]
-
 # Bars of a histogram.
 _BARS = 20
 
@@ -33,18 +31,7 @@ def column_digest(version: Version) -> str:
 
 
 def column_block(version: Version) -> bytes:
-    """Write the columns of a version.
-
-    Parameters
-    ----------
-    version : Version
-        The open rows and their machine.
-
-    Returns
-    -------
-    bytes
-        Header and arrays.
-    """
+    """Write the columns of a version."""
     opened = version.opened
     predictions = version.judge.predictions
     arrays: list[tuple[str, NDArray[Any]]] = [
@@ -75,18 +62,7 @@ def column_block(version: Version) -> bytes:
 
 
 def feature_facts(version: Version) -> list[dict[str, Any]]:
-    """Describe each feature: name, unit, range or categories, and the edges of its histogram.
-
-    Parameters
-    ----------
-    version : Version
-        The open rows.
-
-    Returns
-    -------
-    list of dict
-        `edges` of bars for numbers; of whole numbers each has its own bar where there are few.
-    """
+    """Describe each feature: name, unit, range or categories, and the edges of its histogram."""
     space, points = version.opened.space, version.opened.points
     facts = []
     for j, name in enumerate(space.names):

@@ -15,8 +15,6 @@ from clearmargin.tables.files import FileTable
 from clearmargin.tables.table import find_missing
 from clearmargin.workbench.project_table import ProjectTable
 
-__all__ = ["class_counts", "column_facts", "histogram"]
-
 _BARS = 20
 _MOST_SHOWN = 6
 # Columns that may hold classes: more different values look like a number or a name.
@@ -24,18 +22,7 @@ _MOST_CLASSES = 20
 
 
 def column_facts(table: ProjectTable) -> list[dict[str, Any]]:
-    """Describe the columns of a project by its open rows.
-
-    Parameters
-    ----------
-    table : ProjectTable
-        The table.
-
-    Returns
-    -------
-    list of dict
-        One for each column, in the order of the file.
-    """
+    """Describe the columns of a project by its open rows."""
     rows = table.open
     return [_column(name, values, name in table.counters) for name, values in rows.columns.items()]
 
@@ -74,13 +61,7 @@ def _column(name: str, values: NDArray[Any], is_counter: bool) -> dict[str, Any]
 
 
 def histogram(values: NDArray[Any]) -> list[int]:
-    """Count values in bars of equal width.
-
-    Examples
-    --------
-    >>> histogram(np.array([1, 1, 2, 3]))[:1], sum(histogram(np.array([1, 1, 2, 3])))
-    ([2], 4)
-    """
+    """Count values in bars of equal width."""
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[np.isfinite(finite)]
     if not len(finite):
@@ -95,13 +76,7 @@ def histogram(values: NDArray[Any]) -> list[int]:
 
 
 def class_counts(table: FileTable, target: str) -> list[tuple[str, int]]:
-    """Count the values of a column that may be the target; the rarest first.
-
-    Examples
-    --------
-    >>> class_counts(FileTable("t", {"y": np.array(["a", "b", "b", None], dtype=object)}), "y")
-    [('a', 1), ('b', 2)]
-    """
+    """Count the values of a column that may be the target; the rarest first."""
     values = table.columns[target]
     known = values[~find_missing(values)]
     if known.dtype.kind == "f" and bool((known == np.rint(known)).all()):

@@ -21,8 +21,6 @@ from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["Events", "read_last_id"]
-
 # Milliseconds until a browser connects again.
 _RETRY = b"retry: 1000\n\n"
 _STILL_HERE = b": still here\n\n"
@@ -32,22 +30,7 @@ _DIGITS = 16
 
 
 class Events:
-    """The events of one project.
-
-    Parameters
-    ----------
-    keep : int, default 1000
-        How many events are kept for tabs that come back.
-    pause : float, default 15.0
-        Seconds of silence after which a stream sends a comment, so that nobody on the way takes it for dead.
-
-    Examples
-    --------
-    >>> events = Events()
-    >>> first = events.publish("kept", {"revision": 8})
-    >>> events.publish("job", {"id": 1, "state": "done"}) - first
-    1
-    """
+    """The events of one project."""
 
     def __init__(self, *, keep: int = 1000, pause: float = 15.0):
         self._keep, self._pause = keep, pause
@@ -65,11 +48,6 @@ class Events:
         """The number of the newest event; a page that was made now asks for those after it."""
         return self._last_id
 
-    @property
-    def n_streams(self) -> int:
-        """How many streams are open: one a tab."""
-        return len(self._streams)
-
     def publish(
         self,
         what: str,
@@ -78,24 +56,7 @@ class Events:
         stored_id: int | None = None,
         replaces: str | None = None,
     ) -> int:
-        """Tell all tabs of something, from any thread.
-
-        Parameters
-        ----------
-        what : str
-            The name of the event: letters, digits, ``_``, ``-`` and dots.
-        body : dict
-            Plain data for JSON.
-        stored_id : int, optional
-            The row of the project file that this event is about, sent as ``stored_id`` in the data.
-        replaces : str, optional
-            What the event tells the state of, such as "job 7". Earlier events about it are not sent any more.
-
-        Returns
-        -------
-        int
-            The number of the event.
-        """
+        """Tell all tabs of something, from any thread."""
         if not _NAME.fullmatch(what):
             raise InvalidValueError(
                 f"an event is named by letters, digits, '_', '-' and dots, not {what!r}"
@@ -117,18 +78,7 @@ class Events:
         return number
 
     async def stream(self, last_id: int = 0) -> AsyncIterator[bytes]:
-        """Send what was published after an event, and go on until the server shuts down.
-
-        Parameters
-        ----------
-        last_id : int, default 0
-            The number of the last event that the tab has seen; 0 sends all that are kept.
-
-        Yields
-        ------
-        bytes
-            Whole events in the form that browsers read, and comments.
-        """
+        """Send what was published after an event, and go on until the server shuts down."""
         changed = asyncio.Event()
         with self._lock:
             self._streams[changed] = asyncio.get_running_loop()
@@ -194,22 +144,6 @@ async def _happened(event: asyncio.Event, seconds: float) -> bool:
 
 
 def read_last_id(header: str | None) -> int:
-    """Read the header ``Last-Event-ID``; 0 if it is absent or no number of ours.
-
-    Parameters
-    ----------
-    header : str or None
-        Whatever the browser sent.
-
-    Returns
-    -------
-    int
-        What `Events.stream` takes.
-
-    Examples
-    --------
-    >>> read_last_id("1732000000007"), read_last_id("1; drop"), read_last_id(None)
-    (1732000000007, 0, 0)
-    """
+    """Read the header ``Last-Event-ID``; 0 if it is absent or no number of ours."""
     text = (header or "").strip()
     return int(text) if len(text) <= _DIGITS and text.isascii() and text.isdecimal() else 0

@@ -19,7 +19,6 @@ import asyncio
 import gzip
 import html
 import io
-import ipaddress
 import json
 import logging
 import re
@@ -27,7 +26,7 @@ import secrets
 import time
 import traceback
 import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
@@ -35,30 +34,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
 from clearmargin.exceptions import DataError, FileDamagedError, InvalidValueError
+from clearmargin.rules.file_writing import writing_to
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-__all__ = [
-    "LOOPBACK",
-    "MAX_BODY",
-    "MAX_REQUESTS",
-    "MAX_STREAMS",
-    "MAX_UPLOAD",
-    "Access",
-    "Guard",
-    "Upload",
-    "attachment",
-    "check_form_token",
-    "check_upload",
-    "parse_json",
-    "plain_page",
-    "read_form",
-    "read_json",
-    "read_upload",
-    "security_headers",
-    "unpack_limited",
-]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -69,6 +48,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 MAX_UPLOAD = 512 * 2**20
 MAX_BODY = 2 * 2**20
+# Requests that are answered at once, and streams of events, one a tab.
 MAX_REQUESTS = 64
 MAX_STREAMS = 200
 
@@ -76,9 +56,6 @@ MAX_STREAMS = 200
 _LONGEST_ADDRESS = 8_000
 _LONGEST_HEADERS = 16_000
 _MOST_HEADERS = 100
-# Wrong passwords a minute from one address, and addresses that are remembered.
-_MOST_TRIES = 10
-_MOST_CLIENTS = 1_000
 _READING = ("GET", "HEAD")
 _WRITING = ("POST", "PUT", "PATCH", "DELETE")
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
@@ -109,86 +86,19 @@ _CLOSED = "camera=(), display-capture=(), geolocation=(), microphone=(), payment
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a browser has to know and say to be let in. `Access.make` draws the secrets.
-
-    Parameters
-    ----------
-    port : int
-        Where the server listens; the cookie is named after it, since cookies are shared by all ports of a host.
-    token : str
-        In the address that is printed.
-    session : str
-        The value of the cookie that the token is exchanged for.
-    form_token : str
-        What each form of ours carries in a hidden field called ``form_token``.
-    once : str
-        A token that opens one time only, for the address that a browser is started with: other users of the machine
-        can see with which words a program was started.
-    password : str, optional
-        What `/open` asks for in place of the token, where other machines can reach the server.
-    hosts : frozenset of str, optional
-        Names that the `Host` header may have, in lower case.
-    any_address : bool, default False
-        Whether any IP address will do, since the server listens on all of this machine. A page on a foreign *name*
-        still gets nowhere.
-    author : str, default ""
-        Who keeps versions, unless a page says somebody else.
-    landing : str, default "/"
-        The first page after `/open`.
-
-    Examples
-    --------
-    >>> access = Access.make(8765, author="the expert")
-    >>> access.cookie, access.author, len(access.token)
-    ('clearmargin-8765', 'the expert', 32)
-    >>> access.token in repr(access)
-    False
-    """
+    """What a browser has to know and say to be let in. `Access.make` draws the secrets."""
 
     port: int
     token: str = field(repr=False)
     session: str = field(repr=False)
     form_token: str = field(repr=False)
     once: str = field(repr=False)
-    password: str | None = field(default=None, repr=False)
-    hosts: frozenset[str] = LOOPBACK
-    any_address: bool = False
     author: str = ""
     landing: str = "/"
 
     @classmethod
-    def make(
-        cls,
-        port: int,
-        *,
-        password: str | None = None,
-        hosts: Iterable[str] = (),
-        any_address: bool = False,
-        author: str = "",
-        landing: str = "/",
-    ) -> Access:
-        """Draw new secrets, of 24 random bytes each.
-
-        Parameters
-        ----------
-        port : int
-            Where the server listens.
-        password : str, optional
-            What is asked for in place of the token.
-        hosts : iterable of str, optional
-            Names of this machine besides those of the loopback interface.
-        any_address : bool, default False
-            Whether any IP address will do for one.
-        author : str, default ""
-            Who keeps versions.
-        landing : str, default "/"
-            The first page.
-
-        Returns
-        -------
-        Access
-            With secrets that were never used before.
-        """
+    def make(cls, port: int, *, author: str = "", landing: str = "/") -> Access:
+        """Draw new secrets, of 24 random bytes each."""
         token, session, form_token, once = (secrets.token_urlsafe(24) for _ in range(4))
         return cls(
             port=port,
@@ -196,9 +106,6 @@ class Access:
             session=session,
             form_token=form_token,
             once=once,
-            password=password,
-            hosts=LOOPBACK | {name.lower() for name in hosts},
-            any_address=any_address,
             author=author,
             landing=landing,
         )
@@ -210,26 +117,7 @@ class Access:
 
 
 def check_form_token(access: Access, value: object) -> bool:
-    """Check, in constant time, whether a form is one of ours.
-
-    Parameters
-    ----------
-    access : Access
-        With the token.
-    value : object
-        What came in the field ``form_token``; anything but a text is wrong.
-
-    Returns
-    -------
-    bool
-        Whether it is the token.
-
-    Examples
-    --------
-    >>> access = Access.make(8765)
-    >>> check_form_token(access, access.form_token), check_form_token(access, ""), check_form_token(access, None)
-    (True, False, False)
-    """
+    """Check, in constant time, whether a form is one of ours."""
     return isinstance(value, str) and _same(value, access.form_token)
 
 
@@ -237,22 +125,13 @@ def _same(given: str, secret: str) -> bool:
     return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode("utf-8"))
 
 
-def security_headers(access: Access | None = None) -> list[tuple[bytes, bytes]]:
-    """List the headers that every answer has, for an access or where none is known.
-
-    Examples
-    --------
-    >>> dict(security_headers())[b"x-content-type-options"]
-    b'nosniff'
-    """
-    # Over the network without encryption browsers send no Sec-Fetch-Site, and with no-referrer they hide the origin of
-    # a form; same-origin tells it to us alone. On the loopback interface neither is needed.
-    referrer = "no-referrer" if access is None or access.password is None else "same-origin"
+def security_headers() -> list[tuple[bytes, bytes]]:
+    """List the headers that every answer has."""
     headers = {
         "content-security-policy": _POLICY,
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
-        "referrer-policy": referrer,
+        "referrer-policy": "no-referrer",
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
         "permissions-policy": _CLOSED,
@@ -261,27 +140,7 @@ def security_headers(access: Access | None = None) -> list[tuple[bytes, bytes]]:
 
 
 def plain_page(title: str, *paragraphs: str, more: str = "") -> bytes:
-    """Write a page that needs no other file.
-
-    Parameters
-    ----------
-    title : str
-        The heading.
-    *paragraphs : str
-        Texts, which are escaped.
-    more : str, default ""
-        HTML behind them, which is not.
-
-    Returns
-    -------
-    bytes
-        The page.
-
-    Examples
-    --------
-    >>> b"<p>There is no &lt;page&gt;.</p>" in plain_page("Not here", "There is no <page>.")
-    True
-    """
+    """Write a page that needs no other file."""
     body = "\n".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
     name = html.escape(title)
     return (
@@ -293,23 +152,7 @@ def plain_page(title: str, *paragraphs: str, more: str = "") -> bytes:
 
 
 def attachment(name: str) -> str:
-    r"""Write the header `Content-Disposition` of a file to take away, whatever it is called.
-
-    Parameters
-    ----------
-    name : str
-        What the file is called; it may hold anything.
-
-    Returns
-    -------
-    str
-        The value of the header: the name in letters that every header may have, and as it is.
-
-    Examples
-    --------
-    >>> print(attachment('a "b"\r\n.csv'))
-    attachment; filename="a-b-.csv"; filename*=UTF-8''a%20%22b%22%0D%0A.csv
-    """
+    r"""Write the header `Content-Disposition` of a file to take away, whatever it is called."""
     plain = _UNSAFE.sub("-", name).strip("-.") or "file"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
 
@@ -344,12 +187,6 @@ _WRONG_TOKEN = _Refusal(
     403,
     "This token is not that of the workbench that runs now. Open the address that it has printed last.",
 )
-_WRONG_PASSWORD = _Refusal(
-    403, "This is not the password.", more=f'<p><a href="{_OPEN}">Again</a></p>'
-)
-_TOO_MANY_TRIES = _Refusal(
-    429, "Too many wrong passwords. Wait a minute.", (("retry-after", "60"),)
-)
 _ELSEWHERE = _Refusal(403, "This request comes from a page that is not part of the workbench.")
 _WRONG_TYPE = _Refusal(
     415,
@@ -375,7 +212,6 @@ class _Asked:
     query: bytes
     headers: dict[str, list[str]]
     header_bytes: int
-    client: str
 
     @classmethod
     def of(cls, scope: Scope) -> _Asked:
@@ -391,7 +227,6 @@ class _Asked:
             query=scope.get("query_string", b""),
             headers=dict(headers),
             header_bytes=sum(len(name) + len(value) + 4 for name, value in scope["headers"]),
-            client=(scope.get("client") or ("",))[0],
         )
 
     def header(self, name: str) -> str:
@@ -413,6 +248,11 @@ class _Asked:
         return int(announced) if announced.isdecimal() else 0
 
     @property
+    def limit(self) -> int:
+        """Bytes that a body may have."""
+        return MAX_UPLOAD if self.path == _UPLOADS else MAX_BODY
+
+    @property
     def wants_json(self) -> bool:
         return (
             "application/json" in self.header("accept").lower()
@@ -425,78 +265,17 @@ class _Asked:
 
 
 class Guard:
-    """Let through what may be asked, and refuse all else in words; put the headers on every answer.
+    """Let through what may be asked, and refuse all else in words; put the headers on every answer."""
 
-    A pure ASGI application around another one. Around a guarded one it is enough that one of the two guards.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers the requests that are let through.
-    access : Access
-        What a browser has to know.
-    max_upload : int, optional
-        Bytes of a body at `/projects`.
-    max_body : int, optional
-        Bytes of any other body.
-    max_requests : int, optional
-        How many requests are answered at once.
-    max_streams : int, optional
-        How many streams of events are open at once, one a tab.
-
-    Attributes
-    ----------
-    streams : int
-        How many streams of events are open.
-    seen_stream : bool
-        Whether there has ever been one.
-    last_seen : float
-        When something was last let through, or a stream ended, by `time.monotonic`.
-
-    Examples
-    --------
-    >>> async def page(scope, receive, send):
-    ...     await send({"type": "http.response.start", "status": 200, "headers": []})
-    ...     await send({"type": "http.response.body", "body": b"here"})
-    >>> async def ask(guard, *headers):
-    ...     scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
-    ...     said = []
-    ...     async def send(message): said.append(message)
-    ...     await guard(scope, None, send)
-    ...     return said[0]["status"]
-    >>> access = Access.make(8765)
-    >>> guard = Guard(page, access)
-    >>> cookie = (b"cookie", f"{access.cookie}={access.session}".encode())
-    >>> asyncio.run(ask(guard, (b"host", b"127.0.0.1:8765"), cookie))
-    200
-    >>> asyncio.run(ask(guard, (b"host", b"evil.example"), cookie))
-    421
-    """
-
-    def __init__(
-        self,
-        app: App,
-        access: Access,
-        *,
-        max_upload: int = MAX_UPLOAD,
-        max_body: int = MAX_BODY,
-        max_requests: int = MAX_REQUESTS,
-        max_streams: int = MAX_STREAMS,
-    ):
+    def __init__(self, app: App, access: Access):
         self.app = app
         self.access = access
-        self.max_upload = max_upload
-        self.max_body = max_body
-        self.max_requests = max_requests
-        self.max_streams = max_streams
         self.streams = 0
         self.seen_stream = False
         self.last_seen = time.monotonic()
         self._requests = 0
-        self._headers = security_headers(access)
+        self._headers = security_headers()
         self._closing = asyncio.Event()
-        self._tries: Counter[str] = Counter()
-        self._minute = 0
         self._was_opened = False
 
     def close(self) -> None:
@@ -512,11 +291,11 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         asked = _Asked.of(scope)
-        body = _Body(receive, self._limit(asked))
+        body = _Body(receive, asked.limit)
         answer = _Answer(send, self._headers, asked.wants_json, body)
         refusal = _first(asked, self.access, _BEFORE_COOKIE)
         if refusal is None and asked.path == _OPEN:
-            refusal = await self._open(asked, body, answer)
+            refusal = await self._open(asked, answer)
         elif refusal is None:
             refusal = _first(asked, self.access, _BEHIND_COOKIE) or self._too_much(asked)
             if refusal is None:
@@ -525,28 +304,18 @@ class Guard:
         if refusal is not None:
             await answer.refuse(refusal)
 
-    def _limit(self, asked: _Asked) -> int:
-        return self.max_upload if asked.path == _UPLOADS else self.max_body
-
     def _too_much(self, asked: _Asked) -> _Refusal | None:
-        if asked.size > self._limit(asked):
+        if asked.size > asked.limit:
             return _TOO_LARGE
-        is_full = (
-            self.streams >= self.max_streams
-            if asked.is_stream
-            else self._requests >= self.max_requests
+        open_now, most = (
+            (self.streams, MAX_STREAMS) if asked.is_stream else (self._requests, MAX_REQUESTS)
         )
-        return _BUSY if is_full else None
+        return _BUSY if open_now >= most else None
 
-    async def _open(self, asked: _Asked, body: _Body, answer: _Answer) -> _Refusal | None:
-        """Exchange the token, or the password, for the cookie."""
-        if self.access.password is not None:
-            refusal = await self._check_password(asked, body, answer)
-        elif asked.method != "GET":
-            refusal = _METHODS
-        else:
-            refusal = self._check_token(asked)
-        if refusal is None and not answer.started:
+    async def _open(self, asked: _Asked, answer: _Answer) -> _Refusal | None:
+        """Exchange the token for the cookie."""
+        refusal = _METHODS if asked.method != "GET" else self._check_token(asked)
+        if refusal is None:
             await self._let_in(asked, answer)
         return refusal
 
@@ -559,38 +328,6 @@ class Guard:
             self._was_opened = self._was_opened or is_once
             return None
         return _WRONG_TOKEN
-
-    async def _check_password(self, asked: _Asked, body: _Body, answer: _Answer) -> _Refusal | None:
-        if not asked.writes:
-            form = (
-                f'<form method="post" action="{_OPEN}">\n'
-                '<label>Password <input type="password" name="password" required '
-                'autocomplete="current-password"></label>\n'
-                "<button>Open</button>\n</form>"
-            )
-            await answer.page(200, plain_page("Workbench", more=form))
-            return None
-        refusal = _first(asked, self.access, (_check_origin, _check_type)) or self._too_much(asked)
-        if refusal is not None:
-            return refusal
-        self._forget_tries()
-        if self._tries[asked.client] >= _MOST_TRIES or len(self._tries) > _MOST_CLIENTS:
-            return _TOO_MANY_TRIES
-        content = await body.read()
-        if body.is_too_large:
-            return _TOO_LARGE
-        given = dict(parse_qsl(content.decode("utf-8", "replace"))).get("password", "")
-        assert self.access.password is not None
-        if not _same(given, self.access.password):
-            self._tries[asked.client] += 1
-            return _WRONG_PASSWORD
-        return None
-
-    def _forget_tries(self) -> None:
-        minute = int(time.monotonic() // 60)
-        if minute != self._minute:
-            self._minute = minute
-            self._tries.clear()
 
     async def _let_in(self, asked: _Asked, answer: _Answer) -> None:
         access = self.access
@@ -663,15 +400,6 @@ class _Body:
             self.is_too_large = True
             return {"type": "http.disconnect"}
         return message
-
-    async def read(self) -> bytes:
-        """Read all of it, or what comes until it is too much."""
-        parts: list[bytes] = []
-        while True:
-            message = await self.receive()
-            parts.append(message.get("body", b""))
-            if not message.get("more_body", False):
-                return b"".join(parts)
 
 
 class _Answer:
@@ -784,23 +512,12 @@ def _first(
     return None
 
 
-def _check_host(asked: _Asked, access: Access) -> _Refusal | None:
+def _check_host(asked: _Asked, _: Access) -> _Refusal | None:
     hosts = asked.headers.get("host", [])
     found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
     if found is None or not 0 < int(found[2] or 80) < 65536:
         return _FOREIGN_HOST
-    name = found[1].lower()
-    if name in access.hosts or (access.any_address and _is_address(name)):
-        return None
-    return _FOREIGN_HOST
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
+    return None if found[1].lower() in LOOPBACK else _FOREIGN_HOST
 
 
 def _check_method(asked: _Asked, _: Access) -> _Refusal | None:
@@ -883,17 +600,7 @@ _BEHIND_COOKIE = (_check_cookie, _check_origin, _check_type)
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that was sent by a form.
-
-    Parameters
-    ----------
-    name : str
-        What it is called, without folders; a text to show, never a path to open.
-    content : bytes
-        The file as it came.
-    fields : dict of str
-        The other fields of the form.
-    """
+    """A file that was sent by a form."""
 
     name: str
     content: bytes
@@ -901,41 +608,22 @@ class Upload:
 
 
 async def read_upload(request: Request, access: Access, *, limit: int = MAX_UPLOAD) -> Upload:
-    """Read the one file of a form, ``file``, on to the disk while it comes.
-
-    Parameters
-    ----------
-    request : Request
-        With a body of multipart/form-data.
-    access : Access
-        Whose form token the form must carry.
-    limit : int, optional
-        Bytes of the file, and of what it unpacks to if it is packed by gzip.
-
-    Returns
-    -------
-    Upload
-        The file.
-
-    Raises
-    ------
-    starlette.exceptions.HTTPException
-        400 for what is no such form, 403 for one that is not ours, 413 for too much.
-    """
+    """Read the one file of a form, ``file``, on to the disk while it comes."""
     from starlette.datastructures import UploadFile
     from starlette.exceptions import HTTPException
 
-    async with request.form(max_files=1, max_fields=20, max_part_size=2**16) as form:
-        if not check_form_token(access, form.get("form_token")):
-            raise HTTPException(403, _ELSEWHERE.words)
-        sent = form.get("file")
-        if not isinstance(sent, UploadFile) or not sent.filename:
-            raise HTTPException(
-                400, "There is no file in this form. Choose one, and send it again."
-            )
-        content = await sent.read()
-        fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        name = sent.filename
+    with writing_to("the upload"):
+        async with request.form(max_files=1, max_fields=20, max_part_size=2**16) as form:
+            if not check_form_token(access, form.get("form_token")):
+                raise HTTPException(403, _ELSEWHERE.words)
+            sent = form.get("file")
+            if not isinstance(sent, UploadFile) or not sent.filename:
+                raise HTTPException(
+                    400, "There is no file in this form. Choose one, and send it again."
+                )
+            content = await sent.read()
+            fields = {name: value for name, value in form.items() if isinstance(value, str)}
+            name = sent.filename
     fields.pop("form_token", None)
     try:
         await asyncio.to_thread(check_upload, content, limit)
@@ -947,25 +635,7 @@ async def read_upload(request: Request, access: Access, *, limit: int = MAX_UPLO
 
 
 async def read_form(request: Request, access: Access) -> dict[str, str]:
-    """Read a form of ours that has no file.
-
-    Parameters
-    ----------
-    request : Request
-        With a form as its body.
-    access : Access
-        Whose form token it must carry.
-
-    Returns
-    -------
-    dict of str
-        The fields without the token; of several with one name the last.
-
-    Raises
-    ------
-    starlette.exceptions.HTTPException
-        400 for what is no form, 403 for one that is not ours.
-    """
+    """Read a form of ours that has no file."""
     from starlette.exceptions import HTTPException
 
     async with request.form(max_files=0, max_fields=5_000, max_part_size=MAX_BODY) as form:
@@ -977,13 +647,7 @@ async def read_form(request: Request, access: Access) -> dict[str, str]:
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Read a body that must be a JSON object.
-
-    Raises
-    ------
-    starlette.exceptions.HTTPException
-        415 for another type, 400 for what is no JSON object.
-    """
+    """Read a body that must be a JSON object."""
     from starlette.exceptions import HTTPException
 
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -996,26 +660,7 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 
 def parse_json(content: bytes) -> dict[str, Any]:
-    """Read a JSON object that may be hostile: of finite numbers, valid texts and limited depth.
-
-    Parameters
-    ----------
-    content : bytes
-        The text, in UTF-8.
-
-    Returns
-    -------
-    dict
-        The object.
-
-    Examples
-    --------
-    >>> parse_json(b'{"text": "bmi >= 30 => ill", "serial": 3}')
-    {'text': 'bmi >= 30 => ill', 'serial': 3}
-    >>> parse_json(b'{"value": 1e999}')
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: this is not JSON: 1e999 is not a finite number
-    """
+    """Read a JSON object that may be hostile: of finite numbers, valid texts and limited depth."""
     try:
         value = json.loads(content.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
         # Half of a surrogate pair is no text, and could not be written anywhere.
@@ -1041,36 +686,7 @@ def _refuse(text: str) -> float:
 
 
 def unpack_limited(content: bytes, limit: int = MAX_UPLOAD) -> bytes:
-    """Undo gzip, and stop where it becomes too much; a file that is not packed is given back as it is.
-
-    Parameters
-    ----------
-    content : bytes
-        A file.
-    limit : int, optional
-        Bytes that it may have, when unpacked.
-
-    Returns
-    -------
-    bytes
-        What was packed.
-
-    Raises
-    ------
-    DataError
-        If it is more than the limit, in memory of little more than the limit.
-    FileDamagedError
-        If it is cut off or changed.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> unpack_limited(gzip.compress(b"a,b"), 10), unpack_limited(b"a,b", 10)
-    (b'a,b', b'a,b')
-    >>> unpack_limited(gzip.compress(bytes(1000)), 10)
-    Traceback (most recent call last):
-    clearmargin.exceptions.DataError: the file has more than 10 bytes when it is unpacked, ...; give it fewer rows
-    """
+    """Undo gzip, and stop where it becomes too much; a file that is not packed is given back as it is."""
     shown = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit} bytes"
     too_much = DataError(
         f"the file has more than {shown} when it is unpacked, which is too much; give it fewer rows"
@@ -1095,26 +711,7 @@ def unpack_limited(content: bytes, limit: int = MAX_UPLOAD) -> bytes:
 
 
 def check_upload(content: bytes, limit: int = MAX_UPLOAD) -> None:
-    """Raise for a file that would be too much as a table, before anybody reads it as one.
-
-    Parameters
-    ----------
-    content : bytes
-        A file as it came.
-    limit : int, optional
-        Bytes that it may have, when unpacked.
-
-    Raises
-    ------
-    DataError
-        If it has more bytes, or as a Parquet or Feather file more values, than the workbench takes.
-    FileDamagedError
-        If it is packed by gzip and cut off or changed.
-
-    Examples
-    --------
-    >>> check_upload(b"age,ill")
-    """
+    """Raise for a file that would be too much as a table, before anybody reads it as one."""
     from clearmargin.workbench.project_table import MAX_CELLS
 
     cells = _announced_cells(unpack_limited(content, limit))

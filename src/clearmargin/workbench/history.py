@@ -18,37 +18,13 @@ if TYPE_CHECKING:
     from clearmargin.compare import RuleComparison
     from clearmargin.rules import FeatureSpace
 
-__all__ = ["History", "Revision", "RevisionDifference", "StaleHeadError", "line_changes"]
-
 # A difference has to be there within a blink; whether two sets decide alike may stay open.
 _MAX_CELLS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A version of the rules.
-
-    Parameters
-    ----------
-    id : int
-        Its number, from 1 without gaps.
-    parent : int or None
-        The version before it.
-    task : int
-        The task that it belongs to.
-    text : str
-        The rules.
-    settings : dict
-        How the machine is trained, as plain data.
-    author, at, why : str
-        Who kept it, when, and for what reason.
-    kind : str
-        "kept", "restored", or what the caller calls it.
-    restores : int or None
-        The version whose text it has, if it was restored.
-    hash : str
-        Its place in the chain of versions.
-    """
+    """A version of the rules."""
 
     id: int
     parent: int | None
@@ -68,15 +44,7 @@ class Revision:
 
 
 class StaleHeadError(ClearmarginError):
-    """Somebody kept another version in the meantime.
-
-    Parameters
-    ----------
-    message : str
-        What happened, for people.
-    head : Revision
-        The version that is the newest one now.
-    """
+    """Somebody kept another version in the meantime."""
 
     def __init__(self, message: str, head: Revision):
         super().__init__(message)
@@ -88,21 +56,7 @@ class StaleHeadError(ClearmarginError):
 
 @dataclass(frozen=True, slots=True)
 class RevisionDifference:
-    """What differs between two versions.
-
-    Parameters
-    ----------
-    old, new : Revision
-        The versions.
-    lines : list of [str, str]
-        All lines of both, each behind " " (in both), "-" (in the old one) or "+" (in the new one).
-    settings : dict
-        For each setting that is another one, the old value and the new one; None where there is none.
-    rules : RuleComparison or None
-        Rules in common, changed, gone and new; None if one of the texts cannot be read.
-    unread : str or None
-        Why there is no comparison of rules.
-    """
+    """What differs between two versions."""
 
     old: Revision
     new: Revision
@@ -128,23 +82,7 @@ class RevisionDifference:
 
 
 def line_changes(old: str, new: str) -> list[list[str]]:
-    r"""Return the lines of two texts, each once where it is in both.
-
-    Parameters
-    ----------
-    old, new : str
-        The texts; line feeds end lines.
-
-    Returns
-    -------
-    list of [str, str]
-        " ", "-" or "+", and the line. Those with " " and "-" are the old text, those with " " and "+" the new one.
-
-    Examples
-    --------
-    >>> line_changes("a\nb", "a\nc")
-    [[' ', 'a'], ['-', 'b'], ['+', 'c']]
-    """
+    r"""Return the lines of two texts, each once where it is in both."""
     before, after = (text.split("\n") if text else [] for text in (old, new))
     found: list[list[str]] = []
     for kind, i, i_end, j, j_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
@@ -157,37 +95,7 @@ def line_changes(old: str, new: str) -> list[list[str]]:
 
 
 class History:
-    """The versions of a project.
-
-    Parameters
-    ----------
-    file : ProjectFile
-        The project.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with (
-    ...     tempfile.TemporaryDirectory() as folder,
-    ...     ProjectFile.create(f"{folder}/a.clearmargin", name="a", made_by="Ada") as file,
-    ... ):
-    ...     source = file.add_source("a.csv", b"", reading={}, rows=0, columns=0)
-    ...     task = file.add_task(source.id, {})
-    ...     history = History(file)
-    ...     old = history.keep(
-    ...         "age >= 60 => ill", why="a start", author="Ada", base=None, task=task.id, settings={}
-    ...     )
-    ...     new = history.keep(
-    ...         "age >= 55 => ill", why="younger ones", author="Ada", base=old.id, task=task.id, settings={}
-    ...     )
-    ...     print(history.difference(old.id, new.id).rules)
-    ...     history.restore(old.id, why="too many", author="Ada", base=new.id).text
-    1 old and 1 new rules: 0 in common, 1 changed, 0 gone, 0 new.
-      changed  age >= 60 => ill
-          now  age >= 55 => ill  (is wider)
-    They differ, for example, on age = 55: no rule applies before, ill now.
-    'age >= 60 => ill'
-    """
+    """The versions of a project."""
 
     def __init__(self, file: ProjectFile):
         self._file = file
@@ -222,72 +130,18 @@ class History:
         settings: dict[str, Any],
         kind: str = "kept",
     ) -> Revision:
-        """Keep a text as the newest version.
-
-        Parameters
-        ----------
-        text : str
-            The rules.
-        why, author : str
-            For what reason, and who.
-        base : int or None
-            The version that the author began from; it has to be the newest one still.
-        task : int
-            The task that the rules belong to.
-        settings : dict
-            How the machine is trained, as plain data.
-        kind : str, default "kept"
-            What to call it.
-
-        Returns
-        -------
-        Revision
-            The version.
-
-        Raises
-        ------
-        StaleHeadError
-            If somebody kept another version in the meantime; nothing is written then.
-        """
+        """Keep a text as the newest version."""
         return self._add(text, why, author, base, task, settings, kind, None)
 
     def restore(self, id: int, *, why: str, author: str, base: int | None) -> Revision:  # noqa: A002
-        """Keep text, settings and task of an old version once more, as the newest one.
-
-        Parameters
-        ----------
-        id : int
-            The old version.
-        why, author : str
-            For what reason, and who.
-        base : int or None
-            The version that the author looked at; it has to be the newest one still.
-
-        Returns
-        -------
-        Revision
-            The new version.
-        """
+        """Keep text, settings and task of an old version once more, as the newest one."""
         old = self.get(id)
         return self._add(old.text, why, author, base, old.task, old.settings, "restored", old.id)
 
     def difference(
         self, old: int, new: int, space: FeatureSpace | None = None
     ) -> RevisionDifference:
-        """Return what differs between two versions.
-
-        Parameters
-        ----------
-        old, new : int
-            The versions, in either order.
-        space : FeatureSpace, optional
-            The features of the table, with their ranges and kinds.
-
-        Returns
-        -------
-        RevisionDifference
-            Lines and settings always, rules where both texts can be read.
-        """
+        """Return what differs between two versions."""
         before, after = self.get(old), self.get(new)
         rules, unread = _compare(before, after, space)
         names = sorted(before.settings.keys() | after.settings.keys())
@@ -302,21 +156,7 @@ class History:
         )
 
     def three_way(self, base: int | None, mine: str) -> dict[str, Any]:
-        """Return what two people made of one version, for the one who came second.
-
-        Parameters
-        ----------
-        base : int or None
-            The version that both began from; None for no rules at all.
-        mine : str
-            What the second one has typed.
-
-        Returns
-        -------
-        dict
-            The texts as "base" and "mine", the newest version as "head" (None if there is none), and what each has
-            changed, line by line, as "mine_lines" and "head_lines".
-        """
+        """Return what two people made of one version, for the one who came second."""
         start = "" if base is None else self.get(base).text
         head = self.head
         return {

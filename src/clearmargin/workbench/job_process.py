@@ -31,18 +31,6 @@ from clearmargin.progress import Step, observe
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = [
-    "PRELOADED",
-    "JobProcess",
-    "JobProcesses",
-    "describe_death",
-    "describe_error",
-    "find_place",
-    "fraction",
-    "start_method",
-    "warm_up",
-]
-
 # What the process that others are forked from imports before the first job asks for it: the work, what it imports only
 # when it is done, and the module that the script of the server imports, which each process runs.
 PRELOADED = [
@@ -72,15 +60,7 @@ _starting_and_ending = threading.Lock()
 
 
 class JobProcess:
-    """A process that waits for an order, carries it out and ends.
-
-    Parameters
-    ----------
-    method : {"forkserver", "spawn"}
-        How it is started.
-    function : str
-        What it runs, as "module:function"; the function takes the kind and the input of a job and returns a dict.
-    """
+    """A process that waits for an order, carries it out and ends."""
 
     def __init__(self, method: str, function: str):
         context = multiprocessing.get_context(method)
@@ -154,15 +134,7 @@ class JobProcess:
 
 
 class JobProcesses:
-    """Processes for jobs: made when asked for, or one ahead where that takes long.
-
-    Parameters
-    ----------
-    function : str
-        What they run, as "module:function".
-    method : {"forkserver", "spawn"}, optional
-        How they are started; by default as `start_method` says.
-    """
+    """Processes for jobs: made when asked for, or one ahead where that takes long."""
 
     def __init__(self, function: str, method: str | None = None):
         self._function = function
@@ -203,28 +175,14 @@ class JobProcesses:
 
 
 def start_method() -> str:
-    """Return how processes are started on this system: "forkserver" where forking is safe, "spawn" elsewhere.
-
-    Examples
-    --------
-    >>> start_method() in ("forkserver", "spawn")
-    True
-    """
+    """Return how processes are started on this system: "forkserver" where forking is safe, "spawn" elsewhere."""
     # The linear algebra of macOS keeps threads, which do not survive a fork.
     is_safe = sys.platform != "darwin" and "forkserver" in multiprocessing.get_all_start_methods()
     return "forkserver" if is_safe else "spawn"
 
 
 def warm_up(method: str | None = None) -> None:
-    """Start the process that others are forked from, so that the first job finds the package imported.
-
-    Returns at once; the imports go on in that process. Calling it again does nothing.
-
-    Parameters
-    ----------
-    method : {"forkserver", "spawn"}, optional
-        By default as `start_method` says; "spawn" has no such process.
-    """
+    """Start the process that others are forked from, so that the first job finds the package imported."""
     if sys.platform == "win32":
         return
     from multiprocessing import forkserver, resource_tracker
@@ -239,24 +197,7 @@ def warm_up(method: str | None = None) -> None:
 
 
 def describe_death(code: int) -> str:
-    """Say in words why a process ended without an answer.
-
-    Parameters
-    ----------
-    code : int
-        Its exit code; minus the signal if one ended it.
-
-    Returns
-    -------
-    str
-        What happened, and what to do.
-
-    Examples
-    --------
-    >>> print(describe_death(-11))
-    the process of this job crashed (SIGSEGV): this is a bug in clearmargin or in a library that it uses. Nothing of the
-    project is lost; the job can be started again
-    """
+    """Say in words why a process ended without an answer."""
     rest = "Nothing of the project is lost; the job can be started again"
     if code >= 0:
         return f"the process of this job ended without an answer (exit code {code}). {rest}"
@@ -278,23 +219,7 @@ def describe_death(code: int) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Say in words why a job failed.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised in it.
-
-    Returns
-    -------
-    str
-        Its message, if it is one of ours or of the system; otherwise that this is a bug, and which.
-
-    Examples
-    --------
-    >>> describe_error(ZeroDivisionError("division by zero"))
-    'internal error: this is a bug in clearmargin: ZeroDivisionError: division by zero'
-    """
+    """Say in words why a job failed."""
     if isinstance(error, MemoryError):
         text = "the data do not fit into memory; try fewer rows or columns"
     elif isinstance(error, ClearmarginError | CancelledError):
@@ -308,46 +233,14 @@ def describe_error(error: BaseException) -> str:
 
 
 def find_place(error: BaseException) -> str:
-    """Return what was raised and where, for the log: no value of any case is in it.
-
-    Parameters
-    ----------
-    error : BaseException
-        The error.
-
-    Returns
-    -------
-    str
-        Its class, file and line.
-
-    Examples
-    --------
-    >>> find_place(ValueError("case 7 is ill"))
-    'ValueError'
-    """
+    """Return what was raised and where, for the log: no value of any case is in it."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
 
 
 def fraction(step: Step) -> float:
-    """Return how much of all work is done: of the outermost task, and of its step that is under way.
-
-    Parameters
-    ----------
-    step : Step
-        What was told last.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> fraction(Step("search", 1.0, 2.0, 3, "rules", within=Step("folds", 1, 4)))
-    0.375
-    """
+    """Return how much of all work is done: of the outermost task, and of its step that is under way."""
     done = _share(step)
     around = step.within
     while around is not None:
@@ -366,12 +259,7 @@ def _share(step: Step) -> float:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let processes that are started in the block begin with the interrupt key and the current folder switched off.
-
-    Ctrl-C at the terminal of the server is sent to its children as well, which would print a traceback each. A Python
-    that is given its program as an option imports from the current folder first, where people keep tables, and perhaps
-    a `random.py`.
-    """
+    """Let processes that are started in the block begin with the interrupt key and the current folder switched off."""
     if sys.platform == "win32":
         yield
         return

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from clearmargin.workbench.events import Events
     from clearmargin.workbench.project_file import ProjectFile, StoredJob
 
-__all__ = ["Jobs"]
-
 _LOG = logging.getLogger("clearmargin.workbench")
 # Seconds between two writings of progress to the file.
 _PAUSE = 0.5
@@ -55,37 +53,7 @@ class _Run:
 
 
 class Jobs:
-    """The jobs of one project.
-
-    All methods may be called from any thread, but not inside a transaction of the file: they write to it, one at a
-    time.
-
-    Parameters
-    ----------
-    file : ProjectFile
-        Where jobs are written.
-    events : Events
-        Who is told: events ``job`` with id, kind, state, progress, message and error.
-    limit : int, default 2
-        How many run at once; others wait, first come, first served.
-    function : str, default "clearmargin.workbench.work:run"
-        What a job runs, as "module:function". It is imported in the process of the job, takes the kind and the input
-        of the job and returns a dict, all plain data for JSON.
-    method : {"forkserver", "spawn"}, optional
-        How processes are started; by default whichever is quick and safe on this system.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from clearmargin.workbench.events import Events
-    >>> from clearmargin.workbench.project_file import ProjectFile
-    >>> with TemporaryDirectory() as folder:
-    ...     with ProjectFile.create(f"{folder}/a.clearmargin", name="a", made_by="an expert") as file:
-    ...         with Jobs(file, Events(), function="operator:eq") as jobs:
-    ...             job = jobs.start("nonsense", {})
-    ...             print(job.state, jobs.wait(job.id).error)
-    waiting internal error: this is a bug in clearmargin: TypeError: a job answers with a dict, not with bool
-    """
+    """The jobs of one project."""
 
     def __init__(
         self,
@@ -126,23 +94,7 @@ class Jobs:
         input: dict[str, Any],  # noqa: A002  # the word of the project file for it
         on_done: OnDone | None = None,
     ) -> StoredJob:
-        """Start a job, or let it wait for others to end; return at once.
-
-        Parameters
-        ----------
-        kind : str
-            What is to be done.
-        input : dict
-            What the work needs, plain data for JSON. Files are named by whole paths.
-        on_done : callable, optional
-            Called with the job and the answer, in a thread of its own, before the job is written as done. If it
-            raises, the job has failed.
-
-        Returns
-        -------
-        StoredJob
-            The job as it is written, waiting.
-        """
+        """Start a job, or let it wait for others to end; return at once."""
         with self._lock:
             if self._is_closed:
                 raise InvalidValueError("the project is being closed; no job can be started")
@@ -155,18 +107,7 @@ class Jobs:
         return job
 
     def cancel(self, id: int) -> StoredJob:  # noqa: A002  # as in the project file
-        """Cancel a job: kill its process, or take it out of the queue.
-
-        Parameters
-        ----------
-        id : int
-            The job. One that has ended, or whose answer is being taken in, stays as it is.
-
-        Returns
-        -------
-        StoredJob
-            The job as it is written now.
-        """
+        """Cancel a job: kill its process, or take it out of the queue."""
         with self._lock:
             run = self._runs.get(id)
             if run is None:
@@ -181,20 +122,7 @@ class Jobs:
         return self._read(id)
 
     def wait(self, id: int, timeout: float | None = None) -> StoredJob:  # noqa: A002
-        """Wait for the end of a job.
-
-        Parameters
-        ----------
-        id : int
-            The job.
-        timeout : float, optional
-            Seconds after which it is not waited for any longer.
-
-        Returns
-        -------
-        StoredJob
-            The job as it is written then.
-        """
+        """Wait for the end of a job."""
         run = self._runs.get(id)
         if run is not None:
             run.ended.wait(timeout)

@@ -15,6 +15,7 @@ from clearmargin.language import read_rule_text
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
 from clearmargin.recipes.demonstration import DATASETS
+from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import Box, Interval, Rule
 from clearmargin.templates import render
 from clearmargin.workbench.bench import EXAM, Bench, Version
@@ -36,26 +37,6 @@ from clearmargin.workbench.settings import (
 from clearmargin.workbench.static_files import StaticFiles
 from clearmargin.workbench.taken_away import FORMS, SUBJECTS, make_form, subject
 
-__all__ = [
-    "Asked",
-    "Elsewhere",
-    "case_page",
-    "cases_page",
-    "contrast_page",
-    "data_page",
-    "difference_page",
-    "export_page",
-    "history_page",
-    "machine_now",
-    "problem_page",
-    "read_share",
-    "read_task_form",
-    "result_facts",
-    "revision_page",
-    "rules_page",
-    "start_page",
-]
-
 _TABS = (
     ("data", "Data"),
     ("rules", "Rules"),
@@ -74,7 +55,6 @@ _JOB_WORDS = {
     "contrast": "ranking",
     "report": "writing the report",
     "preview": "trying the change",
-    "exports": "running all forms",
 }
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Lines of a form that are shown before it is taken away.
@@ -83,19 +63,7 @@ _SHOWN_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request for a page of an open project.
-
-    Parameters
-    ----------
-    bench : Bench
-        The project.
-    access : Access
-        What forms carry.
-    static : StaticFiles
-        Scripts and style sheets.
-    query, path : mapping
-        What stands in the address.
-    """
+    """A request for a page of an open project."""
 
     bench: Bench
     access: Access
@@ -156,25 +124,13 @@ def _without_end(jobs: Sequence[StoredJob]) -> list[StoredJob]:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A page that is somewhere else.
-
-    Parameters
-    ----------
-    address : str
-        Where.
-    """
+    """A page that is somewhere else."""
 
     address: str
 
 
 def when(at: str | None) -> str:
-    """Write a time for people: how long ago, or the day.
-
-    Examples
-    --------
-    >>> when("2020-01-02T03:04:05+00:00")
-    '2020-01-02 03:04 UTC'
-    """
+    """Write a time for people: how long ago, or the day."""
     if not at:
         return ""
     then = datetime.fromisoformat(at)
@@ -217,27 +173,7 @@ def start_page(
 
 
 def problem_page(text: str, back: str | None, static: StaticFiles) -> str:
-    """Say what did not work, and where to go on.
-
-    Parameters
-    ----------
-    text : str
-        What is wrong.
-    back : str or None
-        Where the project is, if there is one.
-    static : StaticFiles
-        Style sheets.
-
-    Returns
-    -------
-    str
-        The page.
-
-    Examples
-    --------
-    >>> "<p>There is no &lt;page&gt;.</p>" in problem_page("There is no <page>.", None, StaticFiles())
-    True
-    """
+    """Say what did not work, and where to go on."""
     return render(
         "workbench/problem.html",
         title="This did not work",
@@ -248,13 +184,7 @@ def problem_page(text: str, back: str | None, static: StaticFiles) -> str:
 
 
 def read_share(text: str) -> float:
-    """Read the share of rows that is sealed, in percent.
-
-    Examples
-    --------
-    >>> read_share("20")
-    0.2
-    """
+    """Read the share of rows that is sealed, in percent."""
     try:
         share = float(text) / 100.0
     except ValueError:
@@ -359,25 +289,7 @@ def _small_bars(counts: list[int]) -> list[dict[str, float]]:
 
 
 def read_task_form(fields: Mapping[str, str], columns: Iterable[str] = ()) -> dict[str, Any]:
-    """Read the form of the page Data as the settings of a task.
-
-    Parameters
-    ----------
-    fields : mapping
-        Fields such as ``use:0``, one for each column and thing.
-    columns : iterable of str
-        The columns of the table; forms send line ends in names in a way of their own.
-
-    Returns
-    -------
-    dict
-        For `TaskSettings.from_dict`.
-
-    Examples
-    --------
-    >>> read_task_form({"target": "ill", "column:0": "age", "low:0": "0", "high:0": "120"})["ranges"]
-    {'age': (0.0, 120.0)}
-    """
+    """Read the form of the page Data as the settings of a task."""
     sent = {_LINE_END.sub("\r\n", name): name for name in columns}
     names = {
         k.partition(":")[2]: sent.get(v, v) for k, v in fields.items() if k.startswith("column:")
@@ -484,20 +396,7 @@ def _example_rule(version: Version) -> str:
 
 
 def result_facts(bench: Bench, kind: str) -> dict[str, Any]:
-    """Give what work has found about the newest version, as plain data.
-
-    Parameters
-    ----------
-    bench : Bench
-        The project.
-    kind : str
-        "rules", "refined", "contrast", "preview", "exports" or "outcome".
-
-    Returns
-    -------
-    dict
-        `revision` and `found`, which is None where there is nothing yet.
-    """
+    """Give what work has found about the newest version, as plain data."""
     version = bench.version()
     number = version.revision.id
     if kind == "outcome":
@@ -783,7 +682,7 @@ def _flips_between(bench: Bench, old: int, new: int) -> dict[str, Any] | None:
 
 
 def export_page(asked: Asked) -> str | Elsewhere:
-    """Show every form in which rules can be taken away, with the check that it says the same."""
+    """Show every form in which rules can be taken away."""
     bench = asked.bench
     if not bench.has_task:
         return Elsewhere(f"{asked.home}/data")
@@ -794,10 +693,12 @@ def export_page(asked: Asked) -> str | Elsewhere:
     if what not in SUBJECTS:
         raise DataError(f"there is no {what!r} to take away")
     shown = asked.query.get("form", "rules" if what == "mine" else "sql-sqlite")
-    preview, problem = "", None
+    forms, preview, problem = FORMS, "", None
     try:
         rules = subject(version, what, results.get("rules"))
-        if shown in FORMS and FORMS[shown].is_text:
+        if isinstance(rules, WeightedRules):  # the rule language has no points
+            forms = {name: form for name, form in FORMS.items() if name != "rules"}
+        if shown in forms:
             preview = _first_lines(make_form(rules, shown).decode("utf-8"))
     except ClearmarginError as error:
         problem = str(error)
@@ -807,12 +708,10 @@ def export_page(asked: Asked) -> str | Elsewhere:
         "Export",
         subjects=SUBJECTS,
         what=what,
-        forms=FORMS,
+        forms=forms,
         shown=shown,
         preview=preview,
         problem=problem,
-        checks=(results.get("exports") or {}).get(what, {}),
-        is_checked="exports" in results,
         has_report="report" in results,
         revision=number,
         is_trained=version.is_trained,

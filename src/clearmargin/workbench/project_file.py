@@ -26,7 +26,6 @@ from typing import Any
 from clearmargin import __version__
 from clearmargin.exceptions import (
     FileDamagedError,
-    FileInTheWayError,
     InvalidValueError,
 )
 from clearmargin.workbench.chain import FIRST_HASH, chain_end, find_problems, row_hash, unpack
@@ -39,7 +38,7 @@ from clearmargin.workbench.project_opening import (
     in_words,
     lay_out,
     new_file,
-    read_migrations,
+    read_schema,
     refuse_what_is_no_file,
     take_lock,
 )
@@ -55,7 +54,6 @@ __all__ = [
     "Source",
     "StoredJob",
     "StoredTask",
-    "read_migrations",
 ]
 
 # In addresses, and so nothing else than this, whoever wrote the file.
@@ -86,25 +84,7 @@ _SOURCE_COLUMNS = "SELECT id, name, sha256, bytes, reading, rows, columns, at FR
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table as it was uploaded: what is known of it, without its bytes.
-
-    Parameters
-    ----------
-    id : int
-        Its number in the project.
-    name : str
-        The name of the file that it came from.
-    sha256 : str
-        Of its bytes.
-    size : int
-        How many bytes it has.
-    reading : dict
-        How the bytes are read as a table.
-    rows, columns : int
-        The size of the table.
-    at : str
-        When it came.
-    """
+    """A table as it was uploaded: what is known of it, without its bytes."""
 
     id: int
     name: str
@@ -118,19 +98,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StoredTask:
-    """What is asked of a table: target, kinds of columns, ranges, sealed rows.
-
-    Parameters
-    ----------
-    id : int
-        Its number in the project.
-    source : int
-        The table.
-    body : dict
-        The task as plain data.
-    at : str
-        When it was set.
-    """
+    """What is asked of a table: target, kinds of columns, ranges, sealed rows."""
 
     id: int
     source: int
@@ -140,27 +108,7 @@ class StoredTask:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A piece of long work, and how far it is.
-
-    Parameters
-    ----------
-    id : int
-        Its number in the project.
-    kind : str
-        What it does.
-    input : dict
-        What it was given.
-    state : {"waiting", "running", "done", "failed", "cancelled", "stopped"}
-        "stopped" is what ran when the server ended.
-    progress : float
-        From 0 to 1.
-    message : str
-        What it does just now, in words.
-    started, ended : str or None
-        When.
-    error : str or None
-        Why it failed.
-    """
+    """A piece of long work, and how far it is."""
 
     id: int
     kind: str
@@ -175,23 +123,7 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened in the project.
-
-    Parameters
-    ----------
-    id : int
-        Its number, from 1 without gaps.
-    at : str
-        When.
-    who : str
-        By whom.
-    what : str
-        A word for it, as "kept".
-    body : dict
-        The rest of it.
-    hash : str
-        Its place in the chain of events.
-    """
+    """Something that happened in the project."""
 
     id: int
     at: str
@@ -203,19 +135,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What somebody noted about a case.
-
-    Parameters
-    ----------
-    id : int
-        Its number in the project.
-    revision : int
-        The version of the rules that was looked at.
-    row : int
-        The case.
-    author, at, text : str
-        Who, when, what.
-    """
+    """What somebody noted about a case."""
 
     id: int
     revision: int
@@ -227,19 +147,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is being typed in a tab, and not kept yet.
-
-    Parameters
-    ----------
-    tab : str
-        The tab.
-    base : int or None
-        The version that the typing began from.
-    text : str
-        The rules so far.
-    at : str
-        When it was stored last.
-    """
+    """What is being typed in a tab, and not kept yet."""
 
     tab: str
     base: int | None
@@ -248,38 +156,7 @@ class Draft:
 
 
 class ProjectFile:
-    r"""An open project. Made by `create` or `open`; threads may share it.
-
-    Parameters
-    ----------
-    path : Path
-        The file, as it was named.
-    real : Path
-        The same, links followed.
-    connection : sqlite3.Connection
-        To the file; closed with the project.
-    lock : ProjectLock or None
-        The right to write; without it, the project can only be read.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    id : str
-        16 random hexadecimal digits, for addresses.
-    name : str
-        What people call the project.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with ProjectFile.create(f"{folder}/a.clearmargin", name="a", made_by="Ada") as file:
-    ...         source = file.add_source("a.csv", b"age,ill\n61,yes\n", reading={}, rows=1, columns=2)
-    ...     with ProjectFile.open(f"{folder}/a.clearmargin") as file:
-    ...         file.name, file.source_bytes(source.id), file.verify()
-    ('a', b'age,ill\n61,yes\n', [])
-    """
+    r"""An open project. Made by `create` or `open`; threads may share it."""
 
     def __init__(
         self, path: Path, real: Path, connection: sqlite3.Connection, lock: ProjectLock | None
@@ -296,29 +173,7 @@ class ProjectFile:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, name: str, made_by: str) -> ProjectFile:
-        """Make a new project, for the user alone to read (mode 0600), and open it for writing.
-
-        The file appears whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-            A file that does not exist yet.
-        name : str
-            What people call the project.
-        made_by : str
-            Who makes it.
-
-        Returns
-        -------
-        ProjectFile
-            To be closed.
-
-        Raises
-        ------
-        FileInTheWayError
-            If there is something at `path` already.
-        """
+        """Make a new project, for the user alone to read (mode 0600), and open it for writing."""
         target, real = Path(path).absolute(), followed(path)
         meta = {
             "id": secrets.token_hex(8),
@@ -334,40 +189,14 @@ class ProjectFile:
             new_file(target, real) as beside,
             contextlib.closing(connect(beside)) as new,
         ):
-            lay_out(new, read_migrations(), meta)
+            lay_out(new, meta)
         return cls.open(path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, writing: bool = True) -> ProjectFile:
-        """Open a project.
-
-        A file of an older version is brought up to date, after a copy of it was put beside it. Work that was going on
-        when the file was last open is stopped: see `stop_unfinished_jobs`.
-
-        Parameters
-        ----------
-        path : path
-            The file.
-        writing : bool, default True
-            Whether to write to it, which one process at a time may. Readers see what is committed.
-
-        Returns
-        -------
-        ProjectFile
-            To be closed.
-
-        Raises
-        ------
-        ProjectInUseError
-            If it is open for writing already.
-        FileTooNewError
-            If a later version of clearmargin wrote it.
-        FileDamagedError
-            If it is no project, or is damaged.
-        """
+        """Open a project."""
         target, real = Path(path).absolute(), followed(path)
         refuse_what_is_no_file(target, writing=writing)
-        steps = read_migrations()
         with contextlib.ExitStack() as undo:
             lock = take_lock(target, real) if writing else None
             if lock is not None:
@@ -375,18 +204,11 @@ class ProjectFile:
             connection = undo.enter_context(
                 contextlib.closing(connect_to_project(target, real, writing))
             )
-            version = check_kind(connection, target, steps[-1][0])
-            if version < steps[-1][0] and not writing:
-                raise InvalidValueError(
-                    f"{target} is of an older version of clearmargin; open it once with `clearmargin workbench`, which "
-                    "makes a copy and brings it up to date"
-                )
+            check_kind(connection, target)
             with in_words(target):
                 if writing:
                     connection.execute("PRAGMA journal_mode = WAL")
                 file = cls(target, real, connection, lock)
-                if version < steps[-1][0]:
-                    file._bring_up_to_date(version, steps)
             if writing:
                 file._stopped = file._stop_jobs()
             undo.pop_all()
@@ -416,32 +238,13 @@ class ProjectFile:
     # Rows: what all the rest is made of
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """Return the rows that a query finds.
-
-        Parameters
-        ----------
-        query : str
-            A constant of the code; never a text from outside.
-        *values : object
-            For its question marks.
-
-        Returns
-        -------
-        list of sqlite3.Row
-            All of them.
-        """
+        """Return the rows that a query finds."""
         with self._lock, in_words(self.path):
             return self._opened().execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write several rows, or none of them; inside another transaction, be a part of it.
-
-        Yields
-        ------
-        sqlite3.Connection
-            What to write to.
-        """
+        """Write several rows, or none of them; inside another transaction, be a part of it."""
         with self._lock, in_words(self.path):
             connection = self._opened()
             if self._writer is None:
@@ -462,25 +265,7 @@ class ProjectFile:
                 raise
 
     def append(self, table: str, fields: Mapping[str, Any]) -> int:
-        """Add a row to a chain.
-
-        Parameters
-        ----------
-        table : {"revision", "event"}
-            The chain.
-        fields : mapping
-            All fields but the number and the hashes, as they are stored.
-
-        Returns
-        -------
-        int
-            The number of the row.
-
-        Raises
-        ------
-        FileDamagedError
-            If the end of the chain is not the one that was written last: what is added to it would hide that.
-        """
+        """Add a row to a chain."""
         with self.transaction() as connection:
             last = connection.execute(_LAST[table]).fetchone()
             count, previous = (0, FIRST_HASH) if last is None else (last["id"], last["hash"])
@@ -502,20 +287,7 @@ class ProjectFile:
         return self._connection
 
     def read_json(self, text: Any, what: str) -> dict[str, Any]:
-        """Read an object of JSON that is stored in the file.
-
-        Parameters
-        ----------
-        text : object
-            What is stored.
-        what : str
-            What it should be, for the message.
-
-        Returns
-        -------
-        dict
-            Plain data.
-        """
+        """Read an object of JSON that is stored in the file."""
         try:
             body = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
@@ -552,20 +324,7 @@ class ProjectFile:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def save_copy(self, path: str | os.PathLike[str], *, name: str | None = None) -> Path:
-        """Copy the project as it is now, while it is in use.
-
-        Parameters
-        ----------
-        path : path
-            A file that does not exist yet.
-        name : str, optional
-            The copy is a project of its own of this name, with another id; by default it is the same project.
-
-        Returns
-        -------
-        Path
-            The copy: one file, whole or not at all.
-        """
+        """Copy the project as it is now, while it is in use."""
         target, real = Path(path).absolute(), followed(path)
         with (
             in_words(target),
@@ -582,87 +341,22 @@ class ProjectFile:
         return target
 
     def verify(self) -> list[str]:
-        """Compare all that can be compared: chains of hashes, sources and their SHA-256, SQLite's own check.
-
-        Returns
-        -------
-        list of str
-            Problems in words; none if the file is as it was written. Somebody who can write the file and knows how it
-            is made can make one that has none: changes are evident here, not impossible.
-        """
+        """Compare all that can be compared: chains of hashes, sources and their SHA-256, SQLite's own check."""
         self._opened()
         with contextlib.closing(sqlite3.connect(":memory:")) as expected:
-            for _, script in read_migrations():
-                expected.executescript(script)
+            expected.executescript(read_schema())
             # A connection of its own, and one moment of the file, so that others may write in the meantime.
             connection = connect_to_project(self.path, self._real, writing=False)
             with contextlib.closing(connection), in_words(self.path):
                 connection.execute("BEGIN")
                 return find_problems(connection, expected)
 
-    def _bring_up_to_date(self, version: int, steps: list[tuple[int, str]]) -> None:
-        copy = self._copy_of_version(version)
-        connection = self._opened()
-        # Tables that others refer to can be made anew only so; all references are looked at before the end.
-        connection.execute("PRAGMA foreign_keys = OFF")
-        try:
-            scripts = "\n".join(script for number, script in steps if number > version)
-            connection.executescript(f"BEGIN IMMEDIATE;\n{scripts}")
-            connection.execute(f"PRAGMA user_version = {steps[-1][0]:d}")
-            self.add_event(
-                "clearmargin",
-                "migrated",
-                {"from": version, "to": steps[-1][0], "copy": copy.name, "version": __version__},
-            )
-            lost = connection.execute("PRAGMA foreign_key_check").fetchall()
-            if lost:
-                raise FileDamagedError(
-                    f"{self.path} cannot be brought up to date: rows refer to others that are not there, such as row "
-                    f"{lost[0][1]} of {lost[0][0]}; the file is as it was"
-                )
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise FileDamagedError(
-                f"{self.path} cannot be brought up to date from format {version} to {steps[-1][0]}: {error}; the file "
-                f"is as it was, and a copy of it is {copy.name}"
-            ) from error
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            connection.execute("PRAGMA foreign_keys = ON")
-
-    def _copy_of_version(self, version: int) -> Path:
-        """Put a copy beside the file, under a name that no project has, for it has the same id."""
-        number = 1
-        while True:
-            ending = f"-version-{version}" if number == 1 else f"-version-{version}-{number}"
-            with contextlib.suppress(FileInTheWayError):
-                return self.save_copy(self._real.with_name(f"{self._real.name}{ending}"))
-            number += 1
-
     # Tables and tasks
 
     def add_source(
         self, name: str, content: bytes, *, reading: dict[str, Any], rows: int, columns: int
     ) -> Source:
-        """Store a table as it came.
-
-        Parameters
-        ----------
-        name : str
-            The name of the file; it is shown and never opened.
-        content : bytes
-            The file.
-        reading : dict
-            How it is read as a table, as plain data.
-        rows, columns : int
-            The size of the table.
-
-        Returns
-        -------
-        Source
-            What is known of it.
-        """
+        """Store a table as it came."""
         # Level 1 takes an eighth of the time of the usual one, and 10 to 30 % more room.
         packed = zlib.compress(content, 1)
         row: dict[str, Any] = {
@@ -763,19 +457,7 @@ class ProjectFile:
     # Results
 
     def put_result(self, revision: int, kind: str, body: dict[str, Any], seconds: float) -> None:
-        """Store what was computed for a version; it replaces the result of the same kind.
-
-        Parameters
-        ----------
-        revision : int
-            The version.
-        kind : str
-            What was computed.
-        body : dict
-            The result as plain data.
-        seconds : float
-            How long it took.
-        """
+        """Store what was computed for a version; it replaces the result of the same kind."""
         row = (
             as_whole(revision, "a version"),
             as_text(kind, "the kind of a result"),
@@ -807,22 +489,7 @@ class ProjectFile:
     # Drafts
 
     def put_draft(self, tab: str, base: int | None, text: str) -> Draft:
-        """Store what is being typed in a tab; it replaces what was typed there before.
-
-        Parameters
-        ----------
-        tab : str
-            The tab.
-        base : int or None
-            The version that the typing began from.
-        text : str
-            The rules so far.
-
-        Returns
-        -------
-        Draft
-            As stored.
-        """
+        """Store what is being typed in a tab; it replaces what was typed there before."""
         start = None if base is None else as_whole(base, "a version")
         draft = Draft(as_text(tab, "a tab"), start, as_text(text, "a draft"), now())
         with self.transaction() as connection:
@@ -860,21 +527,7 @@ class ProjectFile:
             return self._job_of(cursor.lastrowid or 0)
 
     def update_job(self, id: int, **changed: Any) -> StoredJob:  # noqa: A002
-        """Note how a job is going.
-
-        Parameters
-        ----------
-        id : int
-            The job.
-        **changed : object
-            Any of `state`, `progress`, `message`, `started`, `ended` and `error`. When a job begins or ends is noted by
-            itself, if nothing else is said.
-
-        Returns
-        -------
-        StoredJob
-            The job as it is now.
-        """
+        """Note how a job is going."""
         unknown = sorted(changed.keys() - _JOB_FIELDS)
         if unknown:
             raise InvalidValueError(
@@ -908,14 +561,7 @@ class ProjectFile:
         return [self._job(row) for row in found]
 
     def stop_unfinished_jobs(self) -> list[StoredJob]:
-        """Note that no job runs any more.
-
-        Returns
-        -------
-        list of StoredJob
-            Those that were waiting or running, oldest first. Opening the file for writing has stopped those of the
-            process before, for who ran them is gone; they are among them.
-        """
+        """Note that no job runs any more."""
         with self._lock:
             self._stopped = [*self._stopped, *self._stop_jobs()]
             return list(self._stopped)
@@ -976,22 +622,7 @@ class ProjectFile:
         return Event(row["id"], row["at"], row["who"], row["what"], body, row["hash"])
 
     def add_note(self, revision: int, row: int, author: str, text: str) -> Note:
-        """Note something about a case.
-
-        Parameters
-        ----------
-        revision : int
-            The version of the rules that is looked at.
-        row : int
-            The case.
-        author, text : str
-            Who, and what.
-
-        Returns
-        -------
-        Note
-            As stored.
-        """
+        """Note something about a case."""
         note = Note(
             0,
             as_whole(revision, "a version"),

@@ -31,29 +31,12 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-__all__ = ["ProjectInUseError", "ProjectLock"]
-
-
 class ProjectInUseError(ClearmarginError, BlockingIOError):
     """A project that another process, or another part of this one, has open for writing."""
 
 
 class ProjectLock:
-    """The right to write to a project, held until it is released or the process ends, however it ends.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     project = Path(folder, "a.clearmargin")
-    ...     lock = ProjectLock.take(project)
-    ...     try:
-    ...         ProjectLock.take(project)
-    ...     except ProjectInUseError as error:
-    ...         print(str(error).partition(" is ")[2])
-    ...     lock.release()
-    open for writing already (process ...); close it there first, or use the page that is open
-    """
+    """The right to write to a project, held until it is released or the process ends, however it ends."""
 
     def __init__(self, path: Path, descriptor: int):
         self._path = path
@@ -61,23 +44,7 @@ class ProjectLock:
 
     @classmethod
     def take(cls, project: Path) -> ProjectLock:
-        """Take the lock of a project at once.
-
-        Parameters
-        ----------
-        project : Path
-            The project file, links followed. It need not exist yet; its folder has to.
-
-        Returns
-        -------
-        ProjectLock
-            To be released.
-
-        Raises
-        ------
-        ProjectInUseError
-            If somebody else has it.
-        """
+        """Take the lock of a project at once."""
         path = project.with_name(f"{project.name}-lock")
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -18,26 +18,14 @@ from clearmargin.exceptions import (
     FileTooNewError,
     InvalidValueError,
 )
+from clearmargin.rules.file_writing import writing_to
 from clearmargin.workbench.project_lock import ProjectInUseError, ProjectLock
-
-__all__ = [
-    "check_kind",
-    "connect",
-    "connect_to_project",
-    "followed",
-    "in_words",
-    "lay_out",
-    "new_file",
-    "read_migrations",
-    "refuse_what_is_no_file",
-    "take_lock",
-]
 
 # "clmw" as four bytes: how `file` and we tell a project from other databases.
 _APPLICATION_ID = 0x636C6D77
-_TABLES = {"meta", "source", "task", "revision", "event", "result", "draft", "job", "note"}
 # SQLite takes what is shorter for a new database, whatever is in it.
 _SMALLEST_DATABASE = 512
+_FORMAT = 1
 _BUSY_SECONDS = 10.0
 # What is left of the log after a large table was stored.
 _LOG_BYTES = 1 << 24
@@ -47,24 +35,9 @@ _SYSTEM_ERRORS = {5, 6, 8, 10, 13, 14, 15}
 _NO_DATABASE = 26
 
 
-def read_migrations() -> list[tuple[int, str]]:
-    """Return the steps that make a project file, each with the version that it leads to.
-
-    Returns
-    -------
-    list of (int, str)
-        Numbers from 1 and statements of SQL, from the files of ``schema/``.
-
-    Examples
-    --------
-    >>> read_migrations()[0][0]
-    1
-    """
-    folder = resources.files("clearmargin.workbench") / "schema"
-    files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
-    return sorted(
-        (int(file.name.removesuffix(".sql")), file.read_text(encoding="utf-8")) for file in files
-    )
+def read_schema() -> str:
+    """Return the statements of SQL that make the tables of a project."""
+    return (resources.files("clearmargin.workbench") / "schema.sql").read_text(encoding="utf-8")
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
@@ -104,7 +77,8 @@ def refuse_what_is_no_file(path: Path, *, writing: bool) -> None:
 def take_lock(path: Path, real: Path) -> ProjectLock:
     """Take the right to write to a project, or say why it cannot be had."""
     try:
-        return ProjectLock.take(real)
+        with writing_to(path):
+            return ProjectLock.take(real)
     except ProjectInUseError:
         raise
     except PermissionError as error:
@@ -125,10 +99,12 @@ def new_file(target: Path, real: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"{target} cannot be made: there is no folder {real.parent}")
     beside = real.with_name(f".{secrets.token_hex(8)}.part")
     # Made before SQLite sees it, with the permissions that its companions (-journal, -wal, -shm) will take over.
-    os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    with writing_to(target):
+        os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        yield beside
-        _flush(beside)
+        with writing_to(target):
+            yield beside
+            _flush(beside)
         try:
             # Unlike a rename, a link fails if the target has appeared in the meantime.
             real.hardlink_to(beside)
@@ -235,37 +211,40 @@ def _prepared(connection: sqlite3.Connection, *, writing: bool) -> sqlite3.Conne
     return connection
 
 
-def check_kind(connection: sqlite3.Connection, path: Path, newest: int) -> int:
-    """Return the version of a project, or say that it is none, is too new, or lacks something."""
+def check_kind(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise for what is no project, is too new, or lacks something."""
     with in_words(path):
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        query = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        tables = {row["name"] for row in connection.execute(query)}
+        found = _columns(connection)
     if application != _APPLICATION_ID:
         raise FileDamagedError(
             f"{path} is not a project: it is an SQLite file of another program; to work on a table in it, save that "
             "as CSV"
         )
-    if version > newest:
+    if version > _FORMAT:
         raise FileTooNewError(
             f"{path} was written by a later version of clearmargin (its format is {version}; this version knows up to "
-            f"{newest}); install a later version to open it"
+            f"{_FORMAT}); install a later version to open it"
         )
-    missing = sorted(_TABLES - tables)
+    with contextlib.closing(sqlite3.connect(":memory:")) as expected:
+        expected.executescript(read_schema())
+        missing = sorted(_columns(expected) - found)
     if version < 1 or missing:
-        said = f"it has no table {missing[0]!r}" if missing else f"its format is {version}"
+        said = "it lacks {}.{}".format(*missing[0]) if missing else f"its format is {version}"
         raise FileDamagedError(f"{path} is damaged: {said}; take another copy of the file")
-    return version
 
 
-def lay_out(
-    connection: sqlite3.Connection, steps: list[tuple[int, str]], meta: Mapping[str, str]
-) -> None:
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Return table and name of each column."""
+    query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
+    return {(table, column) for table, column in connection.execute(query)}
+
+
+def lay_out(connection: sqlite3.Connection, meta: Mapping[str, str]) -> None:
     """Make the tables of a new project."""
-    scripts = "\n".join(script for _, script in steps)
-    connection.executescript(f"BEGIN IMMEDIATE;\n{scripts}")
+    connection.executescript(f"BEGIN IMMEDIATE;\n{read_schema()}")
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID:d}")
-    connection.execute(f"PRAGMA user_version = {steps[-1][0]:d}")
+    connection.execute(f"PRAGMA user_version = {_FORMAT:d}")
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.execute("COMMIT")

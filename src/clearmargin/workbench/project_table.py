@@ -22,6 +22,7 @@ from clearmargin.language.words import counted, listed
 from clearmargin.recipes import Task, make_task
 from clearmargin.recipes.trained_models import encoder
 from clearmargin.rules import FeatureSpace
+from clearmargin.rules.file_writing import writing_to
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.files import (
@@ -37,16 +38,6 @@ from clearmargin.tables.splitting import Folds
 from clearmargin.tables.table import Table, find_missing
 from clearmargin.workbench.settings import TaskSettings
 
-__all__ = [
-    "MAX_CELLS",
-    "EncodedFold",
-    "NotThereError",
-    "OpenTask",
-    "ProjectTable",
-    "columns_not_read",
-    "read_source",
-]
-
 MAX_CELLS = 5_000_000
 # Rows of different projects are sealed by different keys.
 _SEED_STEP = 2**40
@@ -58,23 +49,7 @@ class NotThereError(DataError):
 
 
 def columns_not_read(content: bytes) -> list[str]:
-    r"""Name the columns of a Parquet or Feather file that are neither numbers nor texts, such as dates.
-
-    Parameters
-    ----------
-    content : bytes
-        The file as it came; of CSV every column can be read.
-
-    Returns
-    -------
-    list of str
-        Columns that `read_source` has to be told to leave out.
-
-    Examples
-    --------
-    >>> columns_not_read(b"age,ill\n40,no\n")
-    []
-    """
+    r"""Name the columns of a Parquet or Feather file that are neither numbers nor texts, such as dates."""
     if not content.startswith((PARQUET, *FEATHER)):
         return []
     import pyarrow as pa
@@ -97,28 +72,8 @@ def columns_not_read(content: bytes) -> list[str]:
 
 
 def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None) -> FileTable:
-    r"""Read the table that was uploaded.
-
-    Parameters
-    ----------
-    content : bytes
-        The file as it came.
-    name : str
-        What it is called, for messages.
-    reading : dict, optional
-        Options of `ReadOptions`.
-
-    Returns
-    -------
-    FileTable
-        All rows.
-
-    Examples
-    --------
-    >>> read_source(b"age,ill\n40,no\n61,yes\n", "patients.csv").columns["age"]
-    array([40, 61])
-    """
-    with tempfile.TemporaryDirectory() as folder:
+    r"""Read the table that was uploaded."""
+    with writing_to(name), tempfile.TemporaryDirectory() as folder:
         # The name of an upload is never a path.
         path = Path(folder, "upload")
         path.write_bytes(content)
@@ -138,24 +93,7 @@ def read_source(content: bytes, name: str, reading: dict[str, Any] | None = None
 
 
 class ProjectTable:
-    """All rows of a project, those that are sealed apart from the others.
-
-    Parameters
-    ----------
-    table : FileTable
-        All rows.
-    sealed_share : float
-        The share of the rows that nobody sees until the sample is opened.
-    seed : int
-        Which rows these are.
-
-    Examples
-    --------
-    >>> table = FileTable("t.csv", {"age": np.arange(100)})
-    >>> parts = ProjectTable(table, 0.2, seed=1)
-    >>> len(parts.open_rows) + len(parts.sealed_rows), bool(set(parts.open_rows) & set(parts.sealed_rows))
-    (100, False)
-    """
+    """All rows of a project, those that are sealed apart from the others."""
 
     def __init__(self, table: FileTable, sealed_share: float, seed: int):
         if not 0 <= sealed_share <= 0.5:
@@ -191,18 +129,7 @@ class ProjectTable:
         return replace(self.table, columns=columns)
 
     def task(self, settings: TaskSettings) -> OpenTask:
-        """Make the task of the open rows.
-
-        Parameters
-        ----------
-        settings : TaskSettings
-            What is to be learned.
-
-        Returns
-        -------
-        OpenTask
-            Always of two classes: of more, the class of interest against all others.
-        """
+        """Make the task of the open rows."""
         settings.check_names(self.table.columns)
         self._check_whole(settings)
         task = self._make(settings, "keep")
@@ -271,20 +198,7 @@ class ProjectTable:
             )
 
     def sealed_table(self, opened: OpenTask, *, filled: bool) -> tuple[Table, NDArray[Any]]:
-        """Give the sealed rows as a machine takes them, with their classes.
-
-        Parameters
-        ----------
-        opened : OpenTask
-            The task.
-        filled : bool
-            Whether the machine wants gaps filled, with what is typical of the open rows.
-
-        Returns
-        -------
-        table, labels : Table, ndarray
-            Without the rows whose class is not one of the task, and those that lack a value that nothing is put for.
-        """
+        """Give the sealed rows as a machine takes them, with their classes."""
         table, settings = self.sealed, opened.settings
         known = table.columns[settings.target]
         has_class = ~find_missing(known)
@@ -343,19 +257,7 @@ def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedFold:
-    """A fold as numbers, with 0/1 columns for categories; what is missing is filled from its training rows alone.
-
-    Parameters
-    ----------
-    train, test : Table
-        The rows to train on, and those to judge on.
-    labels : ndarray
-        The classes of the rows to train on.
-    positions : ndarray of int
-        Where the rows to judge on are in the task.
-    groups : dict
-        The 0/1 columns of each categorical feature.
-    """
+    """A fold as numbers, with 0/1 columns for categories; what is missing is filled from its training rows alone."""
 
     train: Table
     test: Table
@@ -366,25 +268,7 @@ class EncodedFold:
 
 @dataclass(frozen=True, eq=False)
 class OpenTask:
-    """What is learned from the open rows of a project.
-
-    Parameters
-    ----------
-    table : ProjectTable
-        The table.
-    settings : TaskSettings
-        What people chose.
-    task : Task
-        The features and classes of the open rows.
-
-    Examples
-    --------
-    >>> table = FileTable("t", {"age": np.arange(20, 68), "ill": np.repeat(["no", "yes"], 24).astype(object)})
-    >>> table.columns["age"] = table.columns["age"][::-1].copy()
-    >>> opened = ProjectTable(table, 0.0, seed=1).task(TaskSettings("ill", ranges={"age": (0, 99)}))
-    >>> opened.space, opened.classes
-    (FeatureSpace(age: integer in [0, 99]), ('no', 'yes'))
-    """
+    """What is learned from the open rows of a project."""
 
     table: ProjectTable
     settings: TaskSettings

@@ -21,8 +21,6 @@ from clearmargin.workbench.project_table import (
     read_source,
 )
 
-__all__ = ["SUFFIX", "Projects", "create_project"]
-
 SUFFIX = ".clearmargin"
 # What a file name may hold, whatever an upload is called.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -37,28 +35,7 @@ def create_project(
     sealed_share: float = 0.2,
     reading: dict[str, Any] | None = None,
 ) -> Path:
-    """Make a project of a table.
-
-    Parameters
-    ----------
-    folder : Path
-        Where its file is put.
-    name : str
-        What the table is called, for people; the file is called after it as far as that is safe.
-    content : bytes
-        The table as it came.
-    author : str
-        Who made it.
-    sealed_share : float, default 0.2
-        The share of rows that is put aside.
-    reading : dict, optional
-        How the table is read.
-
-    Returns
-    -------
-    Path
-        The file of the project.
-    """
+    """Make a project of a table."""
     aside = columns_not_read(content)
     if aside:
         reading = {**(reading or {}), "drop": [*(reading or {}).get("drop", ()), *aside]}
@@ -101,15 +78,7 @@ def _free_path(folder: Path, name: str) -> Path:
 
 
 class Projects:
-    """The projects of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    author : str
-        Who works on them.
-    """
+    """The projects of a folder."""
 
     def __init__(self, folder: Path, author: str):
         self.folder, self.author = folder, author

@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from clearmargin.exceptions import ClearmarginError, InvalidValueError
+from clearmargin.rules.file_writing import writing_to
 from clearmargin.workbench import pages
 from clearmargin.workbench.bench import Bench, RuleMistakesError, check_size
 from clearmargin.workbench.case_facts import explained_case, recourse_for, what_if
@@ -44,8 +45,6 @@ from clearmargin.workbench.static_files import StaticFiles
 from clearmargin.workbench.stored_values import as_finite, as_whole
 from clearmargin.workbench.taken_away import FORMS, cases_csv, make_form, subject, trained
 from clearmargin.workbench.work import KINDS
-
-__all__ = ["make_app"]
 
 # Seconds that a check may take.
 _LONGEST = 20
@@ -70,20 +69,7 @@ register_url_convertor("number", _Number())
 
 
 def make_app(folder: Path, access: Access) -> Starlette:
-    """Make the application over the projects of a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Where project files are.
-    access : Access
-        What forms carry; the guard that checks it stands before the application.
-
-    Returns
-    -------
-    Starlette
-        The application.
-    """
+    """Make the application over the projects of a folder."""
     app = _App(Projects(folder, access.author or "the expert"), access)
     errors: dict[Any, Any] = {
         ClearmarginError: app.refused,
@@ -460,7 +446,7 @@ class _App:
         """Give what a job has found about the newest version."""
         bench = await self._bench(request)
         kind = request.path_params["kind"]
-        if kind not in ("rules", "refined", "contrast", "preview", "exports", "outcome"):
+        if kind not in ("rules", "refined", "contrast", "preview", "outcome"):
             raise HTTPException(404)
         return JSONResponse(await run_in_threadpool(pages.result_facts, bench, kind))
 
@@ -537,7 +523,7 @@ def _exported(bench: Bench, form: str, asked: str, number: int | None) -> tuple[
     version = bench.version(number)
     stem = f"{bench.file.path.stem}-v{version.revision.id}"
     if form == "project":
-        with tempfile.TemporaryDirectory() as place:
+        with writing_to("the copy"), tempfile.TemporaryDirectory() as place:
             copy = bench.file.save_copy(Path(place, "copy.clearmargin"))
             return copy.read_bytes(), "application/octet-stream", f"{stem}.clearmargin"
     if form == "report":

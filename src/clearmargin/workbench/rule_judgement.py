@@ -30,8 +30,6 @@ from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import column_encoding
 from clearmargin.workbench.project_table import OpenTask
 
-__all__ = ["Predictions", "RuleJudge", "Standing", "box_facts", "read_rules"]
-
 # Cases named beside a rule; the page of cases has all of them.
 _MOST_NAMED = 8
 _MOST_POSITIONS = 200
@@ -42,17 +40,7 @@ Yes = Literal["proved", "within ranges", "seen", "contradicted", "uncovered"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """What a machine predicts for the open rows.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        Predicted classes, as places among the classes.
-    scores : ndarray of float
-        Positive for the second class.
-    planes : Planes or None
-        The machine, where it is a plane.
-    """
+    """What a machine predicts for the open rows."""
 
     codes: IntArray
     scores: FloatArray
@@ -61,17 +49,7 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far the machine agrees with a rule.
-
-    Parameters
-    ----------
-    kind : str
-        "proved", "within ranges", "seen", "contradicted" or "uncovered".
-    text : str
-        A sentence for people.
-    witness : dict or None
-        Values of a case in the premise that gets another class.
-    """
+    """How far the machine agrees with a rule."""
 
     kind: Yes
     text: str
@@ -83,21 +61,7 @@ class Standing:
 
 
 def read_rules(text: str, opened: OpenTask) -> RuleText:
-    """Read rule text to its end, whatever mistakes there are.
-
-    Parameters
-    ----------
-    text : str
-        Rules, perhaps unfinished.
-    opened : OpenTask
-        The rows that they are about. None of them has a gap any more, so that a condition which asks for one is a
-        mistake, too.
-
-    Returns
-    -------
-    RuleText
-        Rules that can be judged on the rows, all mistakes, and the places of both.
-    """
+    """Read rule text to its end, whatever mistakes there are."""
     written = read_rule_text(text, opened.space, opened.classes)
     asking = {
         k: (*rule.region.missing, *rule.region.known)
@@ -136,15 +100,7 @@ def _asks_for_gap(text: str, statement: Statement, feature: str) -> Mistake:
 
 
 class RuleJudge:
-    """Judges rule text on the open rows of a project and their predictions.
-
-    Parameters
-    ----------
-    opened : OpenTask
-        The rows.
-    predictions : Predictions, optional
-        What the machine of the version predicts, once it is trained.
-    """
+    """Judges rule text on the open rows of a project and their predictions."""
 
     def __init__(self, opened: OpenTask, predictions: Predictions | None = None):
         self.opened, self.predictions = opened, predictions
@@ -155,18 +111,7 @@ class RuleJudge:
         return read_rules(text, self.opened)
 
     def judge(self, text: str | RuleText) -> dict[str, Any]:
-        """Judge a text.
-
-        Parameters
-        ----------
-        text : str or RuleText
-            Rules, perhaps unfinished, or what `read` made of them.
-
-        Returns
-        -------
-        dict
-            Plain data: `errors` with their places, `rules` with counts and standing, `findings`, and the `vote`.
-        """
+        """Judge a text."""
         written = self.read(text) if isinstance(text, str) else text
         statements = [s for s in written.statements if s.kind == "rule" and s.rule is not None]
         statements.sort(key=lambda s: s.rule or 0)
@@ -193,7 +138,7 @@ class RuleJudge:
         answer["findings"] = [
             self._finding(f, statements) for f in report.findings[:_MOST_FINDINGS]
         ]
-        answer["more_findings"] = max(len(report.findings) - _MOST_FINDINGS, 0)
+        answer["more_findings"] = max(len(report.findings) - _MOST_FINDINGS, 0) + report.more
         answer["vote"] = _vote(report)
         return answer
 
@@ -248,22 +193,7 @@ class RuleJudge:
         return [int(row) for row in self.opened.rows[positions[:_MOST_NAMED]]]
 
     def standing(self, rule: Rule, rules: RuleSet, n_covered: int, n_against: int) -> Standing:
-        """Say how far the machine agrees with a rule: proved, seen, contradicted.
-
-        Parameters
-        ----------
-        rule : Rule
-            The rule.
-        rules : RuleSet
-            Its rules.
-        n_covered, n_against : int
-            How many cases it covers, and how many of them the machine gives another class.
-
-        Returns
-        -------
-        Standing
-            With a witness where one was found.
-        """
+        """Say how far the machine agrees with a rule: proved, seen, contradicted."""
         label = plain(rule.label)
         worst = self._worst_case(rule, rules)
         cases = counted(n_covered, "covered case")
@@ -391,28 +321,7 @@ def _vote(report: AdviceReport) -> dict[str, Any] | None:
 
 
 def box_facts(rule: Rule, rules: RuleSet) -> dict[str, Any] | None:
-    """Give the premise of a rule as the browser counts it; None for linear conditions, which the server counts.
-
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    rules : RuleSet
-        Its rules.
-
-    Returns
-    -------
-    dict or None
-        For each feature by its place: `low`, `high` (None for none) and whether they belong to it; `codes` of the
-        categories that are allowed; `missing` where the value must be missing, `known` where it must not be.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> rules = parse_rules("3 <= age < 5 => ill")
-    >>> box_facts(rules[0], rules)
-    {'0': {'low': 3.0, 'high': 5.0, 'low_open': False, 'high_open': True}}
-    """
+    """Give the premise of a rule as the browser counts it; None for linear conditions, which the server counts."""
     box = rule.region
     if not isinstance(box, Box):
         return None

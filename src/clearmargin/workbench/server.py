@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from clearmargin.workbench.guard import App, Receive, Scope, Send
 
-__all__ = ["BEGIN", "Front", "Server"]
-
 # Where `/open` leads: it waits until there is a first page.
 BEGIN = "/begin"
 # Bytes of a request before its body; longer ones than the guard takes are read as far as this, to be refused in words.
@@ -51,21 +49,7 @@ class _Protocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Serve an application on a socket that is bound already.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers.
-    guard : Guard, optional
-        Whose streams are ended first when the server stops.
-
-    Examples
-    --------
-    >>> server = Server(Front(lambda: None, Access.make(0)))
-    >>> server.config.server_header, server.config.access_log
-    (False, False)
-    """
+    """Serve an application on a socket that is bound already."""
 
     def __init__(self, app: App, guard: Guard | None = None):
         config = uvicorn.Config(
@@ -98,34 +82,7 @@ class Server(uvicorn.Server):
 
 
 class Front:
-    """Answer while the workbench loads in the background, then let it answer.
-
-    Parameters
-    ----------
-    load : callable
-        Gives the application and the address of its first page; called in a thread.
-    access : Access
-        What a browser has to know.
-    on_start : callable, optional
-        Called when requests are answered.
-    patience : float, optional
-        Seconds without tab or request after which the last tab has gone; by default the server goes on.
-
-    Attributes
-    ----------
-    guard : Guard
-        Around everything that is answered.
-    failure : Exception or None
-        Why the workbench could not be loaded.
-    on_end : callable
-        Called when the workbench could not be loaded, or the last tab has gone; to be set to what stops the server.
-
-    Examples
-    --------
-    >>> front = Front(lambda: None, Access.make(8765))
-    >>> front.guard.streams, front.failure
-    (0, None)
-    """
+    """Answer while the workbench loads in the background, then let it answer."""
 
     def __init__(
         self,

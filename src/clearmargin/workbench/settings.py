@@ -11,16 +11,6 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.space import nearest_name
 from clearmargin.workbench.stored_values import as_finite
 
-__all__ = [
-    "DIRECTIONS",
-    "LISTENING",
-    "MACHINES",
-    "MISSING",
-    "Action",
-    "MachineSettings",
-    "TaskSettings",
-]
-
 # What each machine is, in a sentence for people.
 MACHINES = {
     "constraints": "a plane that is trained to respect your rules",
@@ -41,20 +31,7 @@ DIRECTIONS = {"any": "either way", "up": "upwards only", "down": "downwards only
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What can be done about a feature.
-
-    Parameters
-    ----------
-    direction : {"any", "up", "down"}
-        Which way it can be changed.
-    cost : float
-        What one unit of it costs, or one change of a category.
-
-    Examples
-    --------
-    >>> Action("up", 2.0).to_dict()
-    {'direction': 'up', 'cost': 2.0}
-    """
+    """What can be done about a feature."""
 
     direction: str = "any"
     cost: float = 1.0
@@ -71,30 +48,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
-    """What is to be learned from the table of a project.
-
-    Parameters
-    ----------
-    target : str
-        The column of the classes.
-    positive : str or None
-        The class of interest; of more than two classes, it against all others.
-    drop, categories, whole : tuple of str
-        Columns to leave out; columns that are categories whatever they look like; features that take whole numbers.
-    ranges : dict from str to (float, float)
-        Ranges that features are declared to have.
-    units : dict from str to str
-        Units of features, for people.
-    missing : {"error", "drop", "impute"}
-        What happens to missing values.
-    actions : dict from str to Action
-        Features that can be acted on.
-
-    Examples
-    --------
-    >>> TaskSettings.from_dict({"target": "ill", "ranges": {"age": [0, 120]}}).ranges
-    {'age': (0.0, 120.0)}
-    """
+    """What is to be learned from the table of a project."""
 
     target: str
     positive: str | None = None
@@ -165,23 +119,7 @@ class TaskSettings:
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
-    """How the machine of a version is trained.
-
-    Parameters
-    ----------
-    machine : str
-        One of `MACHINES`.
-    balanced : bool
-        Whether all classes weigh the same, however rare.
-    lam, mu : float or None
-        For "constraints": the cost of a row on the wrong side, and of an error of a rule; chosen by cross-validation
-        where they are None.
-
-    Examples
-    --------
-    >>> MachineSettings.from_dict({"machine": "points"}).to_dict()
-    {'machine': 'points', 'balanced': False, 'lam': None, 'mu': None}
-    """
+    """How the machine of a version is trained."""
 
     machine: str = "constraints"
     balanced: bool = False

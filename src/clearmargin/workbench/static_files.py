@@ -5,20 +5,11 @@ from __future__ import annotations
 import hashlib
 from importlib import resources
 
-__all__ = ["StaticFiles"]
-
 _MEDIA = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
 class StaticFiles:
-    """All files that pages may load; there are no others.
-
-    Examples
-    --------
-    >>> files = StaticFiles()
-    >>> files.get("no digest", "workbench.css") is None, files.address("workbench.css").startswith("/static/")
-    (True, True)
-    """
+    """All files that pages may load; there are no others."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[bytes, str]] = {}

@@ -10,32 +10,17 @@ from typing import Any
 
 from clearmargin.exceptions import InvalidValueError
 
-__all__ = ["as_finite", "as_json", "as_text", "as_whole", "now"]
-
 # What a column of SQLite can hold.
 _LARGEST = 2**63 - 1
 
 
 def now() -> str:
-    """Return the time as it is stored: ISO 8601, UTC.
-
-    Examples
-    --------
-    >>> now()
-    '20...-...-...T...:...:...+00:00'
-    """
+    """Return the time as it is stored: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def as_text(value: str, what: str) -> str:
-    r"""Return a text, or say why it cannot be stored.
-
-    Examples
-    --------
-    >>> as_text("\ud800", "the reason")
-    Traceback (most recent call last):
-    clearmargin.exceptions.InvalidValueError: the reason cannot be stored: it holds half of a character ...
-    """
+    r"""Return a text, or say why it cannot be stored."""
     if not isinstance(value, str):
         raise InvalidValueError(f"{what} must be a text, not {value!r}")
     try:
@@ -50,13 +35,7 @@ def as_text(value: str, what: str) -> str:
 
 
 def as_whole(value: int, what: str) -> int:
-    """Return a whole number that is not negative, or say why it is none.
-
-    Examples
-    --------
-    >>> as_whole(3, "a row")
-    3
-    """
+    """Return a whole number that is not negative, or say why it is none."""
     try:
         number = int(operator.index(value))
     except TypeError:
@@ -67,13 +46,7 @@ def as_whole(value: int, what: str) -> int:
 
 
 def as_finite(value: float, what: str) -> float:
-    """Return a finite number, or say why it is none.
-
-    Examples
-    --------
-    >>> as_finite(1, "the time")
-    1.0
-    """
+    """Return a finite number, or say why it is none."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -84,13 +57,7 @@ def as_finite(value: float, what: str) -> float:
 
 
 def as_json(body: dict[str, Any], what: str) -> str:
-    """Return plain data as JSON, always the same text for the same data.
-
-    Examples
-    --------
-    >>> as_json({"b": 1, "a": [True, None]}, "a task")
-    '{"a": [true, null], "b": 1}'
-    """
+    """Return plain data as JSON, always the same text for the same data."""
     if not isinstance(body, dict):
         raise InvalidValueError(f"{what} must be a dict of plain data, not {type(body).__name__}")
     try:

@@ -28,7 +28,6 @@ from clearmargin.models.planes import Planes
 from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
 from clearmargin.recipes.advised import fit_with_rules
 from clearmargin.recipes.found_points import card_as_points
-from clearmargin.recipes.unseen import inner_folds
 from clearmargin.rule_svm.saving import read_rule_svc, write_rule_svc
 from clearmargin.rule_svm.weighted_document import (
     is_weighted_document,
@@ -42,19 +41,8 @@ from clearmargin.tables.table import Table
 from clearmargin.workbench.project_table import EncodedFold, OpenTask
 from clearmargin.workbench.settings import MachineSettings
 
-__all__ = [
-    "CrossValidated",
-    "TrainedMachine",
-    "cross_validate",
-    "pack_codes",
-    "quick_codes",
-    "read_machine",
-    "train_machine",
-    "unpack_codes",
-]
-
-# Costs before any were chosen: those of AdviceSVC.
-_COSTS = (1.0, 1.0)
+# Costs where none are set: those of AdviceSVC.
+_COSTS = (1.0, 30.0)
 _MAX_CUTS, _MAX_RULES = 20, 15
 _MOST_FOLDS = 5
 _THREADS = max(1, min(_MOST_FOLDS, os.cpu_count() or 1))
@@ -63,21 +51,7 @@ Costs = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class TrainedMachine:
-    """A machine that was trained on the open rows of a project.
-
-    Parameters
-    ----------
-    model : PlaneModel, RuleSVC or WeightedRules
-        What decides.
-    document : dict
-        The same as plain data, from which it is read again; nothing in it is run.
-    outcome : tuple of dict
-        What became of each rule that it was trained with.
-    costs : (float, float) or None
-        For a machine that respects rules: what a row and a rule cost.
-    seconds : float
-        How long the training took.
-    """
+    """A machine that was trained on the open rows of a project."""
 
     model: Any
     document: dict[str, Any]
@@ -126,17 +100,7 @@ class TrainedMachine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidated:
-    """What a machine predicts for rows that it was not trained on.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        The predicted class of each open row, as a place among the classes.
-    right : int
-        How many of them are right.
-    costs : tuple of (float, float)
-        For a machine that respects rules: the costs that each fold has chosen.
-    """
+    """What a machine predicts for rows that it was not trained on."""
 
     codes: IntArray
     right: int
@@ -165,13 +129,7 @@ class CrossValidated:
 
 
 def pack_codes(codes: IntArray) -> str:
-    """Write codes of two classes as a short text.
-
-    Examples
-    --------
-    >>> unpack_codes(pack_codes(np.array([0, 1, 1])), 3)
-    array([0, 1, 1])
-    """
+    """Write codes of two classes as a short text."""
     bits = np.packbits(codes.astype(np.bool_)).tobytes()
     return base64.b64encode(zlib.compress(bits, 9)).decode("ascii")
 
@@ -185,25 +143,7 @@ def unpack_codes(text: str, rows: int) -> IntArray:
 def train_machine(
     opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: Costs | None = None
 ) -> TrainedMachine:
-    """Train the machine of a version on all open rows.
-
-    Parameters
-    ----------
-    opened : OpenTask
-        The rows.
-    rules : RuleSet
-        The expert's rules, over `opened.space`; they count where the machine listens.
-    settings : MachineSettings
-        Which machine.
-    costs : (float, float), optional
-        For a machine that respects rules, costs that were chosen before; by default they are chosen now, where the
-        settings do not name them.
-
-    Returns
-    -------
-    TrainedMachine
-        The machine.
-    """
+    """Train the machine of a version on all open rows."""
     start = perf_counter()
     with warnings.catch_warnings():
         # What is found about rules is shown beside them; a plane that is no better than a constant has its figure.
@@ -228,26 +168,18 @@ def _advised(
     opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
 ) -> _Made:
     """Train a plane that respects rules."""
-    from clearmargin.advice import AdviceSVC, AdviceSVCCV
+    from clearmargin.advice import AdviceSVC
 
     if settings.balanced:
         raise DataError(
             "a plane that respects rules cannot weigh classes; take rules with points, or leave classes as they are"
         )
     known = _given_costs(settings) or costs
-    folds = min(_MOST_FOLDS, *task.counts.values())
     advice = rules if len(rules) else None
-    if known is None and folds >= 2:
-        svm: Any = AdviceSVCCV(advice, cv=inner_folds(task, folds), progress=False)
-    else:
-        lam, mu = known or _COSTS
-        svm = AdviceSVC(advice, lam=lam, mu=mu)
-    model, fitted = fit_with_rules(task, svm)
-    chosen = (float(fitted.lam_), float(fitted.mu_)) if hasattr(fitted, "lam_") else known
-    facts = {**(model.facts or {}), "lam": (chosen or _COSTS)[0], "mu": (chosen or _COSTS)[1]}
-    model = PlaneModel.of_planes(model.with_rules(model.rules, facts))
+    lam, mu = known or _COSTS
+    model, fitted = fit_with_rules(task, AdviceSVC(advice, lam=lam, mu=mu))
     outcome = tuple(fitted.outcome_.to_dict()) if advice is not None else ()
-    return _Made(model, write_model(model), outcome, chosen or _COSTS)
+    return _Made(model, write_model(model), outcome, (lam, mu))
 
 
 def _given_costs(settings: MachineSettings) -> Costs | None:
@@ -272,7 +204,6 @@ def _columns(
     found = find_points(
         task,
         balanced=settings.balanced,
-        certify=False,
         max_rules=max(_MAX_RULES, len(rules)),
         **given,
     )
@@ -286,11 +217,8 @@ def _card(
     opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
 ) -> _Made:
     """Train a scorecard."""
-    from clearmargin.scorecards import Scorecard
-
     alone = replace(task, splitting=None)
     scored = score_table(alone, max_cuts=_MAX_CUTS, balanced=settings.balanced)
-    assert isinstance(scored.card, Scorecard)
     points = card_as_points(scored.card, task.fill)
     return _Made(points, write_weighted_document(points))
 
@@ -305,18 +233,7 @@ _MAKERS: dict[str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | N
 
 
 def read_machine(document: Mapping[str, Any]) -> TrainedMachine:
-    """Read a machine from its document; nothing in it is run.
-
-    Parameters
-    ----------
-    document : dict
-        What `train_machine` gave.
-
-    Returns
-    -------
-    TrainedMachine
-        Without what became of the rules, which is kept beside it.
-    """
+    """Read a machine from its document; nothing in it is run."""
     data = dict(document)
     if is_model_document(data):
         model: Any = PlaneModel.of_planes(read_model(data))
@@ -332,24 +249,7 @@ def read_machine(document: Mapping[str, Any]) -> TrainedMachine:
 def cross_validate(
     opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: tuple[Costs, ...] = ()
 ) -> CrossValidated:
-    """Predict each open row by a machine that was not trained on it.
-
-    Parameters
-    ----------
-    opened : OpenTask
-        The rows.
-    rules : RuleSet
-        The expert's rules.
-    settings : MachineSettings
-        Which machine.
-    costs : tuple of (float, float), optional
-        For a machine that respects rules, the costs that each fold has chosen before.
-
-    Returns
-    -------
-    CrossValidated
-        The predictions, and the costs that the folds have chosen.
-    """
+    """Predict each open row by a machine that was not trained on it."""
     task, folds = opened.task, opened.folds
     codes: IntArray = np.zeros(len(task.y), dtype=np.intp)
     chosen: list[Costs] = []
@@ -377,24 +277,7 @@ def _rows_for(made: _Made, opened: OpenTask, part: Task, rows: IntArray) -> Tabl
 def quick_codes(
     opened: OpenTask, rules: RuleSet, settings: MachineSettings, costs: tuple[Costs, ...]
 ) -> IntArray:
-    """Predict each open row by a plane that respects rules and was not trained on it, with costs chosen before.
-
-    Parameters
-    ----------
-    opened : OpenTask
-        The rows.
-    rules : RuleSet
-        The rules as they are being written.
-    settings : MachineSettings
-        The machine, one that respects rules.
-    costs : tuple of (float, float)
-        What each fold has chosen.
-
-    Returns
-    -------
-    ndarray of int
-        Predicted classes, as places among the classes.
-    """
+    """Predict each open row by a plane that respects rules and was not trained on it, with costs chosen before."""
     from clearmargin.advice import AdviceSVC
 
     codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["in_browser_offsets", "python_offset"]
-
 _PLACES = ("from", "to")
 _PAIRS = ("premise", "class_span")
 
 
 def in_browser_offsets(answer: Any, text: str) -> Any:
-    r"""Translate all places of an answer, whatever it holds.
-
-    Parameters
-    ----------
-    answer : dict or list
-        Plain data, with places under ``from``, ``to``, ``premise``, ``class_span`` and ``spans``.
-    text : str
-        The text that the places are in.
-
-    Returns
-    -------
-    dict or list
-        The same with places as browsers count them.
-
-    Examples
-    --------
-    >>> in_browser_offsets({"from": 2, "to": 3}, "\N{GRINNING FACE}x>")
-    {'from': 3, 'to': 4}
-    """
+    r"""Translate all places of an answer, whatever it holds."""
     if text.isascii() or max(text) <= "\uffff":
         return answer
     table = [0]
@@ -57,13 +37,7 @@ def _translated(value: Any, table: list[int]) -> Any:
 
 
 def python_offset(text: str, offset: int) -> int:
-    r"""Translate a place as browsers count it; one inside of a character is that before it.
-
-    Examples
-    --------
-    >>> python_offset("\N{GRINNING FACE}x>", 3)
-    2
-    """
+    r"""Translate a place as browsers count it; one inside of a character is that before it."""
     units = 0
     for k, char in enumerate(text):
         units += 2 if char > "\uffff" else 1

@@ -17,7 +17,6 @@ from typing import Any
 
 from clearmargin import progress
 from clearmargin.exceptions import ClearmarginWarning, DataError
-from clearmargin.language import parse_rules
 from clearmargin.language.printer import format_rule
 from clearmargin.language.prose import plain
 from clearmargin.recipes import rank_rows
@@ -32,7 +31,6 @@ from clearmargin.workbench.project_file import ProjectFile
 from clearmargin.workbench.project_table import OpenTask
 from clearmargin.workbench.rule_judgement import read_rules
 from clearmargin.workbench.settings import MachineSettings, TaskSettings
-from clearmargin.workbench.taken_away import FORMS, SUBJECTS, check_form
 from clearmargin.workbench.trained_machine import (
     CrossValidated,
     TrainedMachine,
@@ -41,27 +39,12 @@ from clearmargin.workbench.trained_machine import (
     train_machine,
 )
 
-__all__ = ["KINDS", "run"]
-
 # Features of a plane whose rules are short enough to be read.
 _FEW_FEATURES = 3
 
 
 def run(kind: str, input: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
-    """Do a piece of work.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    input : dict
-        The path of the `project`, the `revision`, and what the work needs.
-
-    Returns
-    -------
-    dict
-        `results` by name, to be kept with the version, and the `seconds` that the work took.
-    """
+    """Do a piece of work."""
     if kind not in KINDS:
         raise DataError(f"there is no work called {kind!r}")
     start = time.perf_counter()
@@ -283,10 +266,10 @@ def _refine(work: _Work) -> dict[str, Any]:
 
 
 def _refined_rules(work: _Work) -> list[dict[str, Any]]:
-    """Refine by the published program, where bounds shift until a plane can respect the rules."""
+    """Refine by programs that shift bounds until a plane can respect the rules, as far as the cases bear it out."""
     from clearmargin.advice import AdviceSVC
 
-    lam, mu = work.machine.costs or (1.0, 1.0)
+    lam, mu = work.machine.costs or (1.0, 30.0)
     svm = AdviceSVC(work.rules, lam=lam, mu=mu, refine="translate")
     _, fitted = fit_with_rules(work.opened.task, svm)
     facts = fitted.outcome_.to_dict()
@@ -324,32 +307,6 @@ def _report(work: _Work) -> dict[str, Any]:
     return {"report": {"html": make_report(trained, found).to_html()}}
 
 
-def _exports(work: _Work) -> dict[str, Any]:
-    """Run every form of the rules that can be run, and compare its answers on the open rows."""
-    found: dict[str, Any] = {}
-    for name in SUBJECTS:
-        try:
-            rules = _subject(work, name)
-        except DataError as error:
-            found[name] = {"problem": str(error)}
-            continue
-        found[name] = {form: check_form(rules, form, work.opened) for form in FORMS}
-    return {"exports": found}
-
-
-def _subject(work: _Work, name: str) -> Any:
-    if name == "mine":
-        if not len(work.rules):
-            raise DataError("this version has no rules of yours; write some, and keep them")
-        return work.rules
-    if work.machine.weighted is not None:
-        return work.machine.weighted
-    extracted = work.file.result(work.revision.id, "rules")
-    if extracted is None:
-        raise DataError("extract the rules of the machine first, on the page Rules")
-    return parse_rules(extracted["text"])
-
-
 KINDS: dict[str, Callable[[_Work], dict[str, Any]]] = {
     "train": _train,
     "preview": _preview,
@@ -357,5 +314,4 @@ KINDS: dict[str, Callable[[_Work], dict[str, Any]]] = {
     "refine": _refine,
     "contrast": _contrast,
     "report": _report,
-    "exports": _exports,
 }

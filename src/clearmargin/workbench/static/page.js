@@ -123,7 +123,6 @@ const JOBS = {
   contrast: "ranking",
   report: "writing the report",
   preview: "trying the change",
-  exports: "running all forms",
 };
 
 const cancelButton = (id) =>

@@ -78,7 +78,6 @@ async function keepDraft() {
   try {
     await post("/draft", { tab, base, text });
     if (editor.text === text) draft.set({ base });
-    // Loading the page again must not add a rule once more.
     history.replaceState(null, "", `${home}/rules?tab=${tab}`);
   } catch (error) {
     problem(error);
@@ -290,14 +289,22 @@ async function writeMoved() {
 
 // What would change
 
+// Whether an answer is about an older text. A bound on its way is not in the text yet, but soon will be.
+function isOld(asked) {
+  return pulling || writing || asked.serial !== serial || editor.text !== asked.text;
+}
+
 async function preview() {
+  // A text that was not checked yet is asked about after its check.
+  if (editor.text !== latest.text) return;
+  const mine = { text: editor.text, settings: settings(), serial, tab: visit };
   try {
-    const mine = { text: editor.text, settings: settings(), serial, tab: visit };
     const answer = await post("/preview", mine);
     if (answer.job) previewJob = { id: answer.job, ...mine };
-    if (answer.superseded || answer.serial !== serial) return;
-    showPreview(answer);
+    if (answer.superseded || isOld(mine)) dropPreview();
+    else showPreview(answer);
   } catch (error) {
+    if (isOld(mine)) return;
     $("change").textContent = error.message;
     $("flips").replaceChildren();
     isJudged("yes");
@@ -316,7 +323,7 @@ async function fetchPreview() {
   previewJob = null;
   try {
     const { found } = await get("/results/preview");
-    if (found && mine.serial === serial && found.text === mine.text) showPreview(found);
+    if (found && found.text === mine.text && !isOld(mine)) showPreview(found);
   } catch (error) {
     problem(error);
   }
@@ -636,9 +643,15 @@ async function loadColumns() {
 
 // What was typed last may not have reached the server before the page was left.
 const unsent = draft.get();
+const added = query.get("add");
 if (unsent && unsent.text !== undefined) {
   base = unsent.base;
-  const added = query.get("add");
   editor.set(added ? `${unsent.text.trimEnd()}\n${added}\n`.trimStart() : unsent.text);
+}
+if (added) {
+  // From now on the rule is a draft: it is not lost when the page is left, nor added again when it is loaded again.
+  draft.set({ base, text: editor.text });
+  history.replaceState(null, "", `${home}/rules?tab=${tab}`);
+  keepDraft();
 }
 loadColumns().then(check, problem);
