@@ -1,6 +1,6 @@
 """
-A scorecard of five cuts
-========================
+A scorecard of five rules
+=========================
 
 A machine on one card: add up the points, and compare them with a threshold.
 

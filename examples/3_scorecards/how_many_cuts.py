@@ -1,8 +1,8 @@
 """
-How many cuts does a card need?
-===============================
+How many rules does a card need?
+================================
 
-More cuts follow the machine more closely, on new rows up to a point. Choose where the curve flattens.
+More rules follow the machine more closely, on new rows up to a point. Choose where the curve flattens.
 """
 
 from matplotlib import pyplot as plt
@@ -22,8 +22,8 @@ numbers, agreement = (2, 4, 8, 16), []
 for number in numbers:
     card = ScoreRules(machine, max_rules=number, random_state=0).fit(X_train, y_train)
     agreement.append((card.predict(X_test) == machine.predict(X_test)).mean())
-    print(f"{number:2d} cuts: as the machine on {agreement[-1]:.1%} of {len(X_test)} new rows")
+    print(f"{number:2d} rules: as the machine on {agreement[-1]:.1%} of {len(X_test)} new rows")
 
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 ax.plot(numbers, agreement, "o-")
-ax.set(xlabel="cuts on the card", ylabel="agrees with the machine", ylim=(0.5, 1))
+ax.set(xlabel="rules on the card", ylabel="agrees with the machine", ylim=(0.5, 1))

@@ -15,13 +15,9 @@ svm = RuleSVC(max_rules=6, points=True).fit(X, y)
 print(svm.weighted_rules_)
 
 # %%
-# How often that is right on patients who were not seen (a little too high, as the best of several settings), and how
-# far the best six rules are from the optimum over all rules of two conditions, which is certified:
+# How often that is right on patients who were not seen (a little too high, as the best of several settings):
 
 print(f"right on {svm.cv_score_:.1%} of patients not seen")
-print(
-    f"gap over all rules: {svm.gap_:.0e}; these rules alone: {svm.cap_cost_:.0%} above the optimum"
-)
 
 # %%
 # One patient: which rules hold, what they add up to, and what would flip the class.

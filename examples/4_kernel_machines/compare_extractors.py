@@ -19,13 +19,13 @@ machine = make_pipeline(StandardScaler(), SVC())
 candidates = {
     "boxes": SupportVectorRules(max_rules=10),
     "two boxes, machine elsewhere": SupportVectorRules(max_rules=2, fallback="estimator"),
-    "tree": SurrogateRules(max_leaves=12, n_generated=1000),
+    "tree": SurrogateRules(max_rules=12, n_generated=1000),
 }
 comparison = compare_extractors(machine, X, y, cv=2, extractors=candidates, random_state=0)
 print(comparison)
 
 # %%
-# Read fidelity and coverage together: with ``fallback="estimator"`` the machine answers where no rule fires, and agrees
-# with itself.
+# Read fidelity and coverage together: with ``fallback="estimator"`` the machine answers where no rule fires; for the
+# fidelity its most frequent class stands there, since it would agree with itself.
 
 plot_extractors(comparison)

@@ -33,11 +33,10 @@ print(f"{certify(machine, box, label).status}; holds {box.contains(X.to_numpy())
 # The proof is about the machine. Some of the women in the box were tested negative, and the machine is wrong about them
 # all the same.
 
-display = plot_regions(rules, X, y, show_numbers=False)
-left, right, low, high = display.extent
-along, up = np.meshgrid(np.linspace(left, right, 200), np.linspace(low, high, 200))
+ax = plot_regions(rules, X, y, show_numbers=False)
+along, up = np.meshgrid(np.linspace(*ax.get_xlim(), 200), np.linspace(*ax.get_ylim(), 200))
 grid = pd.DataFrame(np.column_stack([along.ravel(), up.ravel()]), columns=X.columns)
 score = machine.decision_function(grid).reshape(along.shape)
-line = display.ax_.contour(along, up, score, levels=[0.0], colors="black", linewidths=1.5)
-display.ax_.clabel(line, fmt={0.0: "machine"})
-display.ax_.plot(*case.to_numpy()[0], "*", color="black", markersize=14)
+line = ax.contour(along, up, score, levels=[0.0], colors="black", linewidths=1.5)
+ax.clabel(line, fmt={0.0: "machine"})
+ax.plot(*case.to_numpy()[0], "*", color="black", markersize=14)

@@ -18,7 +18,7 @@ forest = RandomForestClassifier(n_estimators=50, min_samples_leaf=10, random_sta
 forest.fit(X_train, y_train)
 
 for leaves in (4, 8, 16):
-    surrogate = SurrogateRules(forest, method="train", max_leaves=leaves, random_state=0)
+    surrogate = SurrogateRules(forest, max_rules=leaves, random_state=0)
     surrogate.fit(X_train, y_train)
     same = (surrogate.predict(X_test) == forest.predict(X_test)).mean()
     right = surrogate.score(X_test, y_test)
@@ -31,5 +31,5 @@ print(f"the forest itself: {forest.score(X_test, y_test):.0%} right")
 # %%
 # The smallest set:
 
-small = SurrogateRules(forest, method="train", max_leaves=4, random_state=0).fit(X_train, y_train)
+small = SurrogateRules(forest, max_rules=4, random_state=0).fit(X_train, y_train)
 print(small.rules_.describe())

@@ -3,7 +3,7 @@ Advice before and after
 =======================
 
 An expert calls every woman with a glucose of 110 and a body mass index of 28 ill. Some of forty cases contradict that.
-The bound moves, and there the rule holds everywhere.
+The bound moves, and the rule is right more often.
 """
 
 from clearmargin import AdviceSVC
@@ -18,8 +18,8 @@ advice = """
 high: glucose >= 110 and bmi >= 28 => tested_positive
 low: glucose <= 100 and bmi <= 30 => tested_negative
 """
-# A rule counts a hundred times a case here, but its bounds may move where cases contradict it.
-model = AdviceSVC(advice, lam=0.1, mu=10, refine="translate", nu=0.1).fit(X, y)
+# Bounds may move where cases contradict a rule, as long as it keeps half of its cases and is right on more of them.
+model = AdviceSVC(advice, refine="translate", nu=0.1).fit(X, y)
 print(model.outcome_[0])
 
 # %%

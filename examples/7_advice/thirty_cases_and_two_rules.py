@@ -15,13 +15,13 @@ advice = """
 small: uniformity_of_cell_size <= 3 and bare_nuclei <= 1 and normal_nucleoli <= 7 => benign
 large: uniformity_of_cell_size >= 6 => malignant
 """
-model = AdviceSVC(advice, mu=10).fit(X_few, y_few)
+model = AdviceSVC(advice).fit(X_few, y_few)
 plain = AdviceSVC().fit(X_few, y_few)
 print(f"{plain.score(X_rest, y_rest):.1%} of the other cases right without rules")
 print(f"{model.score(X_rest, y_rest):.1%} with them")
 
 # %%
 # *Proved* means that the machine follows the rule for every case within the range of the data, not for these thirty
-# only. That takes a price ``mu`` that is high enough; with ``mu=inf`` a rule must hold.
+# only. With ``where="everywhere"`` and ``mu=inf`` a rule must hold.
 
 print(model.outcome_)

@@ -23,8 +23,8 @@ rows = X.to_dict("records")
 print(module["biopsy_many"](rows) == rules.predict(X, default="benign").tolist())
 
 # %%
-# Other forms have other readers: engines read PMML, programs JSON, people tables.
+# Other forms have other readers: databases read SQL, programs JSON, people tables.
 
-for form in ("pmml", "json", "markdown", "latex"):
+for form in ("sql", "json", "markdown"):
     print(f"{form}: {len(export(rules, form).splitlines())} lines")
 print(export(rules, "markdown"))

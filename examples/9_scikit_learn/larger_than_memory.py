@@ -2,7 +2,8 @@
 A table that does not fit
 =========================
 
-A folder of files is trained on in passes, some rows at a time; the plane is the one that memory gives, to the bit.
+A folder of files is trained on in passes, some rows at a time; the plane is the one that memory gives.
+Rules are found on a sample and counted on all rows.
 """
 
 import tempfile
@@ -26,6 +27,7 @@ with tempfile.TemporaryDirectory() as name:
     svm = LPSVC(nu=0.01).fit(table)
     rules = RuleExtractor(svm, max_rules=3).fit(table).rules_
     print(rules)
+    print(rules.score(table).total)
 
     # %%
     # The same from a Dask data frame: here on the threads of this process, and after ``Client()`` on a cluster.
@@ -33,11 +35,13 @@ with tempfile.TemporaryDirectory() as name:
     ddf = dd.read_parquet(folder)
     there = clearmargin.dask.LPSVC(nu=0.01).fit(ddf[list(X.columns)], ddf["diabetes"])
     predicted = there.predict(ddf[list(X.columns)]).compute()
+    on_dask = rules.score(clearmargin.dask.scan(ddf[list(X.columns)], ddf["diabetes"]))
 
 # %%
 # In memory it is the same plane, and each row gets the same class.
 
 here = LPSVC(nu=0.01).fit(X, y)
-same = [np.array_equal(model.coef_, here.coef_) for model in (svm, there)]
-print("planes are the same to the bit:", same)
+same = [np.allclose(model.coef_, here.coef_, rtol=1e-9) for model in (svm, there)]
+print("planes are the same:", same)
+print("rules cover the same:", on_dask.total == rules.score(X, y).total)
 print("classes are the same:", bool((predicted.to_numpy() == here.predict(X)).all()))
