@@ -1,7 +1,5 @@
 """How hard hypothesis looks (HYPOTHESIS_PROFILE=quick or full), small tables that several rooms use, and figures."""
 
-from __future__ import annotations
-
 import itertools
 import os
 
@@ -48,14 +46,10 @@ def mixed():
     """A frame of two numbers, of which one is whole, and two features of categories."""
     rng = np.random.default_rng(2)
     m = 140
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(20, 80, m),
-            "colour": rng.choice(["red", "green", "blue"], m),
-            "dose": rng.uniform(0, 1, m).round(3),
-            "smoker": rng.choice(["yes", "no"], m),
-        }
-    )
+    frame = pd.DataFrame({
+        "age": rng.integers(20, 80, m), "colour": rng.choice(["red", "green", "blue"], m),
+        "dose": rng.uniform(0, 1, m).round(3), "smoker": rng.choice(["yes", "no"], m),
+    })  # fmt: skip
     score = (
         (frame["age"] - 50) / 20
         + 1.5 * (frame["colour"] == "red")

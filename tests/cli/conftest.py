@@ -1,31 +1,23 @@
-"""A folder with small tables, and a way to run commands in it."""
+"""A folder with small tables, and ways to run commands in it."""
 
-from __future__ import annotations
-
+import json
+import shlex
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
-
-from clearmargin.cli.main import main
 
 # Twenty-four patients: age decides, smoking a little, the last column nothing.
 ROWS = [
     (f"P-{k:02d}", 30 + k if k < 12 else 40 + k, kind, round(20 + 0.7 * k, 1))
     for k, kind in enumerate(["no", "yes", "ex"] * 8)
 ]
-PATIENTS = "".join(
+PATIENTS = "patient,age,smoker,bmi,outcome\n" + "".join(
     f"{name},{age},{kind},{bmi},{'well' if age < 45 else 'ill'}\n" for name, age, kind, bmi in ROWS
 )
-HEAD = "patient,age,smoker,bmi,outcome\n"
 ADVICE = "old: age >= 55 => ill\nyoung: age < 35 => well\n"
-
-
-@pytest.fixture
-def no_folds(monkeypatch) -> None:
-    """No figure on rows not seen by default, where a test is about something else: each fold trains all anew."""
-    monkeypatch.setattr("clearmargin.recipes.unseen.FOLDS", 0)
 
 
 class Said(NamedTuple):
@@ -38,46 +30,35 @@ class Said(NamedTuple):
 def folder(tmp_path, monkeypatch) -> Path:
     """A working folder with a good table, good advice, and nothing else."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "patients.csv").write_text(HEAD + PATIENTS)
+    (tmp_path / "patients.csv").write_text(PATIENTS)
     (tmp_path / "advice.rules").write_text(ADVICE)
     return tmp_path
 
 
 @pytest.fixture
 def run(capsys) -> Callable[..., Said]:
-    """Run a command and give what it said."""
+    """Run the console script in this process, with words or with a line of them, and give what it said."""
+    (script,) = entry_points(group="console_scripts", name="clearmargin")
+    main = script.load()
 
     def run_words(*words: str) -> Said:
+        words = tuple(shlex.split(words[0])) if len(words) == 1 else words
         code = main(list(words))
         said = capsys.readouterr()
+        assert "Traceback" not in said.err or "--debug" in words
+        assert "internal error" not in said.err
         return Said(code, said.out, said.err)
 
     return run_words
 
 
 @pytest.fixture
-def clearmargin(run) -> Callable[..., Said]:
-    """Run a command that must succeed."""
+def ask(run) -> Callable[..., dict[str, Any]]:
+    """Run a command that must succeed, and give its JSON."""
 
-    def run_well(*words: str) -> Said:
-        said = run(*words)
+    def run_well(*words: str) -> dict[str, Any]:
+        said = run(*([f"{words[0]} --json"] if len(words) == 1 else [*words, "--json"]))
         assert said.code == 0, said.err
-        return said
+        return json.loads(said.out, parse_constant=pytest.fail)
 
     return run_well
-
-
-@pytest.fixture
-def refused(run, folder) -> Callable[[list[str], str], None]:
-    """Run a command that must refuse, in words, and write nothing."""
-    three = "".join(f"{k},{'abc'[k % 3]}\n" for k in range(12))
-    (folder / "three.csv").write_text("age,outcome\n" + three)
-
-    def run_badly(words: list[str], message: str) -> None:
-        said = run(*words)
-        assert said.code == 2
-        assert message in said.err
-        assert "Traceback" not in said.err
-        assert not (folder / "m.json").exists()
-
-    return run_badly

@@ -1,467 +1,486 @@
-"""Each command from end to end."""
+"""Each command from end to end: the numbers of its JSON are those of an independent computation."""
 
-from __future__ import annotations
-
+import csv
+import io
 import json
-import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from clearmargin import RuleExtractor, RuleSet
-from clearmargin.datasets import load_wbc
-from clearmargin.models import load_model
+import clearmargin as cm
+from clearmargin.compare import check_drift, compare_rules
+from clearmargin.datasets import load_cleveland, load_pima, load_wbc
+from clearmargin.export import export
+from clearmargin.rule_svm import WeightedRules
 
-pytestmark = pytest.mark.usefixtures("no_folds")
+TRAIN = ("patients.csv", "--target", "outcome", "--drop", "patient")
+QUICK = (*TRAIN, "--nu", "1", "--cv", "none")
+NOISY = "noisy.csv --target y --drop kind,day,clinic"
 
-TRAIN = ("patients.csv", "--target", "outcome")
 
-
-def test_rules_are_printed_and_saved_with_their_model(clearmargin, folder):
-    said = clearmargin(
-        *("rules", *TRAIN, "--method", "plane", "--positive", "ill"),
-        *("--out", "r.rules", "--save-model", "m.json"),
-    )
-    assert "patients.csv: 24 rows, 3 features; outcome: 12 ill, 12 well." in said.out
-    assert "column 'patient' holds 24 different texts in 24 rows" in said.err
-    assert said.out.index("for ill: 12 of 12 rows") < said.out.index("for well: 12 of 12 rows")
-    rules, model = RuleSet.load("r.rules"), load_model("m.json")
-    assert len(rules) == len(model.rules) >= 2
-    assert model.classes_.tolist() == ["well", "ill"]
+def patients():
     frame = pd.read_csv("patients.csv")
-    assert (rules.predict(frame) == frame["outcome"]).all()
-    assert (model.predict(frame) == frame["outcome"]).all()
+    return frame[["age", "smoker", "bmi"]], frame["outcome"]
 
 
-def test_a_saved_model_gives_the_same_rules_again(clearmargin, folder):
-    first = clearmargin(
-        "rules", *TRAIN, "--method", "plane", "--save-model", "m.json", "--quiet"
-    ).out
-    again = clearmargin("rules", *TRAIN, "--model", "m.json", "--quiet").out
-    assert again == first
-    assert RuleSet.from_text(again) == load_model("m.json").rules[:]
+@pytest.fixture
+def noisy(folder):
+    """A table that no plane tells apart without mistakes, with gaps in none of its columns."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 3)).round(2), columns=[*"abc"])
+    table["kind"] = rng.choice(["red", "green", "blue"], 120)
+    score = table["a"] + table["b"] + (table["kind"] == "red") + 0.6 * rng.normal(size=120)
+    table["y"] = np.where(score > 0.3, "yes", "no")
+    table.assign(day=np.arange(120), clinic=np.arange(120) // 6).to_csv("noisy.csv", index=False)
+    return table
 
 
-def test_a_table_of_three_classes_has_rules_for_each(clearmargin, folder):
+@pytest.fixture
+def model(ask, noisy):
+    ask(f"train {NOISY} --nu 0.5 --cv none --out m.json")
+    return cm.load_model("m.json")
+
+
+def held(document):
+    return [rule["when"] for rule in document["rules"]["rules"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "by_hand"),
+    [
+        ("--nu 0.5", make_pipeline(StandardScaler(), cm.LPSVC(0.5))),
+        (
+            "--nu 1 --balanced",
+            make_pipeline(StandardScaler(), cm.LPSVC(1.0, class_weight="balanced")),
+        ),
+        (
+            "--machine advice --advice a.rules --lam 0.5 --mu 2",
+            cm.AdviceSVC(
+                cm.parse_rules("a >= 1 and b >= 0 => yes", classes=["no", "yes"]), lam=0.5, mu=2.0
+            ),
+        ),
+    ],
+)
+def test_train_saves_the_plane_of_the_estimator(ask, noisy, words, by_hand):
+    Path("a.rules").write_text("a >= 1 and b >= 0 => yes\n")
+    told = ask(f"train {NOISY} --cv none --out m.json {words}")
+    X, y = noisy[[*"abc"]], noisy["y"]
+    expected = by_hand.fit(X, y).decision_function(X)
+    model = cm.load_model("m.json")
+    sign = 1 if model.classes_.tolist() == ["no", "yes"] else -1
+    assert sign * model.decision_function(X) == pytest.approx(expected, abs=1e-6)
+    assert told["model"]["accuracy"] == pytest.approx((by_hand.predict(X) == y).mean())
+    assert (told["rows"], told["features"]) == (120, [*"abc"])
+    assert {each["class"]: each["rows"] for each in told["classes"]} == y.value_counts().to_dict()
+
+
+def test_rules_of_a_plane_are_those_of_the_extractor(ask, noisy):
+    told = ask(f"rules {NOISY} --nu 0.5 --cv none --out r.json --save-model m.json")
+    X, y = noisy[[*"abc"]], noisy["y"].to_numpy()
+    model = cm.load_model("m.json")
+    by_hand = cm.RuleExtractor(model).fit(X, y).rules_
+    rules = cm.RuleSet.load("r.json")
+    assert rules == by_hand == model.rules[:] == cm.RuleSet.from_dict(told["rules"])
+    for entry in told["coverage"]:
+        own = [k for k, rule in enumerate(rules) if rule.label == entry["class"]]
+        inside = rules.covers(X)[:, own].any(axis=1)
+        # Of the rows of the class that the model gets right, and of all of them.
+        is_class = y == entry["class"]
+        right = is_class & (model.predict(X) == entry["class"])
+        assert entry["coverage"] == pytest.approx(inside[right].mean())
+        assert entry["recall"] == pytest.approx(inside[is_class].mean())
+    covered = rules.covers(X).any(axis=1).sum()
+    assert (told["budget"]["kept"], told["budget"]["covered"]) == (len(rules), covered)
+    assert ask(f"rules {NOISY} --model m.json")["rules"] == told["rules"]
+
+
+EXTRACTIONS = {
+    "--criterion coverage": {"criterion": "coverage"},
+    "--max-rules 2 --max-conditions 1": {"max_rules": 2, "max_conditions": 1},
+    "--max-rules all --min-coverage 5": {"max_rules": None, "min_coverage": 5},
+}
+
+
+def test_rules_follow_the_options_of_extraction(ask, noisy, model):
+    X, y = noisy[[*"abc"]], noisy["y"]
+    for typed, options in EXTRACTIONS.items():
+        told = ask(f"rules {NOISY} --model m.json {typed}")
+        by_hand = cm.RuleExtractor(model, **options).fit(X, y).rules_
+        assert told["rules"]["rules"] == by_hand.to_dict()["rules"]
+
+
+def test_rules_of_a_distilled_plane_have_its_features(ask, noisy):
+    told = ask(f"rules {NOISY} --nu 0.5 --cv none --distil 1")
+    (name,) = told["distillation"]["features"]
+    assert 0.6 < told["distillation"]["fidelity"] < 1
+    assert {condition["feature"] for when in held(told) for condition in when} == {name}
+
+
+def test_rules_within_assumed_ranges_hold_there(ask, noisy):
+    words = f"rules {NOISY} --nu 0.5 --cv none"
+    told = ask(f"{words} --assume-ranges --save-model m.json")
+    rules, model = cm.RuleSet.from_dict(told["rules"]), cm.load_model("m.json")
+    assert sum(map(len, held(told))) <= sum(map(len, held(ask(words))))
+    X = np.random.default_rng(0).uniform(rules.space.lower, rules.space.upper, (2_000, 3))
+    frame = pd.DataFrame(X, columns=[*"abc"])
+    for rule, inside in zip(rules, rules.covers(frame).T, strict=True):
+        assert rule.proof == "stated"  # proved where nothing is outside of the ranges
+        assert set(model.predict(frame)[inside]) <= {rule.label}
+
+
+def test_rules_of_three_classes_and_of_one_against_the_others(ask, run, folder):
     frame = pd.read_csv("patients.csv")
     frame["stage"] = np.where(frame["age"] < 36, 1, np.where(frame["age"] < 55, 2, 3))
     frame.drop(columns="outcome").to_csv("stages.csv", index=False)
-    said = clearmargin(
-        *("rules", "stages.csv", "--target", "stage", "--method", "plane"),
-        *("--json", "--save-model", "m.json"),
-    )
-    data = json.loads(said.out)
-    assert data["rules"]["classes"] == [1, 2, 3]
-    assert [entry["class"] for entry in data["coverage"]] == [1, 2, 3]
-    assert 0.9 < data["auc"] <= 1.0
-    assert load_model("m.json").classes_.tolist() == [1, 2, 3]
-    again = clearmargin("rules", "stages.csv", "--target", "stage", "--model", "m.json", "--json")
-    assert json.loads(again.out)["rules"]["classes"] == [1, 2, 3]
-    words = ("rules", "stages.csv", "--target", "stage", "--method", "plane")
-    against = clearmargin(*words, "--positive", "3")
-    assert "taken together as 'not 3'" in against.err
-    assert "for 3:" in against.out
+    words = "rules stages.csv --target stage --method plane --cv none"
+    told = ask(f"{words} --save-model m.json")
+    assert told["rules"]["classes"] == [entry["class"] for entry in told["coverage"]] == [1, 2, 3]
+    assert cm.load_model("m.json").classes_.tolist() == [1, 2, 3]
+    against = ask(f"{words} --positive 3")["rules"]
+    assert {rule["label"] for rule in against["rules"]} <= {"3", "not 3", 3}
+    assert len(against["classes"]) == 2
+    assert run(f"{words} --most 1").out.count(" => ") == 3
 
 
-def test_categories_come_back_by_name(clearmargin, folder):
-    frame = pd.read_csv("patients.csv")
-    frame["outcome"] = np.where(frame["smoker"] == "no", "well", "ill")
-    frame.to_csv("smokers.csv", index=False)
-    words = ("rules", "smokers.csv", "--target", "outcome", "--method", "plane")
-    said = clearmargin(*words, "--save-model", "m.json")
-    assert "smoker = no => well" in said.out
-    assert "smoker in {" in said.out
-    weights = json.loads((folder / "m.json").read_text())["planes"][0]["weights"]
-    assert {"feature": "smoker", "category": "no"}.items() <= weights[0].items()
+def test_rules_with_points_decide_by_their_sum(ask, run, noisy):
+    table = "rules noisy.csv --target y --drop day,clinic"
+    words = f"{table} --method rule-svc --max-rules 3 --cv none"
+    told = ask(f"{words} --out r.json --save-model m.json")
+    weighted = WeightedRules.from_dict(json.loads(Path("r.json").read_text()))
+    X, y = noisy[[*"abc", "kind"]], noisy["y"]
+    assert len(weighted.rules) <= 3
+    assert told["model"]["accuracy"] == pytest.approx((weighted.predict(X) == y).mean())
+    predicted = ask("predict noisy.csv --rules r.json")["predictions"]
+    assert [entry["class"] for entry in predicted] == weighted.predict(X).tolist()
+    loaded = cm.load_model("m.json")
+    assert isinstance(loaded, cm.RuleSVC)
+    assert loaded.predict(X).tolist() == weighted.predict(X).tolist()
+    assert WeightedRules.from_dict(ask(f"{table} --model m.json")["weighted_rules"]) == weighted
+    # What is written as text has no sum: it is said where somebody decides by it.
+    assert run(f"{words} --out r.rules").err
+    assert cm.parse_rules(Path("r.rules").read_text()).classes == weighted.classes
+    told = ask(f"{table} --method card --cv none")
+    card = WeightedRules.from_dict(told["card"])
+    assert told["accuracy"] == pytest.approx((card.predict(X) == y).mean())
 
 
-def test_columns_of_codes_are_categories_on_request(clearmargin, folder):
-    frame = pd.read_csv("patients.csv")
-    frame["group"] = [1, 2, 3] * 8
-    frame["outcome"] = np.where(frame["group"] == 2, "b", "a")
-    frame[["group", "age", "outcome"]].to_csv("groups.csv", index=False)
-    said = clearmargin(
-        *(
-            "rules",
-            "groups.csv",
-            "--target",
-            "outcome",
-            "--categories",
-            "group",
-            "--method",
-            "plane",
-        )
-    )
-    assert "group = `2` => b" in said.out
+def test_rules_print_a_file_of_rules_when_quiet(run, folder):
+    quiet = run("rules", *QUICK, "--quiet")
+    assert quiet.err == ""
+    assert run("rules", *QUICK, "--quiet", "--out", "r.rules") == (0, "", "")
+    assert Path("r.rules").read_text() == quiet.out
+    X, y = patients()
+    assert (cm.parse_rules(quiet.out).predict(X) == y).all()
+    shown = run("rules", *QUICK, "--report", "r.html", "--out", "s.rules")
+    assert "\x1b" not in shown.out + shown.err
+    assert "</html>" in Path("r.html").read_text(encoding="utf-8")
 
 
-def test_the_options_of_extraction_are_followed(clearmargin, folder):
-    words = ("rules", *TRAIN, "--criterion", "volume", "--max-rules", "2", "--nu", "10", "--json")
-    data = json.loads(clearmargin(*words, "--assume-ranges", "--max-conditions", "1").out)
-    assert len(data["rules"]["rules"]) == 2
-    assert all(len(rule["when"]) == 1 for rule in data["rules"]["rules"])
-    assert data["model"]["trained_by"] == "LPSVC"
-    assert clearmargin("rules", *TRAIN, "--balanced", "--max-features", "1").code == 0
+def test_score_gives_the_card_of_the_estimator_in_every_format(ask, run, folder):
+    words = ("score", *TRAIN, "--positive", "ill", "--max-cuts", "3", "--cv", "none")
+    told = ask(*words, "--out", "card.json")
+    assert json.loads(Path("card.json").read_text()) == told["card"]
+    card = WeightedRules.from_dict(told["card"])
+    X, y = patients()
+    assert told["accuracy"] == (card.predict(X) == y).mean() == 1.0
+    assert "ill if" in told["decision"]
+    for ending in ("txt", "md", "html", "csv", "sql", "py"):
+        assert run(*words, "--quiet", "--out", f"card.{ending}").code == 0
+        assert "age" in Path(f"card.{ending}").read_text()
+    lines = list(csv.reader(io.StringIO(Path("card.csv").read_text())))[1:]
+    assert [float(line[-1]) for line in lines] == [line["points"] for line in told["lines"]]
+    ask("train", *QUICK, "--out", "m.json")
+    told = ask("score", *TRAIN, "--model", "m.json")
+    model = cm.load_model("m.json")
+    by_hand = cm.ScoreRules(model).fit(X, y)
+    assert told["card"] == by_hand.scorecard_.to_dict()
+    assert told["fidelity"] == pytest.approx((by_hand.predict(X) == model.predict(X)).mean())
 
 
-def test_rules_are_searched_within_the_ranges_and_in_the_order_that_are_asked_for(
-    clearmargin, run, folder
-):
-    X, y = load_wbc(return_X_y=True)
-    X.assign(outcome=y).to_csv("wbc.csv", index=False)
-    words = ("rules", "wbc.csv", "--target", "outcome", "--nu", "0.01", "--cv", "none")
-    clearmargin(*words, "--save-model", "m.json", "--quiet")
-    words = (*words[:4], "--model", "m.json")
-    chosen = ("--bounds", "class", "--cut-order", "natural")
-    model = load_model("m.json")
-    for typed, options in [((), {}), (chosen, {"bounds": "class", "order": "natural"})]:
-        found = json.loads(clearmargin(*words, *typed, "--json").out)["rules"]["rules"]
-        assert found == RuleExtractor(model, **options).fit(X, y).rules_.to_dict()["rules"]
-    assert "--assume-ranges" in clearmargin(*words).out
-    assert "--assume-ranges" not in clearmargin(*words, *chosen).out
-    said = run(*words, *chosen, "--assume-ranges")
+def test_score_with_proof_proves_what_the_estimator_proves(ask, run, noisy, model):
+    X, y = noisy[[*"abc"]], noisy["y"]
+    certify = f"score {NOISY} --model m.json --certify --max-cuts 6"
+    told = ask(certify)
+    card = cm.CertifiedScorecard.from_dict(told["card"])
+    assert card == cm.ScoreRules(model, max_rules=6, certify=True).fit(X, y).scorecard_
+    proved = card.prove(X)
+    known = np.array([label is not None for label in proved.tolist()])
+    assert told["proved"] == pytest.approx(known.mean())
+    assert (proved[known] == model.predict(X)[known]).all()
+    for ending in ("txt", "md", "html", "csv", "json", "sql", "py"):
+        assert run(f"{certify} --quiet --out card.{ending}").code == 0
+        assert "a" in Path(f"card.{ending}").read_text()
+    distilled = ask(f"{certify} --distil 1")["distilled"]
+    assert len(distilled["features"]) == 1
+    assert 0.5 < distilled["training_fidelity"] < 1
+
+
+def test_tree_is_that_of_the_estimator_with_its_rules(ask, run, noisy):
+    words = f"{NOISY} --min-leaf 5"
+    X, y = noisy[[*"abc"]], noisy["y"].to_numpy()
+    for weight, more in (("balanced", "--balanced "), (None, "--out t.rules ")):
+        told = ask(f"tree {words} --cv none {more} --max-layers 3")
+        tree = cm.SVMTreeClassifier(min_leaf=5, max_layers=3, class_weight=weight).fit(X, y)
+        assert told["accuracy"] == pytest.approx((tree.predict(X) == y).mean())
+    rules = cm.RuleSet.from_dict(told["rules"])
+    assert cm.parse_rules(Path("t.rules").read_text()).classes == rules.classes
+    predicted = rules.predict(X)
+    assert told["rules_accuracy"] == pytest.approx((predicted == y).mean())
+    assert told["fidelity"] == pytest.approx((predicted == tree.predict(X)).mean())
+    few, many = (run(f"tree {words} --cv none --most {n}").out for n in ("1", "5"))
+    assert many.count(" => ") == few.count(" => ") + 4
+    assert 0.5 < ask(f"tree {words} --cv 2")["cross_validated_accuracy"] < told["accuracy"] + 0.05
+
+
+def test_explain_gives_conditions_that_hold_for_the_class_everywhere(ask, noisy, model):
+    words, X = f"explain {NOISY} --model m.json", noisy[[*"abc"]]
+    for row in (1, 40, 120):
+        (told,) = ask(f"{words} --row {row}")["explanations"]
+        assert (told["row"], told["true_class"]) == (row, noisy["y"][row - 1])
+        assert told["score"] == pytest.approx(model.decision_function(X.iloc[[row - 1]]).item())
+        (rule,) = cm.parse_rules(told["rule"], space=model.space, classes=list(model.classes_))
+        inside = cm.RuleSet([rule], model.space, list(model.classes_)).covers(X)[:, 0]
+        assert inside[row - 1]
+        assert set(model.predict(X)[inside]) == {told["class"]}
+        assert (told["proof"], told["covered"]) == ("proved", inside.sum())
+        assert told["n_conditions"] <= 3
+    (told,) = ask(f"{words} --row 3 --guarantee measured")["explanations"]
+    assert told["guarantee"] == "measured"
+    assert told["precision_bound"] <= told["precision"] <= 1
+    by_name = ask("explain", *TRAIN[:3], "--nu", "1", "--cv", "none", "--where", "patient = P-07")
+    assert [case["row"] for case in by_name["explanations"]] == [8]
+
+
+def test_explain_takes_new_cases_without_classes(ask, run, folder):
+    ask("train", *QUICK, "--out", "m.json")
+    Path("new.csv").write_text("age,smoker,bmi\n64,no,24.1\n")
+    told = ask("explain new.csv --model m.json --row 1")
+    (case,) = told["explanations"]
+    assert (told["target"], case["true_class"], case["class"]) == (None, None, "ill")
+    assert run("explain new.csv --row 1").code == 2
+
+
+def test_recourse_finds_the_cheapest_change_that_changes_the_answer(ask, folder):
+    ask("train", *QUICK, "--out", "m.json")
+    words = ("recourse", *TRAIN, "--model", "m.json", "--row", "20", "--actionable", "age")
+    (way,) = ask(*words)["recourse"]
+    X, _ = patients()
+    model = cm.load_model("m.json")
+    answers = {age: model.predict(X.iloc[[19]].assign(age=age))[0] for age in range(30, 64)}
+    best = max(age for age, label in answers.items() if label == "well")
+    (change,) = way["changes"]
+    assert (change["feature"], change["before"], change["after"]) == ("age", 59, best)
+    assert way["cost"] == pytest.approx((59 - best) / 33)
+    assert (way["label_before"], way["label_after"], way["verified"]) == ("ill", "well", True)
+    dear = ask(*words, "--cost", "age=3")["recourse"][0]
+    assert dear["cost"] > way["cost"]
+    stuck = ask(*words[:-1], "age=58..63")["recourse"][0]
+    assert not stuck["feasible"]
+    several = ask(*words, "--actionable", "bmi", "--alternatives", "1", "--goal", "well")
+    assert several["recourse"][0]["cost"] <= way["cost"] + 1e-9
+    ranked = ask(*words, "--goal", "rank:20")["recourse"][0]
+    assert (ranked["rank_before"], ranked["rank_after"]) == (20, 21)
+
+
+def test_rank_counts_the_ends_of_a_ranking(ask, noisy):
+    words = f"rank {NOISY} --positive yes"
+    told = ask(f"{words} --top 0.25 --bottom 30 --max-size 2 --cv none --out p.rules")
+    top, bottom = told["top_rows"], told["bottom_rows"]
+    assert (len(top), len(bottom)) == (30, 30)
+    y = (noisy["y"] == "yes").to_numpy()
+    assert y[np.array(top) - 1].mean() > 0.5 + y[np.array(bottom) - 1].mean()
+    assert told["auc"] > 0.8
+    saved = cm.RuleSet.load("p.rules")
+    assert len(saved) == len(told["properties"])
+    for found in told["properties"]:
+        rule = cm.parse_rules(f"{found['property']} => x", space=saved.space, classes=["x"])
+        inside = rule.covers(noisy[[*"abc"]])[:, 0]
+        counts = (inside[np.array(top) - 1].sum(), inside[np.array(bottom) - 1].sum())
+        assert (found["top_count"], found["bottom_count"]) == counts
+        n, q = 60, inside[np.array(top + bottom) - 1].sum()
+        assert found["leverage"] == pytest.approx(counts[0] / n - 0.5 * q / n)
+        assert found["side"] == ("top" if found["leverage"] > 0 else "bottom")
+        assert found["low"] <= found["leverage"] <= found["high"]
+    ask(f"{words} --top 30 --bottom 30 --max-size 1 --out p.csv")
+    assert set(pd.read_csv("p.csv")["side"]) <= {"top", "bottom"}
+    sizes = ask(f"{words} --top cv --max-size 1")["sizes"]
+    assert all(-0.25 <= entry["score"] <= 0.25 for entry in sizes)
+
+
+def test_advise_says_what_became_of_each_rule(ask, noisy):
+    Path("a.rules").write_text("high: a >= 0.5 and b >= 0 => yes\nlow: a < -1 => no\n")
+    words = f"advise {NOISY} --advice a.rules --cv none"
+    costs = "--lam 1 --mu 1"
+    told = ask(f"{words} {costs} --save-model m.json")
+    X, y = noisy[[*"abc"]], noisy["y"]
+    given = cm.parse_rules(Path("a.rules").read_text(), classes=["no", "yes"])
+    by_hand = cm.AdviceSVC(given, lam=1.0, mu=1.0).fit(X, y)
+    model = cm.load_model("m.json")
+    assert told["model"]["accuracy"] == pytest.approx((by_hand.predict(X) == y).mean())
+    predicted = model.predict(X)
+    for entry in told["outcome"]:
+        (rule,) = cm.parse_rules(entry["after"], space=model.space, classes=["no", "yes"])
+        inside = cm.RuleSet([rule], model.space, ["no", "yes"]).covers(X)[:, 0]
+        assert entry["covered_after"] == inside.sum()
+        assert entry["agreed_after"] == (predicted[inside] == rule.label).sum()
+        if entry["proved"]:
+            assert entry["agreed_after"] == entry["covered_after"]
+    Path("a.rules").write_text("high: a >= -0.5 => yes\nlow: a < -1 => no\n")
+    change = f"{words} {costs} --refine translate --everywhere --change-cost 0.01"
+    refined = ask(f"{change} --out now.rules")["outcome"]
+    assert [rule["verdict"] == "refined" for rule in refined] == [
+        rule["before"] != rule["after"] for rule in refined
+    ]
+    assert [rule.label for rule in cm.RuleSet.load("now.rules")] == ["yes", "no"]
+    assert ask(f"{words} {costs} --refine slp")["outcome"][0]["name"] == "high"
+    chosen = ask(words)["model"]
+    assert (chosen["lam"], chosen["mu"]) == (1.0, 30.0)
+
+
+def test_check_counts_and_finds_contradictions_and_mistakes(ask, run, folder):
+    told = ask("check advice.rules --data patients.csv --target outcome")
+    X, _ = patients()
+    assert told["ok"]
+    assert [(rule["covered"], rule["correct"]) for rule in told["rules"]] == [
+        (int((X["age"] >= 55).sum()), int((X["age"] >= 55).sum())),
+        (int((X["age"] < 35).sum()), int((X["age"] < 35).sum())),
+    ]
+    assert told["vote"]["covered"] == 14
+    Path("bad.rules").write_text("age >= 30 => ill\nage <= 40 => well\n")
+    said = run("check bad.rules --json")
     assert said.code == 2
-    assert "leave out one of the two" in said.err
+    told = json.loads(said.out)
+    assert not told["ok"]
+    assert len(told["findings"]) == 1
+    Path("two.rules").write_text("age >> 30 => ill\nage >= 30 => ill\nage < 40 -> well\n")
+    mistakes = json.loads(run("check two.rules --json").out)["mistakes"]
+    assert [(mistake["line"], mistake["fix"]) for mistake in mistakes] == [(1, None), (3, "=>")]
+    Path("names.rules").write_text("agee >= 30 => ill\nsmokr = yes and age > 3 => il\n")
+    said = run("check names.rules --data patients.csv --target outcome")
+    assert said.code == 2
+    assert all(f"'{name}'" in said.out for name in ("age", "smoker", "ill"))
 
 
-def test_rules_of_a_distilled_plane_say_first_how_often_it_agrees(clearmargin, folder):
-    X, y = load_wbc(return_X_y=True)
-    X.assign(outcome=y).to_csv("wbc.csv", index=False)
-    words = (
-        "rules",
-        "wbc.csv",
-        "--target",
-        "outcome",
-        "--nu",
-        "1",
-        "--cv",
-        "none",
-        "--distil",
-        "2",
-    )
-    said = clearmargin(*words).out
-    assert said.index("a plane that agrees with the model on") < said.index(" => ")
-    assert "Each rule is proved of the distilled plane, not of the model" in said
-    data = json.loads(clearmargin(*words, "--json").out)
-    assert len(data["distillation"]["features"]) == 2
-    assert 0.9 < data["distillation"]["fidelity"] < 1
-
-
-def test_a_screen_shows_some_rules_and_a_file_has_all(clearmargin, folder):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(200, 2)).round(2), columns=["a", "b"])
-    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
-    table.to_csv("t.csv", index=False)
-    words = ("rules", "t.csv", "--target", "y", "--nu", "10", "--criterion", "volume")
-    said = clearmargin(*words, "--most", "2", "--out", "all.rules")
-    assert said.out.count(" => ") == 4
-    own = [rule for rule in RuleSet.load("all.rules") if rule.label == "p"]
-    assert f"  ... and {len(own) - 2} more (--most, --out)" in said.out
-    few = json.loads(clearmargin(*words, "--min-coverage", "20", "--json").out)["rules"]["rules"]
-    assert 0 < len(few) < len(RuleSet.load("all.rules"))
-    assert min(rule["stats"]["covered"] for rule in few) >= 20
-
-
-def test_a_row_is_explained_by_its_number_or_its_name(clearmargin, folder):
-    by_number = clearmargin("explain", *TRAIN, "--row", "8").out
-    by_name = clearmargin("explain", *TRAIN, "--where", "patient = P-07").out
-    assert by_number == by_name
-    assert "Row 8 (right). The case is well" in by_number
-
-
-def test_a_row_is_explained_by_conditions_that_are_proved_or_measured(clearmargin, folder):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(400, 4)).round(2), columns=[*"abcd"])
-    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
-    table.to_csv("t.csv", index=False)
-    words = ("explain", "t.csv", "--target", "y")
-    train = ("--nu", "1", "--cv", "none", "--row", "3")
-    said = clearmargin(*words, *train, "--save-model", "m.json").out
-    assert "Proved for every case within the ranges." in " ".join(said.split())
-    loaded = (*words, "--model", "m.json", "--row", "3", "--quiet")
-    assert clearmargin(*loaded).out.strip() in said
-    (told,) = json.loads(clearmargin(*loaded, "--guarantee", "measured", "--json").out)[
-        "explanations"
+def test_compare_is_that_of_the_library(ask, folder):
+    ask("rules", *QUICK, "--out", "old.json")
+    Path("new.rules").write_text("bmi >= 29 => ill\nbmi < 28 => well\n")
+    frame = pd.read_csv("patients.csv")[5:15]
+    frame.to_csv("later.csv", index=False)
+    told = ask("compare old.json new.rules --data later.csv --target outcome")
+    old, new = cm.RuleSet.load("old.json"), cm.RuleSet.load("new.rules")
+    assert told["difference"]["decisions"] == compare_rules(old, new).decisions
+    drift = check_drift(old, frame[list(old.space.names)], frame["outcome"].to_numpy())
+    assert [rule["coverage"]["count"] for rule in told["drift"]["rules"]] == [
+        rule.coverage.count for rule in drift.rules
     ]
-    assert (told["guarantee"], told["proof"]) == ("measured", "observed")
-    assert told["precision_bound"] <= told["precision"] <= 1.0
-    assert told["n_conditions"] <= 2
-    (told,) = json.loads(clearmargin(*loaded, "--max-conditions", "1", "--json").out)[
-        "explanations"
-    ]
-    assert told["n_conditions"] <= 1
+    assert told["answers"]["rows"] == 10
+    right = [int((r.predict(frame) == frame["outcome"].to_numpy()).sum()) for r in (old, new)]
+    assert told["answers"]["right"] == right
 
 
-def test_a_row_under_no_rule_is_explained_with_the_conditions_that_fail(clearmargin, folder):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(40, 2)).round(2), columns=["a", "b"])
-    table["y"] = np.where(table["a"] + table["b"] > 0, "p", "n")
-    table.to_csv("t.csv", index=False)
-    words = ("explain", "t.csv", "--target", "y", "--nu", "10", "--where", "true", "--most", "40")
-    words = (*words, "--kind", "rule")
-    told = json.loads(clearmargin(*words, "--json").out)["explanations"]
-    texts = " ".join(clearmargin(*words).out.split())
-    bare = [case["coverage"] for case in told if case["coverage"]["status"] != "covered"]
-    assert 0 < len(bare) < len(told)
-    assert texts.count("No rule covers the row") == len(bare)
-    assert all(answer["text"] in texts and answer["failed"] for answer in bare)
+def test_commands_take_a_file_of_rules_with_points(ask, run, noisy):
+    words = "noisy.csv --target y --drop day,clinic"
+    X, y = noisy[[*"abc", "kind"]], noisy["y"]
+    X.loc[[1, 7], "a"] = np.nan
+    fitted = cm.RuleSVC(max_rules=3, cv=2, random_state=0).fit(X, y)
+    cm.save_model(fitted, "p.json")
+    X.assign(y=y).to_csv("gaps.csv", index=False)
+    told = ask("predict gaps.csv --model p.json")["predictions"]
+    assert [entry["class"] for entry in told] == fitted.predict(X).tolist()
+    assert [entry["score"] for entry in told] == fitted.decision_function(X).tolist()
+    (case,) = ask("explain gaps.csv --target y --model p.json --row 2")["explanations"]
+    assert case["class"] == fitted.predict(X.iloc[[1]])[0]
+    change = "--row 1 --actionable a --actionable b"
+    (way,) = ask(f"recourse gaps.csv --target y --model p.json {change}")["recourse"]
+    by_hand = cm.recourse(fitted, X.iloc[[0]], actionable=["a", "b"], X=X)
+    assert (way["cost"], way["feasible"]) == (by_hand.cost, by_hand.feasible)
+    for to in ("sql", "python", "json", "text", "markdown"):
+        assert ask(f"export p.json --to {to}")["text"].rstrip() == export(fitted, to).rstrip()
+    report = run(f"report {words} --model p.json --out r.html")
+    assert report.code == 0
+    assert "</html>" in Path("r.html").read_text(encoding="utf-8")
 
 
-def test_a_model_explains_new_cases_without_their_classes(clearmargin, run, folder):
-    clearmargin("train", *TRAIN, "--out", "ill.json", "--cv", "none")
-    (folder / "new.csv").write_text("age,smoker,bmi\n64,no,24.1\n")
-    said = clearmargin("explain", "new.csv", "--model", "ill.json", "--row", "1").out
-    assert "new.csv: 1 row, 3 features." in said
-    assert "Row 1. The case is well" in said
-    # "Always" would be true of one case alone; the ranges are those of the training.
-    assert "if bmi is at most" in said
-    assert "Proved for every case within the ranges." in said
-    for words, message in (
-        (("explain", "new.csv", "--row", "1"), "with --target, or a model with --model"),
-        (
-            ("explain", "new.csv", "--model", "ill.json", "--row", "1", "--kind", "rule"),
-            "add --target, or leave out --kind",
-        ),
-        (
-            ("explain", "new.csv", "--model", "ill.json", "--row", "1", "--guarantee", "measured"),
-            "none is left to count on",
-        ),
+def test_export_writes_what_the_library_writes(ask, folder):
+    ask("rules", *QUICK, "--save-model", "m.json")
+    model, rules = cm.load_model("m.json"), cm.RuleSet.load("advice.rules")
+    for to in ("sql", "python", "json", "rules", "text", "markdown"):
+        told = ask(f"export advice.rules --to {to} --out {to}.out")
+        assert Path(f"{to}.out").read_text() == export(rules, to)
+        assert (told["rules"], told["file"]) == (2, f"{to}.out")
+        saved = ask(f"export m.json --to {to}")["text"]
+        assert saved.rstrip() == export(model.rules[:], to).rstrip()
+    words = "export advice.rules --to sql --dialect sqlite --form view"
+    shown = ask(f"{words} --table t --view v --column c --default well")["text"]
+    options = {"dialect": "sqlite", "form": "view", "table": "t", "view": "v", "column": "c"}
+    assert shown == export(rules, "sql", **options, default="well")
+    assert "def f(" in ask("export advice.rules --to python --name f")["text"]
+    Path("n.rules").write_text("age >= 55 => 1\nage < 35 => 0\n")
+    assert "ELSE 0" in ask("export n.rules --to sql --default 0")["text"]
+
+
+def test_report_writes_one_page_with_its_numbers(ask, folder):
+    ask("train", *TRAIN, "--nu", "1", "--cv", "2", "--out", "m.json")
+    told = ask("report", *TRAIN, "--model", "m.json", "--out", "r.html")
+    assert (told["rows"], told["file"]) == (24, "r.html")
+    assert told["rules"] == len(ask("rules", *TRAIN, "--model", "m.json")["rules"]["rules"])
+    assert "age" in Path("r.html").read_text(encoding="utf-8")
+    told = ask("report", *TRAIN, "--nu", "1", "--cv", "3", "--out", "s.html")
+    X, y = patients()
+    by_hand = make_pipeline(StandardScaler(), cm.LPSVC(nu=1.0))
+    right = cross_val_predict(by_hand, X[["age", "bmi"]], y, cv=StratifiedKFold(3))
+    assert told["model"]["cross_validated_accuracy"] == pytest.approx((right == y).mean(), abs=0.1)
+
+
+def test_datasets_are_listed_and_written(ask, folder):
+    sizes = {entry["name"]: entry["rows"] for entry in ask("datasets")["datasets"]}
+    assert sizes == {"wbc": 683, "ionosphere": 351, "cleveland": 297, "pima": 768}
+    for name, load in (("wbc", load_wbc), ("cleveland", load_cleveland), ("pima", load_pima)):
+        assert ask(f"datasets {name} --out {name}.csv")["rows"] == sizes[name]
+        X, y = load(return_X_y=True)
+        frame = pd.read_csv(f"{name}.csv")
+        assert frame.shape == (len(y), X.shape[1] + 1)
+        np.testing.assert_array_equal(frame[X.columns].to_numpy(float), X.to_numpy(float))
+
+
+def test_demo_makes_rules_an_explanation_and_a_report(ask, folder):
+    told = ask("demo cleveland --cv none --out heart.html")
+    assert told["method"] in ("plane", "rule-svc", "card")
+    assert told["explanation"]
+    assert "</html>" in Path("heart.html").read_text(encoding="utf-8")
+    assert ask("demo wbc --cv none --no-report")["report"] is None
+    assert [path.name for path in folder.glob("*.html")] == ["heart.html"]
+
+
+def test_commands_and_versions_are_listed(run, folder):
+    shown = run("--help").out
+    for command in (
+        *("demo", "train", "rules", "score", "tree", "explain", "recourse", "rank", "advise"),
+        *("check", "compare", "predict", "export", "report", "workbench", "datasets"),
     ):
-        refused = run(*words)
-        assert refused.code
-        assert message in refused.err
+        assert f"\n    {command}" in shown
+        said = run(f"{command} --help")
+        assert said.code == 0
+        assert all(option in said.out for option in (command, "--json", "--quiet", "--debug"))
+    assert run("--version").out.split() == ["clearmargin", cm.__version__]
+    versions = json.loads(run("--debug --json").out)
+    assert (versions["numpy"], versions["clearmargin"]) == (np.__version__, cm.__version__)
+    assert np.__version__ in run("--debug").out
 
 
-def test_rows_are_explained_by_a_premise(clearmargin, folder):
-    words = ("explain", *TRAIN, "--where", "age >= 52 and smoker = no", "--kind", "largest")
-    said = clearmargin(*words, "--most", "2", "--json")
-    told = json.loads(said.out)["explanations"]
-    assert [entry["row"] for entry in told] == [13, 16]
-    assert all(entry["class"] == entry["true_class"] == "ill" for entry in told)
-    assert {entry["kind"] for entry in told} == {"largest"}
-    assert "the first 2 are explained" in said.err
-
-
-def test_parts_of_the_confidence_are_weighed(clearmargin, folder):
-    words = ("explain", *TRAIN, "--row", "3", "--kind", "rule", "--json")
-    (plain,) = json.loads(clearmargin(*words).out)["explanations"]
-    (told,) = json.loads(
-        clearmargin(*words, "--weights", "purity=3", "--weights", "volume = 0").out
-    )["explanations"]
-    parts = told["parts"]
-    assert parts == plain["parts"]
-    assert told["weights"] == {"coverage": 1.0, "purity": 3.0, "volume": 0.0, "distance": 1.0}
-    expected = (parts["coverage"] + 3 * parts["purity"] + parts["distance"]) / 5
-    assert told["confidence"] == pytest.approx(expected)
-    assert plain["confidence"] == pytest.approx(np.mean(list(parts.values())))
-
-
-def test_a_ranking_is_contrasted(clearmargin, folder):
-    words = ("rank", *TRAIN, "--positive", "ill", "--top", "0.25", "--bottom", "6")
-    said = clearmargin(*words, "--max-size", "1", "--out", "p.csv")
-    assert "The top 6 and the bottom 6 of 24 rows" in said.out
-    assert "ill at the top" in said.out
-    assert set(pd.read_csv("p.csv")["side"]) == {"top", "bottom"}
-    data = json.loads(clearmargin(*words, "--json", "--out", "p.rules").out)
-    assert len(data["top_rows"]) == 6
-    assert min(data["top_rows"]) > 12
-    assert len(RuleSet.load("p.rules")) == len(data["properties"])
-
-
-def test_the_size_of_the_ends_is_chosen_in_cross_validation(clearmargin, folder):
-    words = ("rank", *TRAIN, "--positive", "ill", "--top", "cv", "--max-size", "1")
-    said = clearmargin(*words, "--size-criterion", "accuracy", "--json")
-    sizes = json.loads(said.out)["sizes"]
-    assert [entry["share"] for entry in sizes] == [0.27]
-    assert 0.5 < sizes[0]["score"] <= 1.0
-    assert "by the leverage in cross-validation; corrections count all" in clearmargin(*words).out
-    given = clearmargin(*words[:6], "--top", "0.3", "--bottom", "0.3", "--json")
-    assert json.loads(given.out)["sizes"] is None
-
-
-@pytest.mark.parametrize("how", [(), ("--refine", "translate"), ("--tune",)])
-def test_advice_is_followed_and_told_of(clearmargin, folder, how):
-    words = ("advise", *TRAIN, "--advice", "advice.rules", *how)
-    said = clearmargin(*words, "--out", "now.rules", "--save-model", "m.json")
-    assert "old: " in said.out
-    assert "before  old: age >= 55 => ill" in said.out
-    given, refined = load_model("m.json").advice
-    assert given == RuleSet.load("advice.rules")
-    assert [rule.label for rule in refined] == [rule.label for rule in RuleSet.load("now.rules")]
-    data = json.loads(clearmargin(*words, "--json").out)
-    assert [rule["name"] for rule in data["outcome"]] == ["old", "young"]
-    assert all(isinstance(rule["holds"], bool) for rule in data["outcome"])
-
-
-def test_advice_may_speak_of_categories(clearmargin, folder):
-    (folder / "s.rules").write_text("smoker in {yes, ex} and age >= 52 => ill\n")
-    said = clearmargin("advise", *TRAIN, "--advice", "s.rules", "--save-model", "m.json")
-    assert "smoker in {" in said.out
-    again = clearmargin("rules", *TRAIN, "--model", "m.json", "--max-rules", "1")
-    assert "for ill" in again.out
-
-
-def test_rules_are_checked_against_data(clearmargin, folder):
-    said = clearmargin("check", "advice.rules", "--data", "patients.csv", "--target", "outcome")
-    assert "2 rules: nothing to report" in said.out
-    assert "100 %  age >= 55 => ill" in said.out
-    data = json.loads(clearmargin("check", "advice.rules", "--json").out)
-    assert data["ok"] is True
-    assert len(data["rules"]) == 2
-
-
-def test_rules_that_contradict_each_other_are_an_error(run, folder):
-    (folder / "bad.rules").write_text("age >= 30 => ill\nage <= 40 => well\n")
-    said = run("check", "bad.rules")
-    assert said.code == 2
-    assert "30 <= age <= 40" in said.out
-    assert "bad.rules: 1 error, see above" in said.err
-
-
-def test_all_mistakes_of_a_file_are_told_at_once(run, folder):
-    (folder / "two.rules").write_text("age >> 30 => ill\nage >= 30 => ill\nage < 40 -> well\n")
-    said = run("check", "two.rules")
-    assert said.code == 2
-    assert "two.rules, line 1, column 6" in said.out
-    assert "two.rules, line 3, column 10: unexpected '->'; write '=>'" in said.out
-    assert "two.rules: 2 mistakes, see above" in said.err
-    data = json.loads(run("check", "two.rules", "--json").out)
-    assert [(mistake["line"], mistake["fix"]) for mistake in data["mistakes"]] == [
-        (1, None),
-        (3, "=>"),
-    ]
-
-
-def test_names_that_a_table_does_not_have_are_all_told_at_once(run, folder):
-    (folder / "two.rules").write_text("agee >= 30 => ill\nsmokr = yes and age > 3 => il\n")
-    said = run("check", "two.rules", "--data", "patients.csv", "--target", "outcome")
-    assert "did you mean 'age'?" in said.out
-    assert "did you mean 'smoker'?" in said.out
-    assert "did you mean 'ill'?" in said.out
-    assert "two.rules: 3 mistakes, see above" in said.err
-
-
-def test_rules_and_report_are_written_in_one_go(clearmargin, folder):
-    said = clearmargin("rules", *TRAIN, "--nu", "1", "--out", "r.rules", "--report", "r.html").out
-    assert "The report is in r.html" in said
-    assert "r.rules" in said
-    assert "clearmargin rules patients.csv" in (folder / "r.html").read_text(encoding="utf-8")
-
-
-def test_rules_and_models_predict(clearmargin, folder):
-    said = clearmargin("predict", "patients.csv", "--rules", "advice.rules")
-    lines = said.out.splitlines()
-    assert lines[:2] == ["row,class,rule", "1,well,young"]
-    assert lines[-1] == "24,ill,old"
-    assert lines[12] == "12,,"
-    assert "with no rule, and so without a class" in said.err
-    assert (
-        "note: row 6: No rule covers the row. The nearest one for ill, rule 1, fails at" in said.err
+def test_the_module_reads_a_table_from_a_pipe(folder):
+    table = (folder / "patients.csv").read_text()
+    words = [sys.executable, "-m", "clearmargin", "rules", "-", "--target", "outcome", "--nu", "1"]
+    said = subprocess.run(
+        [*words, "--cv", "none", "--quiet"], input=table, capture_output=True, text=True, check=True
     )
-    filled = clearmargin("predict", "patients.csv", "--rules", "advice.rules", "--default", "well")
-    assert filled.out.splitlines()[12] == "12,well,"
-    clearmargin("rules", *TRAIN, "--method", "plane", "--save-model", "m.json", "--quiet")
-    clearmargin("predict", "patients.csv", "--model", "m.json", "--out", "said.csv")
-    frame = pd.read_csv("patients.csv")
-    said_classes = pd.read_csv("said.csv", dtype={"score": str})
-    assert (said_classes["class"] == frame["outcome"]).all()
-    # pandas before 3 reads numbers from text with an error in the last digit.
-    scores = said_classes["score"].map(float)
-    assert (scores == load_model("m.json").decision_function(frame)).all()
-
-
-def test_a_model_has_no_class_for_what_it_does_not_know(clearmargin, folder):
-    frame = pd.read_csv("patients.csv")
-    frame["outcome"] = np.where(frame["smoker"] == "no", "well", "ill")
-    frame.to_csv("smokers.csv", index=False)
-    words = ("rules", "smokers.csv", "--target", "outcome", "--method", "plane")
-    clearmargin(*words, "--save-model", "m.json")
-    frame.loc[0, "smoker"], frame.loc[1, "age"] = "pipe", np.nan
-    frame.to_csv("new.csv", index=False)
-    said = clearmargin("predict", "new.csv", "--model", "m.json", "--json")
-    told = json.loads(said.out)["predictions"]
-    # The model looks at smokers alone: it needs no age.
-    assert [entry["class"] for entry in told[:3]] == [None, frame["outcome"][1], "ill"]
-    assert "1 row with a missing value or an unknown category that the model needs" in said.err
-    frame.loc[2, "smoker"] = np.nan
-    frame.to_csv("newer.csv", index=False)
-    said = clearmargin("predict", "newer.csv", "--model", "m.json", "--json")
-    assert json.loads(said.out)["predictions"][2]["class"] is None
-
-
-def test_a_report_is_one_file(clearmargin, folder):
-    said = clearmargin("report", *TRAIN, "--out", "r.html")
-    assert "The report is in r.html" in said.out
-    page = (folder / "r.html").read_text()
-    assert "age" in page
-    assert "</html>" in page
-
-
-def test_missing_values_are_dropped_or_filled_as_the_user_says(clearmargin, folder):
-    frame = pd.read_csv("patients.csv")
-    frame.loc[2, "age"], frame.loc[5, "smoker"], frame.loc[7, "outcome"] = np.nan, np.nan, np.nan
-    frame.to_csv("gaps.csv", index=False)
-    words = ("rules", "gaps.csv", "--target", "outcome", "--method", "plane")
-    dropped = clearmargin(*words, "--missing", "drop")
-    assert "gaps.csv: 21 rows" in dropped.out
-    assert "1 row without a value of 'outcome' left out" in dropped.err
-    assert "2 of 23 rows lack a value ('age': 1, 'smoker': 1) and are left out" in dropped.err
-    filled = clearmargin(*words, "--missing", "impute", "--save-model", "m.json")
-    assert "gaps.csv: 23 rows" in filled.out
-    median = float(frame.loc[frame["outcome"].notna(), "age"].median())
-    assert load_model("m.json").fill == {"age": median, "smoker": "no", "bmi": pytest.approx(28.4)}
-    said = clearmargin("predict", "gaps.csv", "--model", "m.json", "--json")
-    assert json.loads(said.out)["predictions"][2]["class"] is not None
-    # The rules know without the model what missing values count as.
-    clearmargin(*words, "--missing", "impute", "--out", "filled.rules")
-    rules = RuleSet.load("filled.rules")
-    assert rules.space.fill[rules.space.index("age")] == median
-    row = ("predict", "gaps.csv", "--rules", "filled.rules", "--json")
-    imputed = frame.fillna({"age": median, "smoker": "no"})
-    expected = rules.predict(imputed).tolist()
-    answers = json.loads(clearmargin(*row).out)["predictions"]
-    assert [entry["class"] for entry in answers] == expected
-
-
-def test_data_sets_are_listed_described_and_written(clearmargin, folder):
-    assert clearmargin("datasets").out.count("\n") == 4
-    assert "zero" in clearmargin("datasets", "pima").out.lower()
-    listed = json.loads(clearmargin("datasets", "--json").out)["datasets"]
-    assert [entry["name"] for entry in listed] == ["wbc", "ionosphere", "cleveland", "pima"]
-    assert "class, is benign or malignant" in clearmargin("datasets", "wbc", "--out", "wbc.csv").out
-    assert pd.read_csv("wbc.csv").shape == (683, 10)
-
-
-def test_the_demo_prints_rules_explains_a_case_and_writes_a_report(clearmargin, run, folder):
-    shown = clearmargin("demo").out
-    assert "683 cases, 9 features, 444 benign and 239 malignant" in shown
-    assert "Made without a comparison: " in shown
-    assert "malignant if the points of what holds sum to " in shown
-    assert "  benign: the score is " in shown
-    assert f"is in {folder / 'report.html'}" in shown
-    before = (folder / "report.html").read_bytes()
-    again = run("demo")
-    assert again.code == 2
-    assert "report.html exists already; add --force to replace it, or --out" in again.err
-    assert (folder / "report.html").read_bytes() == before
-
-
-def test_the_demo_runs_on_other_data(clearmargin, folder):
-    data = json.loads(clearmargin("demo", "cleveland", "--no-report", "--json").out)
-    assert data["report"] is None
-    assert data["explanation"].startswith("num_le_1: the score is")
-    assert data["method"] == "rule-svc"
-    assert not list(folder.glob("*.html"))
-
-
-def test_a_rule_that_is_wrong_on_one_of_many_rows_is_not_called_right_on_all(clearmargin, folder):
-    rows = [f"{k * 0.7:.1f},{'low' if k < 300 and k != 7 else 'high'}" for k in range(600)]
-    (folder / "steps.csv").write_text("\n".join(["x,y", *rows]))
-    said = clearmargin("rules", "steps.csv", "--target", "y", "--nu", "1", "--cv", "none")
-    (low,) = re.findall(r"(\d+) +([\d.]+) %  .*=> low", said.out)
-    assert int(low[0]) > 250
-    assert low[1] == "99.6"
-    (high,) = re.findall(r"(\d+) +([\d.]+) %  .*=> high", said.out)
-    assert int(high[0]) > 250
-    assert high[1] == "100"
+    assert not said.stderr
+    X, y = patients()
+    assert (cm.parse_rules(said.stdout).predict(X) == y).all()

@@ -1,489 +1,303 @@
-"""The yardstick: figures against a count by hand, the same model for all, folds that failed, bad input."""
+"""Models and rules side by side: against counts by hand, enumeration, scipy's tests, and noise."""
 
-from __future__ import annotations
-
-import re
+import itertools
+import json
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, false_discovery_control, hypergeom
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
 
-from clearmargin import RuleExtractor
-from clearmargin.compare.extractors import (
-    MEASURES,
-    ExtractorComparison,
-    ExtractorFigures,
-    compare_extractors,
-    count_bounds,
-)
-from clearmargin.exceptions import DataError, InvalidValueError, MissingDependencyError
-from clearmargin.kernel_rules.support_vector_rules import SupportVectorRules
-from clearmargin.kernel_rules.surrogate_rules import SurrogateRules
-from clearmargin.language import parse_rules
-from clearmargin.models import PlaneModel
-from clearmargin.rules import Box, Rule
-from clearmargin.tables.splitting import Splitting
+import clearmargin as cm
+from clearmargin.compare import check_drift, compare_extractors, compare_models, compare_rules
+from clearmargin.exceptions import DataError, InvalidValueError
 
 from ..conftest import ring
 
 
-@pytest.fixture(scope="module")
-def machine():
-    return make_pipeline(StandardScaler(), SVC())
-
-
-@pytest.fixture(scope="module")
-def everything(machine):
-    """All extractors that fit a kernel machine, on three folds."""
-    X, y = ring(120, seed=0)
-    return compare_extractors(machine, X, y, cv=3, random_state=0)
-
-
 def count_by_hand(extractor, model, X, y):
     """The definitions, row by row and rule by rule."""
-    rules, m = extractor.rules_, len(X)
-    hits = [[r for r, rule in enumerate(rules) if rule.region.contains(x[None])[0]] for x in X]
+    rules, m, last = extractor.rules_, len(X), model.classes_[1]
+    hits = [[k for k, rule in enumerate(rules) if rule.region.contains(x[None])[0]] for x in X]
     covered = [k for k in range(m) if hits[k]]
     said, model_said = extractor.predict(X), model.predict(X)
-    length = [
-        sum(
-            bool(np.isfinite(low)) + bool(np.isfinite(high))
-            for low, high in zip(b.lower, b.upper, strict=True)
-        )
-        for b in (rule.region for rule in rules)
-    ]
-    score = [
-        next(
-            (
-                abs((rules[r].label != model.classes_[1]) - (n.correct + 1) / (n.covered + 2))
-                for r in hits[k]
-                for n in [rules[r].stats]
-            ),
-            0.5,
-        )
-        for k in range(m)
-    ]
-    pairs = [
-        (score[i], score[j])
-        for i in np.flatnonzero(y == model.classes_[1])
-        for j in np.flatnonzero(y != model.classes_[1])
-    ]
+    ends = [np.concatenate([rule.region.lower, rule.region.upper]) for rule in rules]
+    length = [np.isfinite(values).sum() for values in ends]
+    score = np.full(m, 0.5)
+    for k in covered:
+        first = rules[hits[k][0]]
+        share = (first.stats.correct + 1) / (first.stats.covered + 2)
+        score[k] = share if first.label == last else 1 - share
     return {
-        "accuracy": sum(said[k] == y[k] for k in range(m)) / m,
-        "auc": sum((a > b) + (abs(a - b) < 1e-12) / 2 for a, b in pairs) / len(pairs),
-        "fidelity": sum(said[k] == model_said[k] for k in range(m)) / m,
-        "coverage": len(covered) / m,
-        "covered_accuracy": sum(said[k] == y[k] for k in covered) / len(covered),
-        "covered_fidelity": sum(said[k] == model_said[k] for k in covered) / len(covered),
-        "rules": len(rules),
-        "conditions": sum(length) / len(rules),
-        "explanation": sum(length[hits[k][0]] for k in covered) / len(covered),
-        "overlap": sum(len({rules[r].label for r in hits[k]}) > 1 for k in range(m)) / m,
-        "proved": sum(rule.proof == "proved" for rule in rules) / len(rules),
-    }
+        "accuracy": np.mean(said == y), "auc": roc_auc_score(y == last, score.round(12)),
+        "fidelity": np.mean(said == model_said), "coverage": len(covered) / m,
+        "covered_accuracy": np.mean(said[covered] == y[covered]),
+        "covered_fidelity": np.mean(said[covered] == model_said[covered]), "rules": len(rules),
+        "conditions": np.mean(length),
+        "explanation": np.mean([length[hits[k][0]] for k in covered]),
+        "overlap": np.mean([len({rules[k].label for k in found}) > 1 for found in hits]),
+        "proved": np.mean([rule.proof == "proved" for rule in rules]),
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "extractor",
-    [
-        SupportVectorRules(),
-        SupportVectorRules(tune=False, fallback="estimator"),
-        SurrogateRules(method="train", min_coverage=5, random_state=None),
-    ],
-    ids=["support", "untuned", "tree"],
-)
-def test_figures_are_those_of_a_count_by_hand(machine, extractor):
+def test_figures_of_extractors_are_those_of_a_count_by_hand():
     X, y = ring(120, seed=3)
-    found = compare_extractors(machine, X, y, cv=3, extractors={"mine": extractor}, random_state=5)
-    folds = StratifiedKFold(3, shuffle=True, random_state=5)
-    expected = []
-    for train, test in folds.split(X, y):
+    machine = make_pipeline(StandardScaler(), SVC())
+    extractors = {
+        "tuned": cm.SupportVectorRules(),
+        "silent": cm.SupportVectorRules(fallback="abstain", max_rules=1),
+        "linear": cm.RuleExtractor(),
+    }
+    found = compare_extractors(machine, X, y, cv=3, extractors=extractors, random_state=5)
+    expected = {name: [] for name in ("tuned", "silent")}
+    accuracies, areas = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=5).split(X, y):
         model = clone(machine).fit(X[train], y[train])
-        mine = clone(extractor).set_params(estimator=model)
-        if "random_state" in mine.get_params():
-            mine.set_params(random_state=5)
-        expected.append(count_by_hand(mine.fit(X[train], y[train]), model, X[test], y[test]))
-    for measure in set(MEASURES) - {"seconds"}:
-        by_hand = [fold[measure] for fold in expected]
-        assert found["mine"].values(measure) == pytest.approx(by_hand), measure
-        assert found["mine"].mean(measure) == pytest.approx(np.mean(by_hand))
-        assert found["mine"].error(measure) == pytest.approx(np.std(by_hand, ddof=1) / np.sqrt(3))
+        accuracies.append(model.score(X[test], y[test]))
+        areas.append(roc_auc_score(y[test], model.decision_function(X[test])))
+        for name, folds in expected.items():
+            mine = clone(extractors[name]).set_params(estimator=model).fit(X[train], y[train])
+            folds.append(count_by_hand(mine, model, X[test], y[test]))
+    assert found.model_accuracies == pytest.approx(accuracies)
+    assert found.model_auc == pytest.approx(np.mean(areas))
+    frame = found.to_frame()
+    for name, folds in expected.items():
+        by_hand = pd.DataFrame(folds)
+        for measure, values in by_hand.items():
+            assert found[name].values(measure) == pytest.approx(values.tolist()), measure
+            assert frame.loc[name, measure] == pytest.approx(values.mean())
+            spread = values.std() * np.sqrt(1 / 3 + 1 / 2)
+            # Of shares, errors over rows count where they are larger.
+            assert frame.loc[name, f"{measure}_se"] >= spread - 1e-12
+    # What an extractor refuses is told, and the others go on.
+    assert "NotLinearError" in frame.loc["linear", "failure"]
+    assert math.isnan(frame.loc["linear", "fidelity"])
+    assert "<table" in found._repr_html_()
+    assert found["silent"].mean("coverage") < 1
 
 
-def test_the_area_of_the_model_stands_beside_that_of_its_rules(everything, machine):
-    X, y = ring(120, seed=0)
-    by_hand = []
-    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-        scores = clone(machine).fit(X[train], y[train]).decision_function(X[test])
-        by_hand.append(roc_auc_score(y[test], scores))
-    assert everything.model_aucs.tolist() == pytest.approx(by_hand)
-    assert everything.model_auc == pytest.approx(np.mean(by_hand))
-    assert everything.model_auc_se == pytest.approx(np.std(by_hand, ddof=1) / np.sqrt(3))
-    assert f"and an auc of {np.mean(by_hand):.2f} ±" in str(everything)
-    assert everything.to_fold_frame()["model_auc"][:3].tolist() == pytest.approx(by_hand)
-    assert " auc " in str(everything).splitlines()[1]
-
-
-def test_a_model_without_scores_has_no_area(machine):
-    class Silent(ClassifierMixin, BaseEstimator):
-        def fit(self, X, y):
-            self.classes_ = np.unique(y)
-            return self
-
-        def predict(self, X):
-            return self.classes_[(np.asarray(X)[:, 0] > 0).astype(int)]
-
-    X, y = ring(80, seed=0)
-    rules = {"tree": SurrogateRules(method="train")}
-    found = compare_extractors(Silent(), X, y, cv=2, extractors=rules, random_state=0)
-    assert np.isnan(found.model_auc)
-    assert "auc of" not in str(found)
-    assert 0 <= found["tree"].mean("auc") <= 1
-    forest = DecisionTreeClassifier(max_depth=2)
-    assert compare_extractors(forest, X, y, cv=2, extractors=rules).model_auc > 0.5
-
-
-def test_overlap_is_seen_where_boxes_were_not_tuned(machine):
-    X, y = ring(120, seed=3)
-    rules = {"untuned": SupportVectorRules(tune=False), "tree": SurrogateRules(method="train")}
-    found = compare_extractors(machine, X, y, cv=3, extractors=rules, random_state=0)
-    assert found["untuned"].mean("overlap") > 0
-    assert found["tree"].mean("overlap") == 0
-
-
-def test_the_accuracy_of_the_model_is_that_of_cross_validation(machine, everything):
-    X, y = ring(120, seed=0)
-    expected = [
-        clone(machine).fit(X[train], y[train]).score(X[test], y[test])
-        for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
-    ]
-    assert everything.model_accuracies.tolist() == expected
-    assert everything.model_accuracy == pytest.approx(np.mean(expected))
-    assert everything.model_accuracy_se == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
-
-
-class CountingSVC(SVC):
-    """Counts its trainings in a list that clones share."""
-
-    trainings: list[int] = []  # noqa: RUF012
-
-    def fit(self, X, y, sample_weight=None):
-        self.trainings.append(len(X))
-        return super().fit(X, y, sample_weight)
-
-
-def test_a_model_is_trained_once_a_fold_and_shared():
-    X, y = ring(90, seed=1)
-    CountingSVC.trainings.clear()
-    rules = {name: SurrogateRules(method="train") for name in ("one", "two", "three")}
-    compare_extractors(CountingSVC(), X, y, cv=3, extractors=rules, random_state=0)
-    assert CountingSVC.trainings == [60, 60, 60]
-
-
-def test_a_fitted_model_is_trained_anew_and_left_alone(machine):
-    X, y = ring(90, seed=1)
-    fitted = clone(machine).fit(X, y)
-    before = fitted.predict(X)
-    rules = {"tree": SurrogateRules(method="train")}
-    options = {"cv": 3, "extractors": rules, "random_state": 0}
-    again = compare_extractors(fitted, X, y, **options)
-    assert again.model_accuracies.tolist() == (
-        compare_extractors(machine, X, y, **options).model_accuracies.tolist()
-    )
-    assert (fitted.predict(X) == before).all()
-    assert rules["tree"].estimator is None
-
-
-def test_by_default_all_extractors_that_fit_are_compared(everything):
-    names = [figures.name for figures in everything.extractors]
-    assert names == [
-        "support vectors",
-        "prototypes",
-        "hyper-rectangles",
-        "fuzzy sets",
-        "tree, support vectors",
-        "tree, ALBA",
-        "tree, training rows",
-        "tree, drawn rows",
-        "boxes, training rows",
-    ]
-    assert not any(figures.failure for figures in everything.extractors)
-    assert (everything.to_frame()["fidelity"] > 0.6).all()
-
-
-@pytest.mark.parametrize(
-    ("model", "has_linear", "has_support"),
-    [
-        (SVC(kernel="linear"), True, True),
-        (LogisticRegression(), True, False),
-        (RandomForestClassifier(5, random_state=0), False, False),
-    ],
-    ids=["linear machine", "logistic", "forest"],
-)
-def test_what_fits_depends_on_the_model(model, has_linear, has_support):
-    X, y = ring(60, seed=2, n=2)
-    y = np.where(X[:, 0] > 5, y, "outer")
-    scaled = make_pipeline(StandardScaler(), model)
-    found = compare_extractors(scaled, X, y, cv=2, random_state=0)
-    names = {figures.name for figures in found.extractors}
-    assert ("linear" in names) == has_linear
-    assert ("support vectors" in names) == has_support
-    assert "tree, training rows" in names
-
-
-def test_tables_with_categories_are_measured_too(mixed):
-    X, y = mixed
-    columns = make_column_transformer(
-        (StandardScaler(), ["age", "dose"]), (OneHotEncoder(), ["colour", "smoker"])
-    )
-    rules = {"tree": SurrogateRules(method="train"), "support": SupportVectorRules()}
-    model = make_pipeline(columns, SVC())
-    found = compare_extractors(model, X, y, cv=2, extractors=rules, random_state=0)
-    assert not any(figures.failure for figures in found.extractors)
-    assert found["tree"].mean("fidelity") > 0.7
-    assert found["tree"].mean("overlap") == 0
-
-
-def test_three_classes_are_measured_too(three_classes):
-    X, y = three_classes
-    rules = {"boxes": SupportVectorRules(), "tree": SurrogateRules(method="train")}
-    found = compare_extractors(SVC(), X, y, cv=2, extractors=rules, random_state=0)
-    assert found["boxes"].mean("accuracy") > 0.7
-    assert found["tree"].mean("coverage") == 1
-
-
-def test_what_an_extractor_refuses_is_told_and_the_others_go_on(machine):
-    X, y = ring(90, seed=1)
-    rules = {"plane": RuleExtractor(), "tree": SurrogateRules(method="train")}
-    found = compare_extractors(machine, X, y, cv=3, extractors=rules, random_state=0)
-    assert found["plane"].failure.startswith("failed on 3 of 3 folds: NotLinearError")
-    assert "not linear" in found["plane"].failure
-    assert np.isnan(found["plane"].mean("fidelity"))
-    assert found["tree"].failure == ""
-    assert "not linear" in str(found)
-    assert "not linear" in found._repr_html_()
-    assert found.to_frame().loc["plane", "failure"] == found["plane"].failure
-
-
-def test_abstaining_counts_as_wrong_everywhere_but_on_covered_rows(machine):
-    X, y = ring(120, seed=0)
-    rules = {"silent": SupportVectorRules(fallback="abstain", max_rules=1)}
-    figures = compare_extractors(machine, X, y, cv=3, extractors=rules, random_state=0)["silent"]
-    assert figures.mean("coverage") < 1
-    assert (figures.values("fidelity") <= figures.values("coverage")).all()
-    assert figures.mean("covered_fidelity") > figures.mean("fidelity")
-
-
-def test_proved_rules_agree_with_the_model_wherever_they_cover(machine):
+def test_extractors_that_fit_are_compared_on_rows_held_out():
     X, y = ring(90, seed=1, n=2)
-    rules = {"proved": SupportVectorRules(certify=True, budget=64, fallback="estimator")}
-    figures = compare_extractors(machine, X, y, cv=2, extractors=rules, random_state=0)["proved"]
-    assert figures.mean("proved") == 1
-    assert figures.mean("covered_fidelity") == 1
-    assert figures.mean("fidelity") == 1
+    options = {"cv": 2, "groups": np.arange(90) // 5, "random_state": 0}
+    found = compare_extractors(LogisticRegression(), X, y, **options)
+    again = compare_extractors(LogisticRegression().fit(X, y), X, y, **options)
+    np.testing.assert_array_equal(found["linear"].folds[:, :-1], again["linear"].folds[:, :-1])
+    for model, more, named in (
+        *((SVR(), {}, "SVR"), (FrozenEstimator(SVC().fit(X, y)), {}, "FrozenEstimator")),
+        *(
+            (SVC(), {"extractors": {}}, "extractors"),
+            (SVC(), {"extractors": {"it": SVC()}}, "estimator"),
+        ),
+        *((SVC(), {"cv": []}, "folds"), (SVC(), {"cv": 1}, "cv")),
+    ):
+        with pytest.raises(InvalidValueError, match=named):
+            compare_extractors(model, X, y, **more)
+    with pytest.raises(InvalidValueError, match="accuracy"):
+        found["linear"].mean("speed")
+    with pytest.raises(KeyError, match="linear"):
+        found["fuzzy"]
 
 
-def test_the_same_seed_gives_the_same_figures_in_any_number_of_jobs(machine):
-    X, y = ring(60, seed=4)
-    rules = {"tree": SurrogateRules(method="local", n_generated=50)}
-    options = {"cv": 2, "extractors": rules}
-    # Threads: starting processes would take most of the time of this file.
-    with parallel_config(backend="threading"):
-        folds = [
-            compare_extractors(machine, X, y, random_state=7, n_jobs=jobs, **options)["tree"].folds
-            for jobs in (None, 2)
-        ]
-    assert np.array_equal(folds[0][:, :-1], folds[1][:, :-1], equal_nan=True)
-    other = compare_extractors(machine, X, y, random_state=np.random.RandomState(8), **options)
-    assert not np.array_equal(other["tree"].folds[:, :-1], folds[0][:, :-1])
-
-
-def test_splits_can_be_given(machine):
-    X, y = ring(80, seed=4)
-    rows = np.arange(80)
-    found = compare_extractors(
-        machine,
-        X,
-        y,
-        cv=[(rows[:50], rows[50:])],
-        extractors={"tree": SurrogateRules(method="train")},
-    )
-    assert len(found.model_accuracies) == 1
-    assert np.isnan(found.model_accuracy_se)
-    assert np.isnan(found["tree"].error("accuracy"))
-    assert "±" not in str(found)
-
-
-def test_the_frame_has_a_mean_and_an_error_for_each_measure(everything):
-    frame = everything.to_frame()
-    assert len(frame) == 9
-    assert set(frame.columns) == {
-        *MEASURES,
-        *(f"{measure}_se" for measure in MEASURES),
-        "fallback",
-        "failure",
-    }
-    folds = everything.to_fold_frame()
-    assert len(folds) == 27
-    means = folds.groupby("extractor")["fidelity"].mean()
-    assert frame["fidelity"].to_dict() == pytest.approx(means.to_dict())
-
-
-def test_the_text_is_a_table_of_aligned_columns(everything):
-    summary, *lines = str(everything).splitlines()
-    assert "3 stratified folds, shuffled with seed 0" in summary
-    assert f"{100 * everything.model_accuracy:.1f}" in summary
-    assert len({len(line) for line in lines}) == 1
-    assert f"{100 * everything['fuzzy sets'].mean('fidelity'):.1f}" in lines[4]
-
-
-def test_html_is_escaped():
-    folds = np.full((2, len(MEASURES)), 0.5)
-    figures = ExtractorFigures("<b>", "nearest", folds, (None, "ValueError: 1 < 2"))
-    html = ExtractorComparison((figures,), np.array([0.5, 0.6]))._repr_html_()
-    assert "&lt;b&gt;" in html
-    assert "1 &lt; 2" in html
-    assert "<b>" not in html
-    assert html.count("<th ") == html.count('scope="col"') + html.count('scope="row"') > 2
-    assert "<th>" not in html
-
-
-def test_a_frame_without_pandas_names_the_line_that_installs_it(everything, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install clearmargin\[frames\]"):
-        everything.to_frame()
-
-
-def test_bounds_are_counted_as_they_are_read():
-    rules = parse_rules("1 <= x <= 2 and y > 3 and colour in {red, blue} => a\nx + y <= 3 => b")
-    assert [count_bounds(rule) for rule in rules] == [4, 1]
-    assert count_bounds(Rule(Box([-np.inf], [np.inf]), "a")) == 0
-
-
-def test_unknown_names_are_refused_with_those_that_exist(everything):
-    with pytest.raises(InvalidValueError, match="no measure 'speed'; there are accuracy"):
-        everything["fuzzy sets"].mean("speed")
-    with pytest.raises(KeyError, match="fuzzy sets"):
-        everything["fuzzy"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"model": SVR()}, InvalidValueError, "must be a classifier, not SVR"),
-        ({"model": SVC}, InvalidValueError, "must be a classifier, not SVC"),
-        ({"extractors": {}}, InvalidValueError, "mapping from names to extractors"),
-        ({"extractors": [SurrogateRules()]}, InvalidValueError, "mapping from names"),
-        ({"extractors": {"it": SurrogateRules}}, InvalidValueError, r"extractors\['it'\] must be"),
-        ({"extractors": {"it": SVC()}}, InvalidValueError, "parameter 'estimator'.*not SVC"),
-        ({"cv": []}, InvalidValueError, "no folds"),
-        ({"cv": 1}, InvalidValueError, "cv must be a whole number from 2"),
-        ({"y": np.ones(5)}, DataError, "90 rows but y has 5"),
-    ],
-    ids=[
-        "regressor",
-        "class",
-        "empty",
-        "list",
-        "extractor class",
-        "no extractor",
-        "no folds",
-        "one",
-        "y",
-    ],
+NAMES = ["a", "b", "c"]
+INTERVAL = st.builds(
+    lambda ends, free, closed: cm.Interval(
+        -math.inf if free == "low" else min(ends),
+        math.inf if free == "high" else max(ends),
+        closed=closed,
+    ),
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    st.sampled_from(["low", "high", "both"]),
+    st.sampled_from(["left", "right", "both", "neither"]),
 )
-def test_bad_input_is_refused(changes, error, message):
-    X, y = ring(90, seed=1)
-    given = {"model": SVC(), "X": X, "y": y, "cv": 3, **changes}
-    model, table, labels = given.pop("model"), given.pop("X"), given.pop("y")
-    with pytest.raises(error, match=message):
-        compare_extractors(model, table, labels, **given)
 
 
-def test_what_stays_trained_is_refused_since_its_figures_are_not_held_out():
-    X, y = ring(90, seed=1)
-    machine = SVC().fit(X, y)
-    plane = PlaneModel.from_estimator(LinearSVC().fit(X, y), X)
-    with pytest.raises(
-        InvalidValueError, match=r"FrozenEstimator stays trained .* not be held out"
+@st.composite
+def rule_sets(draw, space):
+    rules = []
+    for _ in range(draw(st.integers(1, 4))):
+        intervals = draw(st.dictionaries(st.sampled_from([0, 1]), INTERVAL))
+        sets = draw(st.dictionaries(st.just(2), st.sampled_from([[0], [1]])))
+        free = [j for j in (0, 1) if j not in intervals]
+        missing = draw(st.lists(st.sampled_from(free), max_size=1)) if free else []
+        box = cm.Box.from_intervals(intervals, 3, sets, missing=missing)
+        if not box.is_empty:
+            rules.append(cm.Rule(box, draw(st.sampled_from(["yes", "no"]))))
+    return cm.RuleSet(rules, space, ["yes", "no"])
+
+
+def answers(rules, frame):
+    which = rules.which(frame) if len(rules) else np.full(len(frame), -1)
+    return np.array(["none" if k < 0 else rules[k].label for k in which])
+
+
+@given(data=st.data(), whole=st.booleans())
+def test_rules_differ_exactly_where_enumeration_finds_a_case(data, whole):
+    space = cm.FeatureSpace(NAMES, integer=[whole, whole, False], categories={"c": ["x", "y"]})
+    numbers = [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, math.nan, *([] if whole else [0.5, 1.5, 2.5])]
+    rows = itertools.product(numbers, numbers, ["x", "y", None])
+    frame = pd.DataFrame(list(rows), columns=NAMES).astype({"c": object})
+    old = data.draw(rule_sets(space))
+    # Often close to the old ones, so that equal decisions occur, too.
+    reversed_ = cm.RuleSet(old[::-1], space, old.classes)
+    new = data.draw(st.one_of(rule_sets(space), st.just(reversed_)))
+    found = compare_rules(old, new)
+    differs = answers(old, frame) != answers(new, frame)
+    assert found.decisions == ("different" if differs.any() else "same")
+    if found.witness is not None:
+        case = pd.DataFrame([{"a": 0.0, "b": 0.0, "c": "x", **found.witness}])[NAMES]
+        case = case.astype({"a": float, "b": float, "c": object})
+        one, other = (answers(rules, case)[0] for rules in (old, new))
+        assert one != other
+        assert ["none" if label is None else label for label in found.labels] == [one, other]
+    # Rules in common cover the same cases, and no twins are left over.
+    covers = [r.covers(frame) if len(r) else np.zeros((len(frame), 0)) for r in (old, new)]
+    pairs = itertools.product(range(len(old)), range(len(new)))
+    same = {
+        (i, j)
+        for i, j in pairs
+        if old[i].label == new[j].label and (covers[0][:, i] == covers[1][:, j]).all()
+    }
+    assert set(found.common) <= same
+    left_old = {*range(len(old))} - {i for i, _ in found.common}
+    left_new = {*range(len(new))} - {j for _, j in found.common}
+    assert not same & set(itertools.product(left_old, left_new))
+    assert left_old == {c.old for c in found.changed} | set(found.gone)
+    assert left_new == {c.new for c in found.changed} | set(found.added)
+    for change in found.changed:
+        before, after = covers[0][:, change.old], covers[1][:, change.new]
+        assert (change.relation == "wider") == bool((before <= after).all())
+
+
+def test_rules_are_compared_by_what_they_mean():
+    def read(text, *names, **options):
+        return cm.RuleSet.from_text(f"{text} => ill", cm.FeatureSpace(names, **options))
+
+    old = read("age > 3 and bmi < 25", "age", "bmi", integer=[True, False])
+    new = read("bmi < 25 and age >= 4", "bmi", "age", integer=[False, True])
+    assert compare_rules(old, new).decisions == "same"
+    three, four = cm.parse_rules("age > 3 => ill"), cm.parse_rules("age >= 4 => ill")
+    assert 3 < compare_rules(three, four).witness["age"] < 4
+    known = cm.FeatureSpace(["age"], [0], [120], integer=True)
+    assert compare_rules(three, four, known).decisions == "same"
+    plain, filled = read("age >= 60", "age"), read("age >= 60", "age", fill={"age": 70})
+    assert compare_rules(plain, filled).witness == {"age": None}
+    linear, other = (cm.parse_rules(f"0.5*age + bmi <= {k} => well") for k in (40, 41))
+    assert compare_rules(linear, linear).common == ((0, 0),)
+    assert compare_rules(linear, other).decisions == "unknown"
+    rules = cm.parse_rules("a < 3 and b < 3 => yes\na >= 3 and b < 3 => yes")
+    assert compare_rules(rules, rules[::-1], max_cells=1).decisions == "unknown"
+    data = compare_rules(cm.parse_rules("low: age >= 60 => ill"), four).to_dict()
+    assert data["changed"][0]["conditions"][0]["after"] == "age >= 4"
+    with pytest.raises(InvalidValueError, match="smoker"):
+        compare_rules(cm.parse_rules("smoker = yes => ill"), cm.parse_rules("smoker >= 1 => ill"))
+
+
+RULE = cm.parse_rules("age >= 60 => ill")
+
+
+def drift(covered, right, rows, **options):
+    """The drift of a rule on a table with so many rows under it, so many of them right."""
+    table = {"age": [70] * covered + [30] * (rows - covered)}
+    truth = ["ill"] * right + ["well"] * (rows - right)
+    return check_drift(RULE, table, truth, **options).rules[0]
+
+
+def test_drift_intervals_and_p_values_are_those_of_scipy():
+    for count, total, level in [(3, 10, 0.95), (40, 60, 0.9), (0, 5, 0.95), (200, 200, 0.99)]:
+        for ours, theirs in (("clopper-pearson", "exact"), ("wilson", "wilson")):
+            figure = drift(total, count, total, confidence=level, interval=ours).precision
+            wanted = binomtest(count, total).proportion_ci(level, theirs)
+            assert (figure.low, figure.high) == pytest.approx(tuple(wanted), abs=1e-12)
+    found = drift(12, 8, 30, before=[cm.RuleStats(90, 60, 57)]).precision
+    law = hypergeom(12 + 60, 8 + 57, 12)  # right ones among the twelve, if all 72 are alike
+    chances = law.pmf(np.arange(13))
+    assert found.p_value == pytest.approx(chances[chances <= law.pmf(8) * (1 + 1e-7)].sum())
+    for covered, right, verdict in (
+        (80, 76, "no change shown"),
+        (80, 40, "less often right"),
+        (20, 5, "covers less, less often right"),
+        (150, 142, "covers more"),
     ):
-        compare_extractors(FrozenEstimator(machine), X, y)
-    with pytest.raises(InvalidValueError, match="estimator=FrozenEstimator stays trained"):
-        compare_extractors(CalibratedClassifierCV(FrozenEstimator(machine)), X, y)
-    with pytest.raises(InvalidValueError, match="planemodel=PlaneModel stays trained"):
-        compare_extractors(make_pipeline(plane), X, y)
-    tree = FrozenEstimator(DecisionTreeClassifier().fit(X, y))
-    with pytest.raises(
-        InvalidValueError, match=r"extractors\['t'\]: learner=FrozenEstimator stays"
+        told = drift(covered, right, 200, before=[cm.RuleStats(400, 160, 152)])
+        assert told.verdict == verdict
+    report = check_drift(RULE, {"age": [70, 30]}, before=[cm.RuleStats(10, 5, 5)])
+    assert (report.rules[0].precision, report.n_tests) == (None, 1)
+    assert report.to_dict()["rules"][0]["precision"] is None
+    assert "age >= 60" in str(report)
+    for options, named in (
+        ({"confidence": 1.5}, "confidence"),
+        ({"interval": "wald"}, "interval"),
+        ({"before": []}, "figures"),
     ):
-        compare_extractors(SVC(), X, y, extractors={"t": SurrogateRules(learner=tree)})
-    # The model that an extractor was given does not matter: another one is put in its place.
-    rules = {"linear": RuleExtractor(plane)}
-    assert np.isfinite(compare_extractors(LinearSVC(), X, y, cv=2, extractors=rules).model_accuracy)
+        with pytest.raises(InvalidValueError, match=named):
+            drift(1, 1, 2, **options)
+    with pytest.raises(DataError, match="rows"):
+        check_drift(RULE, np.empty((0, 1)), [])
 
 
-@pytest.mark.parametrize("how", ["groups", "times"])
-def test_rows_of_a_group_are_together_and_tests_come_after_training(how):
-    X, y = ring(90, seed=1)
-    column = np.arange(90) // 5
-    rules = {"tree": SurrogateRules(method="train")}
-    pairs = Splitting(3, **{how: column}, seed=4).folds(X, y).pairs
-    given = compare_extractors(SVC(), X, y, cv=pairs, extractors=rules, random_state=4)
-    by_column = compare_extractors(
-        SVC(), X, y, cv=3, extractors=rules, random_state=4, **{how: column}
-    )
-    np.testing.assert_array_equal(by_column.model_accuracies, given.model_accuracies)
-    words = "3 stratified folds of whole groups" if how == "groups" else "3 folds by time"
-    assert words in str(by_column)
+def test_drift_is_seldom_found_where_there_is_none_and_corrected_as_holm_says():
+    rng = np.random.default_rng(3)
+    rules = cm.parse_rules("x >= 0.5 => a\nx < 0.2 => b\n0.2 <= x < 0.5 => a")
+    alarms = 0
+    for _ in range(40):
+        (x, y), (new, now) = (
+            (rng.random(60), np.where(rng.random(60) < 0.7, "a", "b")) for _ in range(2)
+        )
+        report = check_drift(rules, {"x": new}, now, before=rules.score({"x": x}, y).rules)
+        alarms += bool(report.drifted)
+        figures = [f for r in report.rules for f in (r.coverage, r.precision) if f.p_value]
+        p, q = (np.array([getattr(f, name) for f in figures]) for name in ("p_value", "q_value"))
+        # The step-down maximum of Bonferroni's bounds; Benjamini and Hochberg's are smaller.
+        by_size = np.maximum.accumulate(np.sort(p) * np.arange(len(p), 0, -1)).clip(max=1)
+        assert np.sort(q) == pytest.approx(by_size)
+        assert (q >= false_discovery_control(p) - 1e-12).all()
+    assert alarms <= 6  # 5 % of 40 are 2; more than 6 has a chance below 1 %
 
 
-def test_rows_in_both_parts_of_a_fold_are_told():
-    X, y = ring(60, seed=1)
-    twice, labels = np.vstack([X, X[:7]]), np.concatenate([y, y[:7]])
-    rules = {"tree": SurrogateRules(method="train")}
-    text = str(compare_extractors(SVC(), twice, labels, cv=2, extractors=rules, random_state=0))
-    assert re.search(r"[1-9]\d* of the 67 rows tested also occur in the training part", text)
-    assert "also occur" not in str(
-        compare_extractors(SVC(), X, y, cv=2, extractors=rules, random_state=0)
-    )
+LABELS = st.tuples(*[st.sampled_from(["a", "b", None])] * 2, st.sampled_from("ab"))
 
 
-def test_faults_of_an_extractor_are_not_hidden(machine):
-    class Faulty(SurrogateRules):
-        def fit(self, X, y):
-            raise KeyError("a fault")
+@given(st.lists(LABELS, min_size=1))
+def test_flips_and_the_paired_test_are_those_of_the_rows(rows):
+    before, after, truth = (list(column) for column in zip(*rows, strict=True))
+    X = np.zeros((len(rows), 1))
+    found = compare_models(before, after, X, truth)
+    wanted = [k for k, (one, other, _) in enumerate(rows) if one != other]
+    assert [flip.row for flip in found.flips] == wanted
+    right = [sum(a == b for a, b in zip(said, truth, strict=True)) for said in (before, after)]
+    assert list(found.right) == right
+    assert right[1] - right[0] == found.better - found.worse
+    n = found.better + found.worse
+    assert found.p_value == pytest.approx(binomtest(found.better, n).pvalue if n else 1.0)
+    assert found.silent == (before.count(None), after.count(None))
+    assert json.loads(json.dumps(found.to_dict()))["flips"] == [f.to_dict() for f in found.flips]
 
-    X, y = ring(90, seed=1)
-    with pytest.raises(KeyError, match="a fault"):
-        compare_extractors(machine, X, y, cv=3, extractors={"faulty": Faulty()})
 
-
-def test_progress_is_shown_when_asked_for(machine, capsys):
-    X, y = ring(60, seed=1)
-    rules = {"tree": SurrogateRules(method="train")}
-    compare_extractors(machine, X, y, cv=2, extractors=rules, progress=True)
-    assert "2/2" in capsys.readouterr().err
-
-
-def test_data_frames_keep_their_names(machine):
-    X, y = ring(60, seed=1)
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    rules = {"tree": SurrogateRules(method="train")}
-    options = {"cv": 2, "extractors": rules, "random_state": 0}
-    by_name = compare_extractors(machine, table, y, **options)["tree"].folds[:, :-1]
-    assert np.array_equal(
-        by_name, compare_extractors(machine, X, y, **options)["tree"].folds[:, :-1]
-    )
+def test_models_rules_and_predictions_are_compared_with_each_other():
+    X = pd.DataFrame({"age": [20, 40, 60, 80]}, index=["ann", "bob", "cleo", "dan"])
+    y = ["well", "ill", "ill", "ill"]
+    model = LogisticRegression().fit(X, y)
+    rules = cm.parse_rules("age >= 70 => ill\nage <= 30 => well")
+    found = compare_models(rules, model, X, y)
+    told = [(flip.row, flip.before, flip.after, flip.effect) for flip in found.flips]
+    assert told == [(1, None, "ill", "better"), (2, None, "ill", "better")]
+    assert not compare_models(model, model.predict(X), X).flips
+    assert compare_models(["a", "b"], ["b", "b"], [[1], [2]]).p_value is None
+    for old, truth, named in (
+        (["a"], None, "old"),
+        (["a", "b"], ["a"], "y"),
+        ("rules", None, "old"),
+    ):
+        with pytest.raises(DataError, match=named):
+            compare_models(old, ["a", "b"], [[1], [2]], truth)

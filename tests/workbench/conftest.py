@@ -1,15 +1,18 @@
-"""The workbench on a free port of this machine."""
-
-from __future__ import annotations
+"""The workbench in this process, over an empty folder, and with a project that was worked on."""
 
 from collections.abc import Iterator
 
 import pytest
-from tests.workbench.server_client import Workbench, running_workbench
+from tests.workbench.serving import Client, Worked, served, worked_on
+
+
+@pytest.fixture(scope="session")
+def worked(tmp_path_factory) -> Iterator[Worked]:
+    with served(tmp_path_factory.mktemp("worked")) as client:
+        yield worked_on(client)
 
 
 @pytest.fixture
-def workbench(tmp_path) -> Iterator[Workbench]:
-    """The workbench over an empty folder."""
-    with running_workbench(tmp_path) as running:
+def client(tmp_path) -> Iterator[Client]:
+    with served(tmp_path) as running:
         yield running
