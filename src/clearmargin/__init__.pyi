@@ -10,14 +10,17 @@ from .advice import (
 from .advice import (
     check_advice as check_advice,
 )
-from .compare import (
-    compare_extractors as compare_extractors,
-)
-from .explanations import (
+from .cases import (
     explain as explain,
 )
-from .explanations import (
+from .cases import (
     explain_many as explain_many,
+)
+from .cases import (
+    recourse as recourse,
+)
+from .compare import (
+    compare_extractors as compare_extractors,
 )
 from .kernel_rules import (
     SupportVectorRules as SupportVectorRules,
@@ -54,9 +57,6 @@ from .plane_rules import (
 )
 from .rankings import (
     RankContrast as RankContrast,
-)
-from .rankings import (
-    recourse as recourse,
 )
 from .rankings import (
     search_properties as search_properties,

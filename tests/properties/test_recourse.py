@@ -22,8 +22,8 @@ from sklearn.svm import SVC
 from tests.oracles.recourse import cheapest_amounts, cheapest_choice, leaves_something_alone
 
 from clearmargin import Domain, FeatureSpace
+from clearmargin.cases import FeatureChange, Recourse, recourse
 from clearmargin.exceptions import DataError, InvalidValueError, TimeLimitError, UncertifiedWarning
-from clearmargin.rankings import FeatureChange, Recourse, recourse
 
 COLOURS = ["blue", "green", "red"]
 seeds = st.integers(0, 10**9)

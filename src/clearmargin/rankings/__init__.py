@@ -1,7 +1,4 @@
-"""Rankings made actionable: what sets the top apart from the bottom, and the cheapest change for a case.
-
-Read `contrast.py` first; recourse starts in `recourse_answer.py`.
-"""
+"""Rankings made actionable: what sets the top of a ranking apart from its bottom. Read `contrast.py`."""
 
 import lazy_loader
 

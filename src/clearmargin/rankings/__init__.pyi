@@ -13,23 +13,11 @@ from .properties import (
 from .property_search import (
     search_properties as search_properties,
 )
-from .recourse_answer import (
-    Recourse as Recourse,
-)
-from .recourse_answer import (
-    recourse as recourse,
-)
-from .recourse_plan import (
-    FeatureChange as FeatureChange,
-)
 
 __all__ = [
-    "FeatureChange",
     "Property",
     "PropertyTable",
     "RankContrast",
-    "Recourse",
     "make_properties",
-    "recourse",
     "search_properties",
 ]

@@ -13,7 +13,7 @@ from clearmargin.recipes.trained_models import Trained
 from clearmargin.rules.space import nearest_name
 
 if TYPE_CHECKING:
-    from clearmargin.rankings import Recourse
+    from clearmargin.cases import Recourse
     from clearmargin.recipes.task import Task
     from clearmargin.recipes.weighted_rules import LoadedPoints
     from clearmargin.rules.value import IntArray

@@ -321,7 +321,7 @@ def explain_cases(
     >>> told.explanations[0].sentence, told.explanations[0].guarantee
     ('If age is at least 44, then yes.', 'proved')
     """
-    from clearmargin.explanations import explain_many
+    from clearmargin.cases import explain_many
 
     task = trained.task
     told = explain_many(

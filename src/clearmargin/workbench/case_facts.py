@@ -293,7 +293,7 @@ def what_if(version: Version, row: int, given: Mapping[str, Any]) -> dict[str, A
 
 def explained_case(version: Version, row: int) -> dict[str, Any]:
     """Explain why a case gets its class: the fewest conditions, proved where that is possible."""
-    from clearmargin.explanations import explain
+    from clearmargin.cases import explain
 
     if version.machine is None:
         raise DataError("wait until the machine is trained")

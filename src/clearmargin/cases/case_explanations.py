@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from clearmargin.cases.measured import MeasuredRows
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.explanations.measured import MeasuredRows
 from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Surface, read_surface

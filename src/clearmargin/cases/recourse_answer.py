@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clearmargin.cases.recourse_milp import ChangeProgram, Choice
+from clearmargin.cases.recourse_plan import Case, FeatureChange, read_case, read_options
 from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
 from clearmargin.language.words import listed
-from clearmargin.rankings.recourse_milp import ChangeProgram, Choice
-from clearmargin.rankings.recourse_plan import Case, FeatureChange, read_case, read_options
 from clearmargin.rule_base.options import PositiveNumber, WholeNumber
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
@@ -92,7 +92,7 @@ def recourse(
     All is measured from the case: an offset of a column, such as that of a time in seconds, costs no digits. Across
     means beyond the boundary by what rounding can do and 1e-8 of what the score has to gain, or more if the model,
     asked about the changed case, does not confirm that; `verified` says whether it did in the end. Of rules with
-    weights nothing beyond the boundary is asked for. The program is in `clearmargin.rankings.recourse_milp`.
+    weights nothing beyond the boundary is asked for. The program is in `clearmargin.cases.recourse_milp`.
 
     See Also
     --------

@@ -40,8 +40,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from clearmargin.cases.recourse_plan import Case, Option
 from clearmargin.exceptions import InfeasibleError, InvalidValueError, TimeLimitError
-from clearmargin.rankings.recourse_plan import Case, Option
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Solution, Variables, solve
 

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.exceptions import DataError
-from clearmargin.explanations.condition_search import (
+from clearmargin.cases.condition_search import (
     BinnedRows,
     Conjunction,
     find_conditions,
 )
+from clearmargin.exceptions import DataError
 from clearmargin.rule_base.training import taken_by
 from clearmargin.rules import FeatureSpace, Rule, RuleStats
 from clearmargin.rules.rule import Label, as_label
