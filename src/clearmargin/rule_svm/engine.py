@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from clearmargin.rule_svm.bins import Bins
+from clearmargin.rule_base.bins import Bins
 from clearmargin.rule_svm.logistic import fit_logistic
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 

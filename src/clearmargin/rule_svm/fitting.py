@@ -16,8 +16,8 @@ import numpy as np
 
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.progress import Progress
+from clearmargin.rule_base.bins import Bins
 from clearmargin.rule_svm.beside import Experts, LinearColumns
-from clearmargin.rule_svm.bins import Bins
 from clearmargin.rule_svm.choice import COSTS, Choice, Setting, choose_setting, settings_up_to
 from clearmargin.rule_svm.engine import Column, Extra, Task
 from clearmargin.rule_svm.logistic import accuracy, calibrate
@@ -81,7 +81,7 @@ class RuleFit:
                 f"every step, which takes too long beyond {_MOST_FREE:,}; give linear=True, which chooses among "
                 "them, or leave out columns"
             )
-        bins = Bins(space, rows.values, self.max_bins)
+        bins = Bins.of_table(space, rows.values, self.max_bins)
         codes, mean = bins.codes(rows.values), float(rows.weight.mean())
         plane = [] if linear is None else [linear.columns(rows.values, monotone, is_free=is_free)]
         n_experts = 0 if experts is None else len(experts.rules)
@@ -97,7 +97,7 @@ class RuleFit:
                 rows.target,
                 rows.weight / mean,
                 Extra.join(parts, len(codes.T)),
-                bins.signs(monotone),
+                monotone_signs(bins, monotone),
             )
             voted = with_experts and has_vote
             most = self.max_rules - (n_experts if voted else 0)
@@ -174,7 +174,8 @@ class RuleFit:
             self.calibration = calibrate(unseen, rows.target, rows.sample_weight)
         self.calibration[:, 0] /= slope
         self.calibration[:, 1] -= self.calibration[:, 0] * shift
-        rules = [bins.rule(items, rows.classes) for items in terms.items]
+        label = as_label(rows.classes.tolist()[0])
+        rules = [Rule(bins.box(items), label, origin="extracted") for items in terms.items]
         n_found = len(rules)
         rules += [] if experts is None else [replace(r, origin="expert") for r in experts.rules]
         plain, more = ([], 0.0) if linear is None else linear.terms(terms.linear, self.space)
@@ -229,6 +230,16 @@ class _Terms:
         items = tuple(column.items for column in chosen if column.extra < 0)
         own = np.array(rules).reshape(len(rules), len(weights)).T
         return cls(items, own, advice, plane, weights[:, 0])
+
+
+def monotone_signs(bins: Bins, monotone: IntArray | None) -> IntArray:
+    """Give the sign that the weight of a rule with each condition must have; 0 for any."""
+    if monotone is None:
+        return np.zeros(len(bins), dtype=np.intp)
+    is_number = np.array([known is None for known in bins.space.categories])[bins.feature]
+    ends = np.array([len(cuts) for cuts in bins.cuts], dtype=np.intp)[bins.feature]
+    side = np.where(bins.first == 0, -1, np.where(bins.last == ends, 1, 0))
+    return np.where(is_number, side * monotone[bins.feature], 0)
 
 
 def shortened(weights: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -23,7 +23,7 @@ import numpy as np
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.score_error import ScoreError, direct_error
 from clearmargin.models.surface import Surface
-from clearmargin.rule_base.cuts import candidate_cuts
+from clearmargin.rule_base.bins import candidate_cuts
 from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rules import Domain, FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray

@@ -25,6 +25,7 @@ from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
 from clearmargin.progress import all_or_nothing
 from clearmargin.rule_base.base import check_table
+from clearmargin.rule_base.bins import Bins
 from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.options import Choice, Option, WholeNumber, check_options
 from clearmargin.rule_base.training import (
@@ -33,14 +34,13 @@ from clearmargin.rule_base.training import (
     train,
     train_kernel_machine,
 )
-from clearmargin.rule_svm.bins import Bins
 from clearmargin.rule_svm.engine import Extra, Task
-from clearmargin.rule_svm.fitting import shortened, weighted_rules, whole_points
+from clearmargin.rule_svm.fitting import monotone_signs, shortened, weighted_rules, whole_points
 from clearmargin.rule_svm.logistic import merit
 from clearmargin.rule_svm.points_explanation import PointsExplanation
 from clearmargin.rule_svm.rows import TrainingRows
 from clearmargin.rule_svm.weighted_rules import WeightedRules
-from clearmargin.rules import FeatureSpace
+from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, is_point
 from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
@@ -384,9 +384,14 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         weight = np.concatenate([np.ones(m), np.full(count, m / count)])
         weight /= weight.mean()
         target = expit(_STEEPNESS * f / (np.median(np.abs(f)) or 1.0))[None, :]
-        bins = Bins(self.space_, rows)
+        bins = Bins.of_table(self.space_, rows)
         task = Task(
-            bins, bins.codes(rows), target, weight, Extra.join([], len(f)), bins.signs(None)
+            bins,
+            bins.codes(rows),
+            target,
+            weight,
+            Extra.join([], len(f)),
+            monotone_signs(bins, None),
         )
         with _LIBRARIES.limit(limits=1, user_api="blas"):
             chosen = task.select(self.max_rules, self.max_conditions, _MOST_CONDITIONS)
@@ -407,7 +412,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             np.ones(m),
             np.ones(m, dtype=np.intp),
         )
-        rules = [bins.rule(column.items, self.classes_) for column in chosen]
+        label = as_label(self.classes_.tolist()[0])
+        rules = [Rule(bins.box(c.items), label, origin="extracted") for c in chosen]
         self.scorecard_ = weighted_rules(rules, weights, intercept, held[:m], seen, self.space_)
 
     def _decision(self, X: Any) -> FloatArray:
