@@ -55,6 +55,15 @@ from .models import (
 from .plane_rules import (
     RuleExtractor as RuleExtractor,
 )
+from .points import (
+    CertifiedScorecard as CertifiedScorecard,
+)
+from .points import (
+    RuleSVC as RuleSVC,
+)
+from .points import (
+    ScoreRules as ScoreRules,
+)
 from .rankings import (
     RankContrast as RankContrast,
 )
@@ -63,9 +72,6 @@ from .rankings import (
 )
 from .rule_base import (
     Explanation as Explanation,
-)
-from .rule_svm import (
-    RuleSVC as RuleSVC,
 )
 from .rules import (
     Box as Box,
@@ -102,12 +108,6 @@ from .rules import (
 )
 from .rules import (
     RuleStats as RuleStats,
-)
-from .scorecards import (
-    CertifiedScorecard as CertifiedScorecard,
-)
-from .scorecards import (
-    ScoreRules as ScoreRules,
 )
 from .svm_trees import (
     SVMTreeClassifier as SVMTreeClassifier,

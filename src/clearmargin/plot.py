@@ -9,12 +9,12 @@ from clearmargin.compare.plot import plot_extractors
 from clearmargin.drawing.coverage import plot_coverage
 from clearmargin.drawing.regions import plot_regions
 from clearmargin.drawing.rule_table import plot_rules
+from clearmargin.points.plot import plot_card, plot_points
 from clearmargin.rankings.plot import (
     plot_leverage,
     plot_rank_histograms,
     plot_rank_roc,
 )
-from clearmargin.scorecards.plot import plot_card, plot_points
 from clearmargin.svm_trees.plot import plot_svm_tree
 
 __all__ = [

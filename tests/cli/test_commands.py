@@ -18,7 +18,7 @@ import clearmargin as cm
 from clearmargin.compare import check_drift, compare_rules
 from clearmargin.datasets import load_cleveland, load_pima, load_wbc
 from clearmargin.export import export
-from clearmargin.rule_svm import WeightedRules
+from clearmargin.points import WeightedRules
 
 TRAIN = ("patients.csv", "--target", "outcome", "--drop", "patient")
 QUICK = (*TRAIN, "--nu", "1", "--cv", "none")

@@ -14,7 +14,7 @@ from tests.oracles.engines import agree, run_duckdb, run_python, run_sqlite, tex
 
 from clearmargin import RuleSet, parse_rules
 from clearmargin.export import to_json, to_python, to_sql
-from clearmargin.rule_svm import WeightedRules
+from clearmargin.points import WeightedRules
 from clearmargin.rules import Box, FeatureSpace, Polyhedron, Rule
 
 ENGINES = {

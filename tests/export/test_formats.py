@@ -21,7 +21,7 @@ from tests.oracles.engines import run_python
 import clearmargin as cm
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import export, to_json, to_markdown, to_python, to_sql, to_text
-from clearmargin.rule_svm import WeightedRules
+from clearmargin.points import WeightedRules
 from clearmargin.rules import Box
 
 WRITERS = (to_sql, to_python, to_json, to_text, to_markdown)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from clearmargin import CertifiedScorecard
 from clearmargin.language import parse_rules
-from clearmargin.rule_svm import LinearTerm, WeightedRules
+from clearmargin.points import CertifiedFeature, LinearTerm, WeightedRules
 from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
-from clearmargin.scorecards import CertifiedFeature
 
 LARGEST = float(np.finfo(np.float64).max)
 HOSTILE = (

@@ -30,8 +30,7 @@ from clearmargin import (
 )
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginError, MissingDependencyError
-from clearmargin.rule_svm import LinearTerm, WeightedRules
-from clearmargin.scorecards import CertifiedFeature
+from clearmargin.points import CertifiedFeature, LinearTerm, WeightedRules
 from clearmargin.svm_trees import Layer, Leaf, SVMTree
 
 pytestmark = [

@@ -24,7 +24,7 @@ from tests.oracles import chosen_rules
 from clearmargin import FeatureSpace, Rule, RuleSet, RuleSVC, parse_rules, scan
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning, FileDamagedError
 from clearmargin.models import load_model, save_model
-from clearmargin.rule_svm import (
+from clearmargin.points import (
     LinearTerm,
     WeightedRules,
     read_weighted_rules,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Rule, RuleSet, parse_rules, recourse
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rule_svm import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, WeightedRules
 from clearmargin.rules import Box, Interval
 
 MOST = 4

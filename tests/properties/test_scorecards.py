@@ -30,7 +30,7 @@ from tests.oracles import exact_side
 from clearmargin import CertifiedScorecard, FeatureSpace, RuleSVC, ScoreRules
 from clearmargin.datasets import load_cleveland, load_wbc
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning, FileDamagedError
-from clearmargin.scorecards import CertifiedFeature
+from clearmargin.points import CertifiedFeature
 
 SPACE = FeatureSpace(["age", "job"], [20.0, -np.inf], [80.0, np.inf], categories={"job": [*"ab"]})
 AGE = CertifiedFeature(0, [0, 5], [4, 9], [50.0])

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import clearmargin as cm
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rule_svm import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, WeightedRules
 
 
 def _rows(seed, shape=(100, 8), copies=1):

@@ -20,7 +20,7 @@ from clearmargin import (
 )
 from clearmargin.exceptions import ClearmarginWarning, DataError, FileNotWrittenError
 from clearmargin.export import to_python, to_sql
-from clearmargin.rule_svm import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, WeightedRules
 from clearmargin.rules import FeatureSpace, RuleSet
 
 

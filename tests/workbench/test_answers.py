@@ -27,7 +27,7 @@ from tests.workbench.serving import (
 )
 
 from clearmargin import load_model
-from clearmargin.rule_svm import WeightedRules
+from clearmargin.points import WeightedRules
 from clearmargin.rules import RuleSet
 
 NAMES, COLOURS = ["colour", "age", "dose"], ("red", "green", "blue")

@@ -17,9 +17,9 @@ from clearmargin.language.printer import format_number
 from clearmargin.models.fitted import check_fitted
 from clearmargin.models.surface import Source, Surface, read_surface
 from clearmargin.models.threshold import find_threshold
+from clearmargin.points.reading import read_weighted_rules
+from clearmargin.points.value_cells import Cell, box_of, cell_starts, cut_into_cells
 from clearmargin.rule_base.feature_ranges import read_bounds
-from clearmargin.rule_svm.reading import read_weighted_rules
-from clearmargin.rule_svm.value_cells import Cell, box_of, cell_starts, cut_into_cells
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.rule import Label, as_label

@@ -24,6 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
     from clearmargin.cli.inputs import read_options, read_table
     from clearmargin.models.model_document import load_planes
+    from clearmargin.points.weighted_document import load_weighted_rules
     from clearmargin.recipes.applied_rules import (
         load_rules,
         predict_by_model,
@@ -33,7 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
     )
     from clearmargin.recipes.phrases import number_of
     from clearmargin.recipes.weighted_rules import holds_points, predict_by_points
-    from clearmargin.rule_svm.weighted_document import load_weighted_rules
     from clearmargin.rules.file_writing import write_text_atomically
 
     console = Console.of(arguments)

@@ -13,9 +13,8 @@ from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
+    from clearmargin.points import CertifiedScorecard, WeightedRules
     from clearmargin.recipes.cards_and_trees import Scored
-    from clearmargin.rule_svm import WeightedRules
-    from clearmargin.scorecards import CertifiedScorecard
 
 _ENDINGS = (".txt", ".md", ".html", ".csv", ".json", ".sql", ".py")
 # What `clearmargin.export` writes.
@@ -110,7 +109,7 @@ def _say_proof(scored: Scored, console: Console) -> None:
 def _written(card: WeightedRules | CertifiedScorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
     from clearmargin.export import to_markdown
-    from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
+    from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
 
     if ending == ".md":
         return to_markdown(card) + "\n"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import Between, Condition, Member, Missing
+from clearmargin.points.certified_card import CertifiedFeature, CertifiedScorecard
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.scorecards.certified_card import CertifiedFeature, CertifiedScorecard
 
 
 class Cell(NamedTuple):

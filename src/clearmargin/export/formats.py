@@ -20,11 +20,11 @@ from clearmargin.export.readable import to_markdown, to_text
 from clearmargin.export.score_sums import rules_to_write
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.certified_card import CertifiedScorecard
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
-from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 
 def to_json(rules: RuleSet | WeightedRules | CertifiedScorecard, *, indent: int | None = 1) -> str:

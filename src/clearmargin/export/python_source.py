@@ -24,11 +24,11 @@ from clearmargin.export.score_sums import (
     rules_to_write,
     score_sums,
 )
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.certified_card import CertifiedScorecard
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
-from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 _MANY = '''
 def {name}_many(rows):

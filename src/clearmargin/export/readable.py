@@ -12,10 +12,10 @@ from clearmargin.export.score_sums import refuse_default, rules_to_write
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
-from clearmargin.scorecards.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
 
 
 def to_text(

@@ -14,11 +14,11 @@ import numpy as np
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import Condition, Member, conditions
 from clearmargin.language.printer import check_rules
-from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.points.certified_card import CertifiedScorecard
+from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
-from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
     if isinstance(given, RuleSet | WeightedRules | CertifiedScorecard):
         return given
     # Rules out of a file are written without scikit-learn, whose import takes longer than the writing.
-    from clearmargin.rule_svm.reading import read_weighted_rules
+    from clearmargin.points.reading import read_weighted_rules
 
     weighted = read_weighted_rules(given)
     if weighted is not None:

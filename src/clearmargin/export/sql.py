@@ -35,11 +35,11 @@ from clearmargin.export.score_sums import (
     score_sums,
 )
 from clearmargin.export.sql_dialect import Dialect, find_dialect
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.certified_card import CertifiedScorecard
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 # SQLite refuses expressions deeper than 1,000; each AND is one step deeper, and so is each plus sign.
 _TERMS = 100

@@ -66,7 +66,7 @@ def save_model(
     target = check_model_name(path)
     if _decides_by_points(model):
         # Upwards: whoever saves such a model has loaded the room that it comes from.
-        from clearmargin.rule_svm.saving import model_document
+        from clearmargin.points.saving import model_document
 
         return write_text_atomically(target, json_text(model_document(model)), overwrite=overwrite)
     plain = model if X is None or isinstance(model, PlaneModel) else _with_table(model, X)
@@ -101,7 +101,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     data = read_json(check_model_name(path))
     if isinstance(data, dict) and data.get("format") == _WEIGHTED_RULES:
-        from clearmargin.rule_svm.saving import read_rule_svc
+        from clearmargin.points.saving import read_rule_svc
 
         try:
             return read_rule_svc(data)

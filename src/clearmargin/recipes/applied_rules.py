@@ -14,7 +14,7 @@ from clearmargin.recipes.phrases import number_of
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
-    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.points import WeightedRules
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
     from clearmargin.tables.files import FileTable, ReadOptions

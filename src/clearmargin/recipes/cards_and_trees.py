@@ -14,8 +14,8 @@ from clearmargin.rule_base.training import train_kernel_machine
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
+    from clearmargin.points import WeightedRules
     from clearmargin.progress import Progress
-    from clearmargin.rule_svm import WeightedRules
     from clearmargin.rules import RuleSet
 
 
@@ -223,7 +223,7 @@ def _prove(
     task: Task, model: PlaneModel | None, options: PlaneOptions, chosen: dict[str, Any]
 ) -> tuple[Any, str]:
     """Train a plane if need be, and make its card with proof; return its estimator and what trained the plane."""
-    from clearmargin.scorecards import ScoreRules
+    from clearmargin.points import ScoreRules
 
     plane = train_plane(task, options).model if model is None else model
     made = ScoreRules(plane, certify=True, **chosen).fit(_given(task), task.y)
@@ -239,9 +239,8 @@ def _score(
     task: Task, model: PlaneModel | None, chosen: dict[str, Any], balanced: bool
 ) -> tuple[WeightedRules, float]:
     """Make the card; the positive class has many points."""
-    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.points import ScoreRules, WeightedRules
     from clearmargin.rules import RuleSet
-    from clearmargin.scorecards import ScoreRules
 
     if model is not None:
         made = ScoreRules(model, **chosen).fit(task.X, task.y)

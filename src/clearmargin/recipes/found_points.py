@@ -11,8 +11,8 @@ import numpy as np
 from clearmargin.recipes.task import Task
 
 if TYPE_CHECKING:
+    from clearmargin.points import RuleSVC, WeightedRules
     from clearmargin.progress import Progress
-    from clearmargin.rule_svm import RuleSVC, WeightedRules
     from clearmargin.rules import RuleSet
 
 
@@ -107,8 +107,8 @@ def find_points(
     yes if the points of what holds sum to 0 or more (else no)
       -1  age <= 43
     """
+    from clearmargin.points import RuleSVC
     from clearmargin.recipes.unseen import inner_folds
-    from clearmargin.rule_svm import RuleSVC
 
     folds = max(2, min(5, *task.counts.values()))
     model = RuleSVC(
@@ -131,7 +131,7 @@ def find_points(
 
 def card_as_points(card: WeightedRules, fill: Mapping[str, Any] | None = None) -> WeightedRules:
     """Give a scorecard of filled rows with what its missing values count as."""
-    from clearmargin.rule_svm import WeightedRules
+    from clearmargin.points import WeightedRules
     from clearmargin.rules import RuleSet
 
     known = {name: value for name, value in (fill or {}).items() if name in card.space.names}

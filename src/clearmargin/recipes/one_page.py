@@ -36,9 +36,9 @@ from clearmargin.tables.figures import Evaluation, Figure, rare_class
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
+    from clearmargin.points import WeightedRules
     from clearmargin.progress import Progress
     from clearmargin.report import Report
-    from clearmargin.rule_svm import WeightedRules
     from clearmargin.rules import RuleSet
     from clearmargin.tables.splitting import Folds
     from clearmargin.tables.table import Table

@@ -15,8 +15,8 @@ from clearmargin.recipes.unseen import OTHERWISE, Retraining, inner_folds
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
     from clearmargin.models.planes import Planes
+    from clearmargin.points import RuleSVC
     from clearmargin.progress import Progress
-    from clearmargin.rule_svm import RuleSVC
     from clearmargin.tables.table_encoder import TableEncoder
 
 

@@ -12,8 +12,8 @@ from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import match_model
 
 if TYPE_CHECKING:
+    from clearmargin.points import PointsExplanation, RuleSVC, WeightedRules
     from clearmargin.report import Report
-    from clearmargin.rule_svm import PointsExplanation, RuleSVC, WeightedRules
     from clearmargin.rules import RuleSet
     from clearmargin.rules.value import IntArray
     from clearmargin.tables.files import FileTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def holds_points(path: str | None) -> bool:
     """Check whether a file holds rules with points, as `save_model` writes them for a `RuleSVC`."""
-    from clearmargin.rule_svm.weighted_document import is_weighted_document
+    from clearmargin.points.weighted_document import is_weighted_document
     from clearmargin.rules.file_writing import read_json
 
     file = None if path is None else Path(path)
@@ -49,7 +49,7 @@ def load_rules_or_points(path: str) -> RuleSet | WeightedRules:
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
-    from clearmargin.rule_svm.weighted_document import load_weighted_rules
+    from clearmargin.points.weighted_document import load_weighted_rules
 
     return load_weighted_rules(path) if holds_points(path) else load_rules(path)
 
@@ -74,7 +74,7 @@ def predict_by_points(table: FileTable, weighted: WeightedRules) -> Predictions:
     --------
     >>> import numpy as np
     >>> from clearmargin import parse_rules
-    >>> from clearmargin.rule_svm import WeightedRules
+    >>> from clearmargin.points import WeightedRules
     >>> from clearmargin.tables.files import FileTable
     >>> rules = parse_rules("age >= 50 => yes", classes=["no", "yes"])
     >>> said = predict_by_points(FileTable("t", {"age": np.array([40, 60])}), WeightedRules(rules, [2.0], -1.0))

@@ -21,6 +21,7 @@ from clearmargin.language.words import (
     share_text,
 )
 from clearmargin.models.fitted import is_fitted, wrapped_layers
+from clearmargin.points import CertifiedScorecard, ScoreRules
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import points_bar, two_sided_bar
 from clearmargin.report.sections import rare_sentences
@@ -34,7 +35,6 @@ from clearmargin.report.subject import (
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import IntArray
-from clearmargin.scorecards import CertifiedScorecard, ScoreRules
 from clearmargin.tables.figures import Evaluation, UnseenRows, rare_class
 from clearmargin.tables.splitting import Splitting
 from clearmargin.tables.table import Table

@@ -14,8 +14,8 @@ from clearmargin.language.printer import Phrases
 from clearmargin.language.words import condition_texts, finite, sentences, single_condition
 from clearmargin.models.threshold import operating_scores
 from clearmargin.plane_rules import RuleExtractor
+from clearmargin.points import WeightedRules
 from clearmargin.report.subject import Measured, Subject
-from clearmargin.rule_svm import WeightedRules
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from clearmargin import __version__
 from clearmargin.exceptions import DataError
 from clearmargin.models.fitted import is_fitted
-from clearmargin.rule_svm import WeightedRules
+from clearmargin.points import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column, Table, is_missing_value
@@ -70,7 +70,7 @@ def _imports(value: Any) -> Iterator[str]:
     if isinstance(value, RuleSet):
         yield "from clearmargin import parse_rules"
     if isinstance(value, WeightedRules):
-        yield "from clearmargin.rule_svm import WeightedRules"
+        yield "from clearmargin.points import WeightedRules"
     for part in _parts(value):
         kind = type(part)
         if kind.__module__ != "builtins" and re.search(rf"\b{kind.__name__}\(", _written(value)):

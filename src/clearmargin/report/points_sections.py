@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from clearmargin.language.words import counted, listed, number_text, plain, share_text
+from clearmargin.points import WeightedRules
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import two_sided_bar
-from clearmargin.rule_svm import WeightedRules
 from clearmargin.rules.value import BoolArray, IntArray
 
 Summary = dict[str, Any]

@@ -14,12 +14,12 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.threshold import find_threshold
 from clearmargin.plane_rules import RuleExtractor
+from clearmargin.points import RuleSVC, WeightedRules
+from clearmargin.points.reading import read_weighted_rules
 from clearmargin.rule_base.base import RuleBasedClassifier
 from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rule_base.training import train as train_model
-from clearmargin.rule_svm import RuleSVC, WeightedRules
-from clearmargin.rule_svm.reading import read_weighted_rules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray

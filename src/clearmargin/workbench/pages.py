@@ -14,8 +14,8 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.language import read_rule_text
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.recipes.demonstration import DATASETS
-from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import Box, Interval, Rule
 from clearmargin.templates import render
 from clearmargin.workbench.bench import EXAM, Bench, Version

@@ -13,7 +13,7 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.export.formats import export
 from clearmargin.language import parse_rules
 from clearmargin.language.prose import plain
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.workbench.bench import Version
 from clearmargin.workbench.trained_machine import TrainedMachine

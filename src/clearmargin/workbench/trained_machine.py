@@ -25,16 +25,16 @@ from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueEr
 from clearmargin.models import PlaneModel
 from clearmargin.models.model_document import is_model_document, read_model, write_model
 from clearmargin.models.planes import Planes
-from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
-from clearmargin.recipes.advised import fit_with_rules
-from clearmargin.recipes.found_points import card_as_points
-from clearmargin.rule_svm.saving import read_rule_svc, write_rule_svc
-from clearmargin.rule_svm.weighted_document import (
+from clearmargin.points.saving import read_rule_svc, write_rule_svc
+from clearmargin.points.weighted_document import (
     is_weighted_document,
     read_weighted_document,
     write_weighted_document,
 )
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
+from clearmargin.recipes.advised import fit_with_rules
+from clearmargin.recipes.found_points import card_as_points
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table

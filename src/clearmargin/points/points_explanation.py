@@ -17,8 +17,8 @@ import numpy as np
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.words import number_text
-from clearmargin.rule_svm.value_cells import Cell, value_cells
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.value_cells import Cell, value_cells
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules import Box, Polyhedron, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import FileDamagedError, InvalidValueError
-from clearmargin.rule_svm.outcome import RulesOutcome
-from clearmargin.rule_svm.reading import read_weighted_rules
-from clearmargin.rule_svm.rule_svc import RuleSVC
-from clearmargin.rule_svm.weighted_document import (
+from clearmargin.points.outcome import RulesOutcome
+from clearmargin.points.reading import read_weighted_rules
+from clearmargin.points.rule_svc import RuleSVC
+from clearmargin.points.weighted_document import (
     read_weighted_document,
     write_weighted_document,
 )

@@ -14,16 +14,16 @@ from threadpoolctl import threadpool_limits
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.rule_source import RuleSource
+from clearmargin.points.beside import read_experts
+from clearmargin.points.fitting import RuleFit
+from clearmargin.points.logistic import probabilities
+from clearmargin.points.outcome import RulesOutcome
+from clearmargin.points.rows import read_rows
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.progress import Progress, all_or_nothing
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.options import Choice, Option, PositiveNumber, WholeNumber, check_options
 from clearmargin.rule_base.training import read_labels
-from clearmargin.rule_svm.beside import read_experts
-from clearmargin.rule_svm.fitting import RuleFit
-from clearmargin.rule_svm.logistic import probabilities
-from clearmargin.rule_svm.outcome import RulesOutcome
-from clearmargin.rule_svm.rows import read_rows
-from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.part_survey import TableParts
@@ -33,8 +33,8 @@ from clearmargin.tables.table import Table, as_header, check_has_columns, read_f
 from clearmargin.tables.table_part import over_parts
 
 if TYPE_CHECKING:
+    from clearmargin.points.points_explanation import PointsExplanation
     from clearmargin.report import Report
-    from clearmargin.rule_svm.points_explanation import PointsExplanation
 
 
 class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Rules are chosen one at a time among all rules, all weights fitted anew each time (corrective greedy), and
     cross-validation decides how many there are, of how many conditions, and how their weights are fitted; see
-    `clearmargin.rule_svm.engine`.
+    `clearmargin.points.engine`.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         An expert's rules; their text in the rule language; or a .rules or .json file. They need not be right: each may
         only speak for its class, the data decide how much, and `outcome_` says it. Where cases are few, no fit can
         know, and the machine is averaged with the vote of the rules, unless that is wrong more often than right; see
-        `clearmargin.rule_svm.beside`. All of them have to find room in `max_rules` for that. Two classes only.
+        `clearmargin.points.beside`. All of them have to find room in `max_rules` for that. Two classes only.
     class_weight : mapping from class to weight, "balanced" or None, default None
         Factors of C for each class. Settings are chosen by the accuracy with these weights, which is the balanced
         accuracy for "balanced".

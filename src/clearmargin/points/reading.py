@@ -10,9 +10,9 @@ from sklearn.pipeline import Pipeline
 
 from clearmargin.models.fitted import wrapped_layers
 from clearmargin.models.threshold import find_threshold, register_link, score_threshold
-from clearmargin.rule_svm.logistic import probabilities
-from clearmargin.rule_svm.rule_svc import RuleSVC
-from clearmargin.rule_svm.weighted_rules import WeightedRules
+from clearmargin.points.logistic import probabilities
+from clearmargin.points.rule_svc import RuleSVC
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.rules.value import FloatArray
 
 

@@ -23,7 +23,7 @@ from clearmargin.exceptions import (
     InvalidValueError,
 )
 from clearmargin.models.model_document import check_model_name
-from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules import RuleSet, rules_schema
 from clearmargin.rules.file_writing import read_json
 from clearmargin.rules.json_schema import Format, compile_schema, inside
@@ -69,7 +69,7 @@ def weighted_rules_schema() -> dict[str, Any]:
 
 
 def _own_schema() -> dict[str, Any]:
-    folder = resources.files("clearmargin.rule_svm")
+    folder = resources.files("clearmargin.points")
     text = folder.joinpath("weighted_rules.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

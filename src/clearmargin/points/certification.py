@@ -23,12 +23,12 @@ import numpy as np
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.score_error import ScoreError, direct_error
 from clearmargin.models.surface import Surface
+from clearmargin.points.certified_card import CertifiedFeature, CertifiedScorecard
+from clearmargin.points.cut_selection import CutSearch
 from clearmargin.rule_base.bins import candidate_cuts
 from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rules import Domain, FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.scorecards.certified_card import CertifiedFeature, CertifiedScorecard
-from clearmargin.scorecards.cut_selection import CutSearch
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.table import Table
 

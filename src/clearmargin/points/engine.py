@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from clearmargin.points.logistic import fit_logistic
 from clearmargin.rule_base.bins import Bins
-from clearmargin.rule_svm.logistic import fit_logistic
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 # Conditions whose pairs are all priced: twice as many cost four times as much and brought nothing on tuning tables.

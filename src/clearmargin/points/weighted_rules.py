@@ -24,7 +24,7 @@ from clearmargin.tables.table import make_frame, name_row
 if TYPE_CHECKING:
     import pandas as pd
 
-    from clearmargin.rule_svm.points_explanation import PointsExplanation
+    from clearmargin.points.points_explanation import PointsExplanation
 
 # What each line says.
 COLUMNS = ("class", "points", "where")
@@ -276,7 +276,7 @@ class WeightedRules(Value):
         PointsExplanation
             It reads as text.
         """
-        from clearmargin.rule_svm.points_explanation import explain_points
+        from clearmargin.points.points_explanation import explain_points
 
         return explain_points(self, case)
 
@@ -377,14 +377,14 @@ class WeightedRules(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Put everything into plain data for JSON, exactly: the form is in `weighted_rules.schema.json`."""
-        from clearmargin.rule_svm.weighted_document import write_weighted_document
+        from clearmargin.points.weighted_document import write_weighted_document
 
         return write_weighted_document(self)
 
     @classmethod
     def from_dict(cls, data: object) -> WeightedRules:
         """Make weighted rules from what `to_dict` gave."""
-        from clearmargin.rule_svm.weighted_document import read_weighted_document
+        from clearmargin.points.weighted_document import read_weighted_document
 
         return read_weighted_document(data)
 

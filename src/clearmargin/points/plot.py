@@ -20,9 +20,9 @@ from clearmargin.drawing.canvas import (
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.language.words import counted, number_text
-from clearmargin.rule_svm.weighted_rules import WeightedRules, WeightLine
+from clearmargin.points.certified_card import CertifiedScorecard
+from clearmargin.points.weighted_rules import WeightedRules, WeightLine
 from clearmargin.rules.rule import Label
-from clearmargin.scorecards.certified_card import CertifiedScorecard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class _Bar:
 
 def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> Axes:
     """Draw the points of weighted rules, or of a fitted model of them, as bars: the largest, class by class."""
-    from clearmargin.rule_svm.reading import read_weighted_rules
+    from clearmargin.points.reading import read_weighted_rules
 
     weighted = read_weighted_rules(_fitted(model))
     if weighted is None:

@@ -36,9 +36,9 @@ import numpy as np
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language import parse_rules
 from clearmargin.language.rule_source import RuleSource, read_rules
-from clearmargin.rule_svm.engine import Extra
-from clearmargin.rule_svm.rows import TrainingRows
-from clearmargin.rule_svm.weighted_rules import LinearTerm
+from clearmargin.points.engine import Extra
+from clearmargin.points.rows import TrainingRows
+from clearmargin.points.weighted_rules import LinearTerm
 from clearmargin.rules import Box, FeatureSpace, RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import category_name

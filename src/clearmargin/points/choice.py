@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from clearmargin.points.engine import Task
+from clearmargin.points.logistic import accuracy, merit
 from clearmargin.progress import Progress, advance, task
-from clearmargin.rule_svm.engine import Task
-from clearmargin.rule_svm.logistic import accuracy, merit
 from clearmargin.rules.value import FloatArray, IntArray
 
 # Costs of a unit of loss of an average row: penalties of 1, 4 and 16, where 4 was best on tuning tables on average.

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.points.beside import Experts, LinearColumns
+from clearmargin.points.choice import COSTS, Choice, Setting, choose_setting, settings_up_to
+from clearmargin.points.engine import Column, Extra, Task
+from clearmargin.points.logistic import accuracy, calibrate
+from clearmargin.points.outcome import RulesOutcome
+from clearmargin.points.rows import TrainingRows
+from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.progress import Progress
 from clearmargin.rule_base.bins import Bins
-from clearmargin.rule_svm.beside import Experts, LinearColumns
-from clearmargin.rule_svm.choice import COSTS, Choice, Setting, choose_setting, settings_up_to
-from clearmargin.rule_svm.engine import Column, Extra, Task
-from clearmargin.rule_svm.logistic import accuracy, calibrate
-from clearmargin.rule_svm.outcome import RulesOutcome
-from clearmargin.rule_svm.rows import TrainingRows
-from clearmargin.rule_svm.weighted_rules import LinearTerm, WeightedRules
 from clearmargin.rules import FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray

@@ -23,6 +23,14 @@ from clearmargin.lp_svm.lpsvccv import default_machine
 from clearmargin.models.affine_steps import imputed_space
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
+from clearmargin.points.certification import CardDomain, certify_card, draw_rows
+from clearmargin.points.certified_card import CertifiedExplanation, CertifiedScorecard
+from clearmargin.points.engine import Extra, Task
+from clearmargin.points.fitting import monotone_signs, shortened, weighted_rules, whole_points
+from clearmargin.points.logistic import merit
+from clearmargin.points.points_explanation import PointsExplanation
+from clearmargin.points.rows import TrainingRows
+from clearmargin.points.weighted_rules import WeightedRules
 from clearmargin.progress import all_or_nothing
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.bins import Bins
@@ -34,17 +42,9 @@ from clearmargin.rule_base.training import (
     train,
     train_kernel_machine,
 )
-from clearmargin.rule_svm.engine import Extra, Task
-from clearmargin.rule_svm.fitting import monotone_signs, shortened, weighted_rules, whole_points
-from clearmargin.rule_svm.logistic import merit
-from clearmargin.rule_svm.points_explanation import PointsExplanation
-from clearmargin.rule_svm.rows import TrainingRows
-from clearmargin.rule_svm.weighted_rules import WeightedRules
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, is_point
-from clearmargin.scorecards.certification import CardDomain, certify_card, draw_rows
-from clearmargin.scorecards.certified_card import CertifiedExplanation, CertifiedScorecard
 from clearmargin.tables.part_survey import TableParts
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.sampled_fit import fits_a_sample
@@ -91,7 +91,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     """Few rules with points that say what a classifier of two classes says, without asking it again.
 
     The model is asked about the training rows and about rows drawn around them, and rules with points are chosen from
-    its answers as `RuleSVC` chooses them from labels (`clearmargin.rule_svm.engine`): the points of the rules that hold
+    its answers as `RuleSVC` chooses them from labels (`clearmargin.points.engine`): the points of the rules that hold
     for a case are summed, and above a threshold it is of the second class. The answers are soft,
     1 / (1 + exp(-2 f / s)) for a decision function f of median size s, so that scores are ordered as the model orders
     them. With ``max_conditions=1`` each rule is a condition on one feature, and the whole is a scorecard.
@@ -99,7 +99,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     With `certify=True`, for linear machines, the card has points *at least* and points *at most* instead: what the
     machine gives in an interval is never less and never more. Where the sums leave no doubt, the class of the machine
     is proved, rounding included; between, the machine is asked, so that `predict` always gives its class. Cuts are
-    chosen such that most rows are decided; see `clearmargin.scorecards.certification`.
+    chosen such that most rows are decided; see `clearmargin.points.certification`.
 
     Parameters
     ----------

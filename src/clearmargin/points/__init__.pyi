@@ -1,3 +1,12 @@
+from .certified_card import (
+    CertifiedExplanation as CertifiedExplanation,
+)
+from .certified_card import (
+    CertifiedFeature as CertifiedFeature,
+)
+from .certified_card import (
+    CertifiedScorecard as CertifiedScorecard,
+)
 from .outcome import (
     ExpertRule as ExpertRule,
 )
@@ -19,6 +28,9 @@ from .reading import (
 from .rule_svc import (
     RuleSVC as RuleSVC,
 )
+from .score_rules import (
+    ScoreRules as ScoreRules,
+)
 from .weighted_document import (
     weighted_rules_schema as weighted_rules_schema,
 )
@@ -34,12 +46,16 @@ from .weighted_rules import (
 
 __all__ = [
     "Addend",
+    "CertifiedExplanation",
+    "CertifiedFeature",
+    "CertifiedScorecard",
     "ExpertRule",
     "Flip",
     "LinearTerm",
     "PointsExplanation",
     "RuleSVC",
     "RulesOutcome",
+    "ScoreRules",
     "WeightLine",
     "WeightedRules",
     "read_weighted_rules",
