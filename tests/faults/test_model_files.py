@@ -75,7 +75,7 @@ DAMAGE = [
     ("facts", [], "facts", True), ("facts/rows", [1], "rows", True), ("facts/rows", float("nan"), "rows", False),
     ("fill/age", None, "age", True), ("fill/agee", 1, "'age'", False), ("fill/smoker", "never", "never", False),
     ("advice", 3, "advice", True), ("advice/given", GONE, "given", True), ("advice/given/format", "x", "given", True),
-    ("rules/classes", ["ill"], "classes", True), ("rules/features/1/name", "age", "age", False),
+    ("rules/classes", ["ill"], "class", True), ("rules/features/1/name", "age", "age", False),
 ]  # fmt: skip
 
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-import reprlib
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,27 +22,17 @@ from clearmargin.exceptions import FileDamagedError, FileTooNewError, InvalidVal
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import check_proofs
 from clearmargin.rules import RuleSet, rules_schema
+from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.file_writing import read_json
-from clearmargin.rules.json_schema import Format, compile_schema, inside
-from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace, nearest_name
 
-FORMAT = Format(
-    "clearmargin-model",
-    2,
-    "this is no clearmargin model",
-    "this model is",
-    {
-        RULES_FORMAT.name: "; these are rules, which RuleSet.load reads",
-        "clearmargin-weighted-rules": "; these are rules with points, which load_model reads",
-    },
-)
+NAME, VERSION = "clearmargin-model", 2
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_model_document(data: object) -> bool:
     """Tell whether the plain data of JSON say of themselves that they are a model."""
-    return isinstance(data, Mapping) and data.get("format") == FORMAT.name
+    return isinstance(data, Mapping) and data.get("format") == NAME
 
 
 def model_schema() -> dict[str, Any]:
@@ -76,7 +64,7 @@ def _own_schema() -> dict[str, Any]:
 def write_model(model: Planes) -> dict[str, Any]:
     """Put a model into plain data for JSON."""
     document: dict[str, Any] = {
-        "format": FORMAT.name,
+        "format": NAME,
         "version": 1,
         "facts": dict(model.facts or {}),
         "rules": model.rules.to_dict(),
@@ -107,27 +95,28 @@ def _write_weights(model: Planes, coef: Any) -> list[dict[str, Any]]:
 
 def read_model(data: object) -> Planes:
     """Take a model out of the plain data of JSON."""
-    document = FORMAT.check_header(data)
-    _checker()(document)
-    rules = _read_rules(document["rules"], "'rules'")
-    _check_fill(document.get("fill", {}), rules.space)
-    advice = _read_advice(document["advice"]) if "advice" in document else None
-    planes = []
-    for k, entry in enumerate(document["planes"]):
-        with inside(f"plane {k + 1}"):
-            planes.append(_read_weights(entry["weights"], rules.space))
-    with inside("the planes are damaged"):
-        try:
-            model = Planes(
-                rules,
-                planes,
-                [float(entry["intercept"]) for entry in document["planes"]],
-                advice=advice,
-                fill=document.get("fill"),
-                facts=document.get("facts", {}),
-            )
-        except ValueError as error:
-            raise FileDamagedError(str(error)) from error
+    part = open_document(data, NAME, VERSION)
+    document = part.record("format version rules planes", "facts advice fill")
+    rules = read_rules(document["rules"])
+    if len(rules.classes) < 2:
+        raise document["rules"].error(f"must have at least two classes, not {rules.classes}")
+    planes, constants = [], []
+    for plane in document["planes"].items("plane", least=1):
+        entry = plane.record("weights intercept")
+        planes.append(_read_weights(entry["weights"], rules.space))
+        constants.append(entry["intercept"].number())
+    facts = {
+        key: read_fact(fact) for key, fact in optional(document, "facts", Part.entries, {}).items()
+    }
+    with part.inside():
+        model = Planes(
+            rules,
+            planes,
+            constants,
+            advice=optional(document, "advice", _read_advice),
+            fill=optional(document, "fill", lambda fill: _read_fill(fill, rules.space)),
+            facts=facts,
+        )
     model.rules = check_proofs(model, model.rules)
     if model.advice is not None:
         given, refined = model.advice
@@ -135,49 +124,56 @@ def read_model(data: object) -> Planes:
     return model
 
 
-@cache
-def _checker() -> Callable[[Any], None]:
-    # Rules are checked where they are read.
-    return compile_schema(_own_schema(), {RULES_ADDRESS: lambda data: None})
+def read_rules(part: Part) -> RuleSet:
+    """Read the rules in a document."""
+    with part.inside():
+        return RuleSet.from_dict(part.data)
 
 
-def _read_rules(data: object, place: str) -> RuleSet:
-    with inside(f"{place} is damaged"):
-        return RuleSet.from_dict(data)
+def read_fact(part: Part) -> str | bool | int | float:
+    """Read what a document tells people."""
+    if isinstance(part.data, str | bool):
+        return part.data
+    part.number()
+    number: int | float = part.data
+    return number
 
 
-def _read_advice(advice: Mapping[str, Any]) -> tuple[RuleSet, RuleSet]:
-    with inside("'advice'"):
-        return _read_rules(advice["given"], "'given'"), _read_rules(advice["refined"], "'refined'")
+def _read_advice(part: Part) -> tuple[RuleSet, RuleSet]:
+    entry = part.record("given refined")
+    return read_rules(entry["given"]), read_rules(entry["refined"])
 
 
-def _check_fill(fill: Mapping[str, Any], space: FeatureSpace) -> None:
-    for name, value in fill.items():
+def _read_fill(part: Part, space: FeatureSpace) -> dict[str, Any]:
+    fill = {}
+    for name, value in part.entries().items():
         if name not in space.names:
-            raise FileDamagedError(
-                f"'fill' names {name!r}, which is no feature{nearest_name(name, space.names)}"
-            )
+            raise value.error(f"is no feature{nearest_name(name, space.names)}")
         categories = space.categories[space.index(name)]
-        if isinstance(value, str) if categories is None else value not in categories:
-            raise FileDamagedError(f"'fill' cannot give {reprlib.repr(value)} to {name!r}")
+        if categories is None:
+            value.number()
+        else:
+            value.one_of(categories)
+        fill[name] = value.data
+    return fill
 
 
-def _read_weights(entries: list[Mapping[str, Any]], space: FeatureSpace) -> list[float]:
-    place: dict[tuple[str, str | None], int] = {}
-    for name, categories in zip(space.names, space.categories, strict=True):
-        for category in (None,) if categories is None else categories:
-            place[name, category] = len(place)
-    weights: list[float | None] = [None] * len(place)
-    for entry in entries:
-        key = (entry["feature"], entry.get("category"))
-        column = key[0] if key[1] is None else f"{key[0]} = {key[1]}"
-        if key not in place:
-            hint = nearest_name(key[0], space.names)
-            raise FileDamagedError(f"a weight for {column!r}, which is no column{hint}")
-        if weights[place[key]] is not None:
-            raise FileDamagedError(f"a second weight for {column!r}")
-        weights[place[key]] = float(entry["weight"])
-    return [weight or 0.0 for weight in weights]
+def _read_weights(part: Part, space: FeatureSpace) -> list[float]:
+    weights: dict[tuple[str, str | None], float | None] = {
+        (name, category): None
+        for name, categories in zip(space.names, space.categories, strict=True)
+        for category in (categories or (None,))
+    }
+    for item in part.items("weight"):
+        entry = item.record("feature weight", "category")
+        name = entry["feature"].text()
+        category = optional(entry, "category", lambda given: given.text(may_be_empty=True))
+        if (name, category) not in weights:
+            raise item.error(f"is for no column of the model{nearest_name(name, space.names)}")
+        if weights[name, category] is not None:
+            raise item.error("is a second one for this column")
+        weights[name, category] = entry["weight"].number()
+    return [weight or 0.0 for weight in weights.values()]
 
 
 def load_planes(path: str | os.PathLike[str]) -> Planes:

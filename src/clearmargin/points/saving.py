@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import FileDamagedError, InvalidValueError
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.models.model_document import read_rules
 from clearmargin.points.outcome import RulesOutcome
 from clearmargin.points.reading import read_weighted_rules
 from clearmargin.points.rule_svc import RuleSVC
@@ -18,10 +19,10 @@ from clearmargin.points.weighted_document import (
     write_weighted_document,
 )
 from clearmargin.rules import RuleSet
-from clearmargin.rules.json_schema import inside
+from clearmargin.rules.document import Part, optional
 
-# Numbers that a fitted machine knows; those that are no number are left out.
-_FIGURES = ("C_", "cv_score_", "vote_share_")
+# Numbers that a fitted machine knows, and what stands for those that are left out.
+_FIGURES = {"C_": math.nan, "cv_score_": math.nan, "vote_share_": 0.0}
 
 
 def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -86,36 +87,59 @@ def _plain(value: Any) -> Any:
 def read_rule_svc(data: object) -> RuleSVC:
     """Take a fitted machine out of the plain data of JSON."""
     weighted = read_weighted_document(data)
-    assert isinstance(data, Mapping)
-    training = data.get("training", {})
-    with inside("'training'"):
-        parameters, known = training.get("parameters", {}), RuleSVC().get_params(deep=False)
-        for name in parameters:
-            if name not in known:
-                raise FileDamagedError(f"there is no parameter {name!r}")
-        model = RuleSVC(**parameters)
-        figures = {"vote_share": 0.0, **training.get("figures", {})}
-        for name in _FIGURES:
-            setattr(model, name, float(figures.get(name.removesuffix("_"), math.nan)))
-        model.weighted_rules_, model.space_ = weighted, weighted.space
-        model.classes_, model.n_features_in_ = np.array(weighted.classes), len(weighted.space)
-        if training.get("has_names", True):
-            model.feature_names_in_ = np.array(weighted.space.names, dtype=object)
-        model.cv_results_ = {}
-        # Without a calibration a probability is not known: each class is as probable as another.
-        outputs = weighted.n_outputs
-        given = training.get("calibration", [[0.0, 0.0]] * outputs)
-        if len(given) != outputs or any(len(pair) != 2 or pair[0] < 0.0 for pair in given):
-            raise FileDamagedError(
-                f"'calibration' needs {outputs} pairs of a slope that is not negative and an offset"
-            )
-        model.calibration_ = np.array(given, dtype=float)
-        experts = training.get("experts", {"rules": None, "points": []})
-        rules = RuleSet.from_dict(experts["rules"]) if experts["rules"] is not None else ()
-        if len(rules) != len(experts["points"]):
-            raise FileDamagedError(
-                f"{len(experts['points'])} points for {len(rules)} experts' rules"
-            )
-        model.outcome_ = RulesOutcome.of(rules, experts["points"], weighted.space)
-    model.facts_ = dict(data.get("facts", {}))
+    document = Part(data).entries()
+    entry = optional(document, "training", _read_training, {})
+    model = RuleSVC(**optional(entry, "parameters", _read_parameters, {}))
+    figures = {key: f.number() for key, f in optional(entry, "figures", Part.entries, {}).items()}
+    for name, unknown in _FIGURES.items():
+        setattr(model, name, figures.get(name.removesuffix("_"), unknown))
+    model.weighted_rules_, model.space_ = weighted, weighted.space
+    model.classes_, model.n_features_in_ = np.array(weighted.classes), len(weighted.space)
+    if optional(entry, "has_names", Part.flag, True):
+        model.feature_names_in_ = np.array(weighted.space.names, dtype=object)
+    model.cv_results_ = {}
+    # Without a calibration a probability is not known: each class is as probable as another.
+    outputs = weighted.n_outputs
+    calibration = optional(entry, "calibration", _read_calibration, [[0.0, 0.0]] * outputs)
+    if len(calibration) != outputs:
+        raise entry["calibration"].error(f"must be {outputs} pairs, not {len(calibration)}")
+    model.calibration_ = np.array(calibration, dtype=float)
+    rules, points = optional(entry, "experts", _read_experts, ((), []))
+    model.outcome_ = RulesOutcome.of(rules, points, weighted.space)
+    model.facts_ = {
+        key: fact.data for key, fact in optional(document, "facts", Part.entries, {}).items()
+    }
     return model
+
+
+def _read_training(part: Part) -> dict[str, Part]:
+    entry = part.record("trained_by parameters figures calibration", "has_names experts")
+    entry["trained_by"].one_of(("RuleSVC",))
+    return entry
+
+
+def _read_parameters(part: Part) -> dict[str, Any]:
+    known = RuleSVC().get_params(deep=False)
+    for name, value in part.entries().items():
+        if name not in known:
+            raise value.error("is no parameter of RuleSVC")
+    parameters: dict[str, Any] = part.data
+    return parameters
+
+
+def _read_calibration(part: Part) -> list[list[float]]:
+    pairs = []
+    for pair in part.items("score", least=1):
+        pairs.append([number.number() for number in pair.items("number")])
+        if len(pairs[-1]) != 2 or pairs[-1][0] < 0.0:
+            raise part.error("must have pairs of a slope that is not negative and an offset")
+    return pairs
+
+
+def _read_experts(part: Part) -> tuple[RuleSet, list[float]]:
+    entry = part.record("rules points")
+    rules = read_rules(entry["rules"])
+    points = [number.number() for number in entry["points"].items("points")]
+    if len(rules) != len(points):
+        raise part.error(f"has {len(points)} points for {len(rules)} rules")
+    return rules, points

@@ -9,43 +9,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import (
-    DataError,
-    FileDamagedError,
-    FileTooNewError,
-    InvalidValueError,
-)
-from clearmargin.models.model_document import check_model_name
+from clearmargin.exceptions import FileDamagedError, FileTooNewError
+from clearmargin.models.model_document import check_model_name, read_fact, read_rules
 from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
-from clearmargin.rules import RuleSet, rules_schema
+from clearmargin.rules import rules_schema
+from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.file_writing import read_json
-from clearmargin.rules.json_schema import Format, compile_schema, inside
-from clearmargin.rules.rules_document import FORMAT as RULES_FORMAT
 from clearmargin.rules.space import FeatureSpace
 
-FORMAT = Format(
-    "clearmargin-weighted-rules",
-    1,
-    "these are no clearmargin weighted rules",
-    "these weighted rules are",
-    {
-        RULES_FORMAT.name: "; these are rules, which RuleSet.load reads",
-        "clearmargin-model": "; this is a model of planes, which load_model reads",
-    },
-)
+NAME, VERSION = "clearmargin-weighted-rules", 1
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_weighted_document(data: object) -> bool:
     """Tell whether the plain data of JSON say of themselves that they are weighted rules."""
-    return isinstance(data, Mapping) and data.get("format") == FORMAT.name
+    return isinstance(data, Mapping) and data.get("format") == NAME
 
 
 def weighted_rules_schema() -> dict[str, Any]:
@@ -84,8 +68,8 @@ def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
     )
     names = weighted.space.names
     return {
-        "format": FORMAT.name,
-        "version": FORMAT.version,
+        "format": NAME,
+        "version": VERSION,
         "rules": weighted.rules.to_dict(),
         "scores": [{"intercept": start, "weights": weights} for start, weights in pairs],
         "linear": [
@@ -102,51 +86,53 @@ def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
 
 def read_weighted_document(data: object) -> WeightedRules:
     """Take weighted rules out of the plain data of JSON."""
-    document = FORMAT.check_header(data)
-    _checker()(document)
-    with inside("'rules' is damaged"):
-        rules = RuleSet.from_dict(document["rules"])
+    part = open_document(data, NAME, VERSION)
+    document = part.record("format version rules scores linear threshold", "training facts")
+    rules = read_rules(document["rules"])
+    if len(rules.classes) < 2:
+        raise document["rules"].error(f"must have at least two classes, not {rules.classes}")
+    for fact in optional(document, "facts", Part.entries, {}).values():
+        read_fact(fact)
     outputs = 1 if len(rules.classes) == 2 else len(rules.classes)
-    scores = document["scores"]
-    if len(scores) != outputs:
-        raise FileDamagedError(
-            f"{len(rules.classes)} classes need {outputs} of 'scores', and there are {len(scores)}"
+    weights, intercepts = [], []
+    for score in document["scores"].items("score", least=1):
+        entry = score.record("intercept weights")
+        intercepts.append(entry["intercept"].number())
+        weights.append(_numbers(entry["weights"], "weight"))
+        if len(weights[-1]) != len(rules):
+            raise score.error(f"has {len(weights[-1])} weights for {len(rules)} rules")
+    if len(weights) != outputs:
+        raise document["scores"].error(
+            f"must be {outputs} for {len(rules.classes)} classes, not {len(weights)}"
         )
-    for k, score in enumerate(scores):
-        if len(score["weights"]) != len(rules):
-            raise FileDamagedError(
-                f"score {k + 1}: {len(score['weights'])} weights for {len(rules)} rules"
-            )
     shape = () if outputs == 1 else (outputs,)
-    try:
+    terms = [_read_term(term, rules.space) for term in document["linear"].items("linear term")]
+    with part.inside():
         return WeightedRules(
             rules,
-            np.array([score["weights"] for score in scores], dtype=float).reshape(*shape, -1),
-            np.array([score["intercept"] for score in scores], dtype=float).reshape(shape),
-            [_read_term(entry, rules.space) for entry in document["linear"]],
-            float(document["threshold"]),
+            np.array(weights, dtype=float).reshape(*shape, -1),
+            np.array(intercepts, dtype=float).reshape(shape),
+            terms,
+            document["threshold"].number(),
         )
-    except (InvalidValueError, DataError) as error:
-        raise FileDamagedError(str(error)) from error
 
 
-@cache
-def _checker() -> Callable[[Any], None]:
-    # Rules are checked where they are read.
-    return compile_schema(_own_schema(), {RULES_ADDRESS: lambda data: None})
+def _numbers(part: Part, title: str, least: int = 0) -> list[float]:
+    return [number.number() for number in part.items(title, least)]
 
 
-def _read_term(entry: Mapping[str, Any], space: FeatureSpace) -> LinearTerm:
-    feature = space.index(entry["feature"])
-    coefs, fill = entry["coefs"], entry.get("fill")
+def _read_term(part: Part, space: FeatureSpace) -> LinearTerm:
+    entry = part.record("feature coefs", "fill")
+    name, fill = entry["feature"].text(), optional(entry, "fill", Part.number)
+    rows = entry["coefs"].items("score", least=1)
+    coefs = [_numbers(row, "coefficient", least=1) for row in rows]
     if len({len(row) for row in coefs}) > 1 or (fill is not None and len(coefs[0]) != 1):
-        raise FileDamagedError(
-            f"the linear term of {entry['feature']!r} needs equally many coefficients in each score, one for a number"
-        )
+        raise part.error("needs equally many coefficients in each score, one for a number")
     given = np.array(coefs, dtype=float)
     if fill is not None:
         given = given[:, 0]
-    return LinearTerm(feature, given[0] if len(given) == 1 else given, fill)
+    with part.inside():
+        return LinearTerm(space.index(name), given[0] if len(given) == 1 else given, fill)
 
 
 def load_weighted_rules(path: str | os.PathLike[str]) -> WeightedRules:

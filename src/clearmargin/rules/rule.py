@@ -160,8 +160,8 @@ Region = Box | Polyhedron
 Origin = Literal["expert", "extracted", "refined"]
 Proof = Literal["proved", "observed", "stated", "distilled"]
 
-_ORIGINS = ("expert", "extracted", "refined")
-_PROOFS = ("proved", "observed", "stated", "distilled", None)
+ORIGINS = ("expert", "extracted", "refined")
+PROOFS = ("proved", "observed", "stated", "distilled")
 # Python prints and reads no integer of more than 4,300 digits, and what cannot be printed is no label.
 _LARGEST_LABEL_BITS = 1000
 
@@ -247,8 +247,8 @@ class Rule(Value):
             raise InvalidValueError(
                 f"the stats of a rule are RuleStats or None, not {type(stats).__name__}"
             )
-        _one_of("origin", origin, _ORIGINS)
-        _one_of("proof", proof, _PROOFS)
+        _one_of("origin", origin, ORIGINS)
+        _one_of("proof", proof, (*PROOFS, None))
         self._set(
             region=region,
             label=as_label(label),

@@ -10,32 +10,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from clearmargin.exceptions import FileDamagedError
 from clearmargin.rules.box import Box
+from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.interval import Interval
-from clearmargin.rules.json_schema import Format, compile_schema, inside
 from clearmargin.rules.polyhedron import MatrixBudget, Polyhedron
-from clearmargin.rules.rule import Label, Region, Rule, RuleStats, as_label
+from clearmargin.rules.rule import ORIGINS, PROOFS, Label, Region, Rule, RuleStats, as_label
 from clearmargin.rules.space import FeatureSpace, nearest_name
 from clearmargin.rules.value import FloatArray
 
-FORMAT = Format(
-    "clearmargin-rules",
-    2,
-    "these are no clearmargin rules",
-    "these rules are",
-    {
-        "clearmargin-model": "; this is a model, which load_model reads",
-        "clearmargin-weighted-rules": "; these are rules with points, whose sum decides, which load_model reads",
-    },
-)
+NAME, VERSION = "clearmargin-rules", 2
 
 
 def write_document(
@@ -43,8 +32,8 @@ def write_document(
 ) -> dict[str, Any]:
     """Put rules, their features and classes into plain data for JSON."""
     return {
-        "format": FORMAT.name,
-        "version": FORMAT.version if _speaks_of_missing(rules, space) else 1,
+        "format": NAME,
+        "version": VERSION if _speaks_of_missing(rules, space) else 1,
         "classes": list(classes),
         "features": [_write_feature(space, j) for j in range(len(space))],
         "rules": [_write_rule(rule, space) for rule in rules],
@@ -135,22 +124,17 @@ def _without_none(entry: dict[str, Any]) -> dict[str, Any]:
 
 def read_document(data: object) -> tuple[list[Rule], FeatureSpace, tuple[Label, ...]]:
     """Take rules, features and classes out of the plain data of JSON."""
-    document = FORMAT.check_header(data)
-    _checker()(document)
+    document = open_document(data, NAME, VERSION).record("format version classes features rules")
     space = _read_space(document["features"])
-    names = _Names(space)
-    rules = []
-    for k, entry in enumerate(document["rules"]):
-        with inside(f"rule {k + 1}"):
-            rules.append(_read_rule(entry, names))
-    with inside("the classes are damaged"):
-        classes = tuple(map(as_label, document["classes"]))
-    return rules, space, classes
+    index = {name: j for j, name in enumerate(space.names)}
+    budget = MatrixBudget()
+    rules = [_read_rule(entry, space, index, budget) for entry in document["rules"].items("rule")]
+    return rules, space, tuple(map(_read_label, document["classes"].items("class")))
 
 
-@cache
-def _checker() -> Callable[[Any], None]:
-    return compile_schema(rules_schema())
+def _read_label(part: Part) -> Label:
+    with part.inside():
+        return as_label(part.data)
 
 
 def rules_schema() -> dict[str, Any]:
@@ -172,108 +156,149 @@ def rules_schema() -> dict[str, Any]:
     return schema
 
 
-def _read_space(entries: list[Mapping[str, Any]]) -> FeatureSpace:
-    with inside("the features are damaged"):
+def _read_space(features: Part) -> FeatureSpace:
+    entries = [
+        part.record("name", "lower upper integer categories unit fill")
+        for part in features.items("feature")
+    ]
+
+    def each(key: str, read: Any, default: Any = None) -> list[Any]:
+        return [optional(entry, key, read, default) for entry in entries]
+
+    names = each("name", Part.text)
+    with features.inside():
         return FeatureSpace(
-            [entry["name"] for entry in entries],
-            [entry.get("lower", -math.inf) for entry in entries],
-            [entry.get("upper", math.inf) for entry in entries],
-            np.array([entry.get("integer", False) for entry in entries], dtype=np.bool_),
-            [entry.get("categories") for entry in entries],
-            [entry.get("unit") for entry in entries],
-            [entry.get("fill") for entry in entries],
+            names,
+            each("lower", Part.number, -math.inf),
+            each("upper", Part.number, math.inf),
+            np.array(each("integer", Part.flag, False), dtype=np.bool_),
+            each("categories", _read_categories),
+            each("unit", lambda part: part.text(may_be_empty=True)),
+            each("fill", _read_fill),
         )
 
 
-class _Names:
-    """The features by name, looked up at once however many there are."""
-
-    def __init__(self, space: FeatureSpace):
-        self.space = space
-        self.budget = MatrixBudget()
-        self._index = {name: j for j, name in enumerate(space.names)}
-
-    def __len__(self) -> int:
-        return len(self.space)
-
-    def index(self, name: str) -> int:
-        """Find the position of a feature; an unknown name is an error that suggests the nearest one."""
-        found = self._index.get(name)
-        return self.space.index(name) if found is None else found
+def _read_categories(part: Part) -> list[str]:
+    return [category.text(may_be_empty=True) for category in part.items("category", least=1)]
 
 
-# What a proof in a file is worth. Of a distilled plane a file has nothing; that model and rule agreed remains.
-_UNCHECKED: Mapping[Any, Any] = {"proved": "stated", "distilled": "observed"}
+def _read_fill(part: Part) -> float | str:
+    return part.data if isinstance(part.data, str) else part.number()
 
 
-def _read_rule(entry: Mapping[str, Any], names: _Names) -> Rule:
-    return Rule(
-        _read_region(entry["when"], names),
-        entry["label"],
-        name=entry.get("name"),
-        weight=entry.get("weight", 1.0),
-        origin=entry.get("origin", "expert"),
-        # A file can be edited, and there is no model here to prove anything by.
-        proof=_UNCHECKED.get(entry.get("proof"), entry.get("proof")),
-        stats=RuleStats(**entry["stats"]) if "stats" in entry else None,
-    )
+# What a proof in a file tells, which can be edited and has no model to prove anything by. Of a distilled plane a file
+# has nothing; that model and rule agreed remains.
+_UNCHECKED = {"proved": "stated", "distilled": "observed"}
 
 
-def _read_region(conditions: list[Mapping[str, Any]], names: _Names) -> Region:
-    linear: list[tuple[FloatArray, float, bool]] = []
-    intervals: dict[int, Interval] = {}
+def _read_rule(
+    part: Part, space: FeatureSpace, index: Mapping[str, int], budget: MatrixBudget
+) -> Rule:
+    entry = part.record("label when", "name weight origin proof stats")
+    proof: Any = optional(entry, "proof", lambda given: given.one_of(PROOFS))
+    region = _read_region(entry["when"], space, index, budget)
+    values = {
+        "label": _read_label(entry["label"]),
+        "name": optional(entry, "name", Part.text),
+        "weight": optional(entry, "weight", Part.number, 1.0),
+        "origin": optional(entry, "origin", lambda given: given.one_of(ORIGINS), "expert"),
+        "proof": _UNCHECKED.get(proof, proof),
+        "stats": optional(entry, "stats", _read_stats),
+    }
+    with part.inside():
+        return Rule(region, **values)
+
+
+def _read_stats(part: Part) -> RuleStats:
+    counts = {
+        key: count.whole() for key, count in part.record("rows covered", "correct agreed").items()
+    }
+    with part.inside():
+        return RuleStats(**counts)
+
+
+def _read_region(
+    when: Part, space: FeatureSpace, index: Mapping[str, int], budget: MatrixBudget
+) -> Region:
+    n = len(space)
+    lower, upper = np.full(n, -math.inf), np.full(n, math.inf)
+    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+    rows: list[tuple[FloatArray, float, bool]] = []
+    bounded: set[int] = set()
     sets: dict[int, list[int]] = {}
     missing: dict[int, bool] = {}
-    for c, condition in enumerate(conditions):
-        with inside(f"condition {c + 1}"):
-            if "linear" in condition:
-                linear.append(_read_inequality(condition, names))
-                continue
-            feature = names.index(condition["feature"])
-            if feature in intervals or feature in sets or feature in missing:
-                raise FileDamagedError(f"a second condition on {condition['feature']!r}")
-            if "in" in condition:
-                sets[feature] = _read_codes(condition, names.space.categories[feature])
-            elif "missing" in condition:
-                missing[feature] = condition["missing"]
-            else:
-                intervals[feature] = _read_interval(condition)
-    absent = [feature for feature, is_missing in missing.items() if is_missing]
-    known = [feature for feature, is_missing in missing.items() if not is_missing]
-    if not linear:
-        return Box.from_intervals(intervals, len(names), sets, absent, known)
-    rows, limits, strict = zip(*linear, strict=True)
-    return Polyhedron(np.stack(rows), limits, strict, sets, absent, known)
+    for part in when.items("condition"):
+        keys = part.entries()
+        if "linear" in keys:
+            if not budget.take(n):
+                raise when.error(
+                    f"takes more than {budget.gigabytes} GB for linear conditions over {n} features; keep the rules "
+                    "in several files, each over the features that it needs"
+                )
+            rows.append(_read_inequality(part, index))
+            continue
+        others = next((key for key in ("in", "missing") if key in keys), "")
+        ends = "" if others else "at_least above at_most below"
+        entry = part.record(f"feature {others}", ends)
+        j = _find(entry["feature"], entry["feature"].text(), index)
+        if j in bounded or j in sets or j in missing:
+            raise part.error("is a second one on this feature")
+        if others == "in":
+            sets[j] = _read_codes(entry["in"], space.categories[j])
+        elif others == "missing":
+            missing[j] = entry["missing"].flag()
+        else:
+            low = _read_limit(part, entry, "at_least", "above")
+            high = _read_limit(part, entry, "at_most", "below")
+            if low is None and high is None:
+                raise part.error("needs one of 'at_least', 'above', 'at_most' and 'below'")
+            lower[j], lower_closed[j] = (-math.inf, True) if low is None else low
+            upper[j], upper_closed[j] = (math.inf, True) if high is None else high
+            bounded.add(j)
+    absent = [j for j, is_missing in missing.items() if is_missing]
+    known = [j for j, is_missing in missing.items() if not is_missing]
+    with when.inside():
+        if not rows:
+            return Box(lower, upper, lower_closed, upper_closed, sets, absent, known)
+        if bounded:
+            raise when.error("has either 'linear' conditions or bounds, not both")
+        weights, limits, strict = zip(*rows, strict=True)
+        return Polyhedron(np.stack(weights), limits, strict, sets, absent, known)
 
 
-def _read_inequality(condition: Mapping[str, Any], names: _Names) -> tuple[FloatArray, float, bool]:
-    if not names.budget.take(len(names)):
-        raise FileDamagedError(
-            f"the linear conditions take more than {names.budget.gigabytes} GB over {len(names)} features; "
-            "keep the rules in several files, each over the features that it needs"
-        )
-    row = np.zeros(len(names))
-    for name, weight in condition["linear"].items():
-        row[names.index(name)] = weight
-    is_strict = "below" in condition
-    return row, float(condition["below" if is_strict else "at_most"]), is_strict
+def _read_limit(
+    part: Part, entry: Mapping[str, Part], closed: str, opened: str
+) -> tuple[float, bool] | None:
+    """Read a limit, and whether it may be reached."""
+    if closed in entry and opened in entry:
+        raise part.error(f"has both {closed!r} and {opened!r}; keep one")
+    key = closed if closed in entry else opened
+    return (entry[key].number(), key == closed) if key in entry else None
 
 
-def _read_interval(condition: Mapping[str, Any]) -> Interval:
-    return Interval.from_flags(
-        condition.get("at_least", condition.get("above", -math.inf)),
-        condition.get("at_most", condition.get("below", math.inf)),
-        "at_least" in condition,
-        "at_most" in condition,
-    )
+def _read_inequality(part: Part, index: Mapping[str, int]) -> tuple[FloatArray, float, bool]:
+    entry = part.record("linear", "at_most below")
+    row = np.zeros(len(index))
+    for name, weight in entry["linear"].entries(least=1).items():
+        row[_find(weight, name, index)] = weight.number()
+    limit = _read_limit(part, entry, "at_most", "below")
+    if limit is None:
+        raise part.error("needs 'at_most' or 'below'")
+    return row, limit[0], not limit[1]
 
 
-def _read_codes(condition: Mapping[str, Any], categories: tuple[str, ...] | None) -> list[int]:
+def _find(part: Part, name: str, index: Mapping[str, int]) -> int:
+    if name not in index:
+        raise part.error(f"names unknown feature {name!r}{nearest_name(name, index)}")
+    return index[name]
+
+
+def _read_codes(part: Part, categories: tuple[str, ...] | None) -> list[int]:
     if categories is None:
-        raise FileDamagedError(f"{condition['feature']!r} has no categories")
-    for name in condition["in"]:
+        raise part.error("names categories of a feature that has none")
+    names = [name.text(may_be_empty=True) for name in part.items("category", least=1)]
+    for name in names:
         if name not in categories:
-            raise FileDamagedError(
-                f"{condition['feature']!r} has no category {name!r}{nearest_name(name, categories)}"
-            )
-    return [categories.index(name) for name in condition["in"]]
+            hint = nearest_name(name, categories)
+            raise part.error(f"names unknown category {name!r}{hint}")
+    return [categories.index(name) for name in names]
