@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,9 +50,9 @@ from clearmargin import (
     SVMTreeClassifier,
     datasets,
     explain_many,
-    search_properties,
 )
 from clearmargin.exceptions import ClearmarginError
+from clearmargin.rule_base.leverage_search import Contrast, Found, least_product, search_above
 
 Array = NDArray[np.float64]
 
@@ -356,15 +355,14 @@ def leverage(quick: bool) -> list[Ratio]:
             masks[2 * k] = rng.random(rows) < chance
             masks[2 * k + 1] = ~masks[2 * k]
         attributes = np.arange(properties) // 2
-        search = partial(
-            search_properties,
-            masks.T,
-            is_top,
-            ~is_top,
-            attributes=attributes,
-            min_leverage=LEAST_LEVERAGE,
-            max_size=size,
-        )
+
+        def search(
+            masks: Any = masks, is_top: Any = is_top, attributes: Any = attributes, size: int = size
+        ) -> Found:
+            ends = np.flatnonzero(is_top), np.flatnonzero(~is_top)
+            contrast = Contrast.of(masks, *ends, attributes)
+            return search_above(contrast, least_product(LEAST_LEVERAGE, *map(len, ends)), size)
+
         answer = search()
         (ours,) = race(search, repeat=5, enough=1.0)
         said = f"{len(answer):,} properties, the same"
@@ -380,8 +378,9 @@ def leverage(quick: bool) -> list[Ratio]:
             if isinstance(a, Absent):
                 said = f"{len(answer):,} properties; {a.reason}"
             else:
-                assert {tuple(items) for items, _ in a["found"]} == set(map(tuple, answer["items"]))  # fmt: skip
-        what, peer = f"search_properties, size {size}", "pysubgroup, the better of two"
+                ours_found = {tuple(i for i in items if i >= 0) for items in answer.items.tolist()}
+                assert {tuple(items) for items, _ in a["found"]} == ours_found
+        what, peer = f"leverage search, size {size}", "pysubgroup, the better of two"
         theirs = min(times) if times else None
         found.append(Ratio(what, f"{rows:,} x {properties}", ours, peer, theirs, said))
     return found

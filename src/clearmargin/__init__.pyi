@@ -67,9 +67,6 @@ from .points import (
 from .rankings import (
     RankContrast as RankContrast,
 )
-from .rankings import (
-    search_properties as search_properties,
-)
 from .rule_base import (
     Explanation as Explanation,
 )
@@ -162,5 +159,4 @@ __all__ = [
     "report",
     "save_model",
     "scan",
-    "search_properties",
 ]

@@ -146,7 +146,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "RankContrast top of 0": (lambda: cm.RankContrast(top=0).fit(X, Y), "top"),
     "RankContrast scores of another length": (lambda: cm.RankContrast().fit_ranking(X, np.ones(3)), "3"),
     "RankContrast equal scores": (lambda: cm.RankContrast().fit_ranking(X, np.ones(60)), "score"),
-    "search_properties of nothing": (lambda: cm.search_properties([], TOP[:0], TOP[:0]), ""),
     "certify of another width": (lambda: cm.certify(RBF, cm.Box([1.0], [2.0]), "ill"), "1|2"),
     "certify of an open box": (lambda: cm.certify(RBF, cm.Box([50.0, 20.0], [np.inf, 30.0]), "ill"), "space"),
     "certify budget of 0": (lambda: cm.certify(RBF, BOX, "ill", budget=0), "budget"),

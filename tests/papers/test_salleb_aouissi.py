@@ -1,13 +1,11 @@
 """The example and the figures of Salleb-Aouissi, Huang and Waltz (YSVM, 2009)."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from clearmargin import AdviceSVC, RankContrast, RuleSet, parse_rules, search_properties
+from clearmargin import AdviceSVC, RankContrast, parse_rules
 from clearmargin.datasets import load_wbc, make_components, make_votes
 from clearmargin.exceptions import ClearmarginWarning
-from clearmargin.rankings import make_properties
 
 EDGES = {"length": [500, 1000, 2000, 2500], "age": [3, 10, 25]}
 # Table 2: the conjunction, how often it holds in top and in bottom.
@@ -23,11 +21,13 @@ TABLE_2 = {
 @pytest.fixture(scope="module")
 def components():
     X, rank = make_components(return_X_y=True)
-    return make_properties(X, bins=EDGES), X, np.asarray(rank)
+    contrast = RankContrast(top=5, bottom=5, min_leverage=0.1, bins=EDGES)
+    with pytest.warns(ClearmarginWarning, match="10 rows"):
+        return contrast.fit_ranking(X, -np.asarray(rank)), X
 
 
-def test_make_properties_of_the_ten_components_are_those_of_table_1(components):
-    table, _, _ = components
+def test_properties_of_the_ten_components_are_those_of_table_1(components):
+    table = components[0].table_
     shown = {
         each.text: "".join(".x"[int(has)] for has in mask)
         for each, mask in zip(table.properties, table.masks, strict=True)
@@ -41,37 +41,26 @@ def test_make_properties_of_the_ten_components_are_those_of_table_1(components):
     }  # fmt: skip
 
 
-def test_rules_of_table_2_cover_the_rows_that_have_their_properties(components):
-    table, X, _ = components
-    place = {each.text: k for k, each in enumerate(table.properties)}
-    for text, ends in TABLE_2.items():
-        items = [place[part] for part in text.split(" and ")]
-        has = table.masks[items].all(axis=0)
-        assert (has[:5].sum(), has[5:].sum()) == ends
-        assert table.text(items) == text
-        covered = RuleSet([table.rule(items, "top")], table.space).covers(X)[:, 0]
-        np.testing.assert_array_equal(covered, has)
-
-
-def test_search_and_contrast_of_the_ten_components_give_table_2(components):
-    table, X, rank = components
+def test_contrast_of_the_ten_components_gives_table_2(components):
+    contrast, X = components
+    frame, covered = contrast.properties_, contrast.rules_.covers(X)
     expected = {text: (top - bottom) / 20 for text, (top, bottom) in TABLE_2.items()}
-    items = pd.DataFrame(table.masks.T, columns=[each.text for each in table.properties])
-    options = {"attributes": table.attribute, "min_leverage": 0.1, "max_size": 2}
-    found = search_properties(items, rank <= 5, rank > 5, **options)
-    assert dict(zip(found["names"], found["leverage"], strict=True)) == pytest.approx(expected)
-    contrast = RankContrast(top=5, bottom=5, min_leverage=0.1, bins=EDGES)
-    with pytest.warns(ClearmarginWarning, match="10 rows"):
-        frame = contrast.fit_ranking(X, -rank).properties_
     assert dict(zip(frame["property"], frame["leverage"], strict=True)) == pytest.approx(expected)
+    ends = dict(
+        zip(
+            frame["property"],
+            zip(covered[:5].sum(axis=0), covered[5:].sum(axis=0), strict=True),
+            strict=True,
+        )
+    )
+    assert ends == TABLE_2
     assert not frame["confirmed"].any()
 
 
 def test_leverage_of_67_against_1_of_70_is_that_of_figure_2():
-    has = np.repeat([True, False, True, False], [67, 3, 1, 69])
-    top = np.arange(140) < 70
-    found = search_properties(np.column_stack([has, top]), top, ~top, k=2, max_size=1)
-    assert found["leverage"].tolist() == pytest.approx([0.25, 66 / 280])
+    has = np.repeat([1, 0, 1, 0], [67, 3, 1, 69])
+    found = RankContrast(top=70, bottom=70, max_size=1).fit_ranking(has[:, None], -np.arange(140))
+    assert sorted(found.properties_["leverage"]) == pytest.approx([-66 / 280, 66 / 280])
 
 
 def test_votes_have_about_as_many_pairs_as_the_paper_and_none_in_the_whole():

@@ -1,4 +1,4 @@
-"""search_properties: all conjunctions above a leverage or the best of them, against counting each of them."""
+"""The search of RankContrast: all conjunctions above a leverage, against counting each of them."""
 
 from fractions import Fraction
 
@@ -7,104 +7,95 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.conjunctions import every_conjunction
-from tests.oracles.leverage import conjunctions
 
-from clearmargin import search_properties
+from clearmargin import RankContrast
 from clearmargin.exceptions import InvalidValueError
+
+pytestmark = pytest.mark.filterwarnings("ignore:the ends of a ranking of")
 
 
 @st.composite
 def tables(draw):
-    """A small table with attributes, two ends, and a size of conjunctions."""
-    p, m = draw(st.integers(1, 8)), draw(st.integers(2, 24))
-    cells = draw(st.lists(st.booleans(), min_size=p * m, max_size=p * m))
-    masks = np.array(cells).reshape(p, m)
-    attribute = np.array(draw(st.lists(st.integers(0, 4), min_size=p, max_size=p)))
+    """A small table of values, and two ends."""
+    m, n = draw(st.integers(2, 24)), draw(st.integers(1, 5))
+    cells = draw(st.lists(st.integers(0, 2), min_size=m * n, max_size=m * n))
+    X = np.array(cells, dtype=float).reshape(m, n)
+    X[0, 0], X[1, 0] = 0.0, 1.0  # an attribute that varies
     n_top = draw(st.integers(1, m - 1))
     n_bottom = draw(st.integers(1, m - n_top))
     rows = np.array(draw(st.permutations(range(m))))
-    return masks, rows[:n_top], rows[n_top : n_top + n_bottom], attribute, draw(st.integers(1, 4))
+    return X, rows[:n_top], rows[m - n_bottom :][::-1], rows
 
 
-def search(masks, top, bottom, attribute, max_size, **options):
+def search(X, top, bottom, rows, max_size, least):
     """What is found, in its order: items, top and bottom counts."""
-    ends = [np.isin(np.arange(masks.shape[1]), rows) for rows in (top, bottom)]
-    found = search_properties(masks.T, *ends, attributes=attribute, max_size=max_size, **options)
-    n = len(top) + len(bottom)
-    for row in found.itertuples():
-        product = row.top_count * len(bottom) - row.bottom_count * len(top)
-        assert row.leverage == pytest.approx(product / n**2, rel=1e-12)
-        assert (row.size, row.side) == (len(row.items), "top" if product > 0 else "bottom")
+    scores = np.empty(len(X))
+    scores[rows] = -np.arange(len(X))
+    contrast = RankContrast(
+        top=len(top), bottom=len(bottom), max_size=max_size, min_leverage=least
+    ).fit_ranking(X, scores)
     return {
-        tuple(int(i) for i in row.items): (row.top_count, row.bottom_count)
-        for row in found.itertuples()
+        tuple(row.items): (row.top_count, row.bottom_count)
+        for row in contrast.properties_.itertuples()
     }
 
 
-def above(counts, table, least):
-    """The conjunctions with at least so large a product, the largest first, as search_properties sorts them."""
-    size = lambda t, b: abs(t * len(table[2]) - b * len(table[1]))
+def counts_of(X, top, bottom, max_size):
+    """The counts of every conjunction of attribute = value."""
+    values = [(j, v) for j in range(X.shape[1]) for v in np.unique(X[:, j])]
+    values = [(j, v) for j, v in values if len(np.unique(X[:, j])) > 1]
+    masks = np.array([X[:, j] == v for j, v in values])
+    return every_conjunction(masks, top, bottom, np.array([j for j, _ in values]), max_size)
+
+
+def above(counts, n_top, n_bottom, least):
+    """The conjunctions with at least so large a product, the largest first."""
+    size = lambda t, b: abs(t * n_bottom - b * n_top)
     kept = [(-size(*c), len(i), i) for i, c in counts.items() if size(*c) >= max(least, 1)]
     return [items for _, _, items in sorted(kept)]
 
 
-@settings(max_examples=150)
-@given(tables(), st.sampled_from([0.01, 0.05, 0.07, 0.1, 0.2, 0.25]), st.integers(1, 12))
-def test_search_properties_of_small_tables_finds_all_and_the_best(table, leverage, k):
-    masks, top, bottom, attribute, max_size = table
-    held = {items: masks[list(items)].all(axis=0) for items in conjunctions(attribute, max_size)}
-    counts = {items: (int(has[top].sum()), int(has[bottom].sum())) for items, has in held.items()}
-    assert counts == every_conjunction(*table)
+@settings(max_examples=100)
+@given(tables(), st.sampled_from([0.01, 0.05, 0.07, 0.1, 0.2, 0.25]), st.integers(1, 4))
+def test_search_of_small_tables_finds_all(table, leverage, max_size):
+    X, top, bottom, _ = table
+    counts = counts_of(X, top, bottom, max_size)
     # The threshold is the decimal that it reads as: 0.07 * 10000 > 700 in floats.
-    exact = Fraction(repr(leverage)) * (len(table[1]) + len(table[2])) ** 2
-    found = search(*table, min_leverage=leverage)
-    expected = above(counts, table, -(-exact.numerator // exact.denominator))
+    exact = Fraction(repr(leverage)) * (len(top) + len(bottom)) ** 2
+    expected = above(counts, len(top), len(bottom), -(-exact.numerator // exact.denominator))
+    found = search(*table, max_size, leverage)
     assert list(found) == expected
     assert found == {items: counts[items] for items in expected}
-    assert list(search(*table, k=k)) == above(counts, table, 1)[:k]
 
 
 # Layouts of the bits differ by the numbers of rows, of items and of partners: some 3 s.
-@pytest.mark.parametrize(("p", "m", "size", "share"), [
-    (130, 400, 3, 0.25), (40, 300, 4, 0.6), (24, 9_000, 3, 0.6), (60, 9_000, 2, 0.25), (100, 70, 3, 0.6),
+@pytest.mark.parametrize(("n", "m", "size"), [
+    (43, 400, 3), (13, 300, 4), (8, 9_000, 3), (20, 9_000, 2), (33, 70, 3),
 ])  # fmt: skip
-def test_search_properties_of_larger_tables_finds_all_and_the_best(p, m, size, share):
-    rng = np.random.default_rng(p + m)
-    chance = np.full((p, m), share)
-    chance[: p // 6, : m // 3] += 0.3
-    masks = rng.random((p, m)) < chance
+def test_search_of_larger_tables_finds_all(n, m, size):
+    rng = np.random.default_rng(n + m)
     rows = rng.permutation(m)
-    masks = masks[:, np.argsort(rows)]
-    top, bottom = rows[: m // 3], rows[m // 3 : m - 7]
-    table = masks, top, bottom, np.arange(p) // 2, size
-    counts = every_conjunction(*table)
+    top, bottom = rows[: m // 3], rows[m // 3 + 7 :][::-1]
+    X = rng.choice(3, (m, n), p=[0.5, 0.3, 0.2]).astype(float)
+    X[top, : n // 6] = rng.choice(3, (len(top), n // 6), p=[0.2, 0.3, 0.5])
+    counts = counts_of(X, top, bottom, size)
     sizes = np.sort([abs(t * len(bottom) - b * len(top)) for t, b in counts.values()])
-    n = len(top) + len(bottom)
     for place in (300, 30):
         least = int(sizes[-place])
-        expected = above(counts, table, least)
+        expected = above(counts, len(top), len(bottom), least)
         # The middle between two whole numbers, so that no rounding matters.
-        found = search(*table, min_leverage=(least - 0.5) / n**2)
+        found = search(X, top, bottom, rows, size, (least - 0.5) / (len(top) + len(bottom)) ** 2)
         assert list(found) == expected
         assert all(found[items] == counts[items] for items in expected)
-    assert list(search(*table, k=50)) == above(counts, table, int(sizes[-80]))[:50]
 
 
-def test_search_properties_limits_what_it_keeps():
+def test_search_limits_what_it_keeps_and_counts_large_tables():
     rng = np.random.default_rng(1)
-    masks = rng.random((40, 60)) < 0.5
-    table = masks, np.arange(30), np.arange(30, 60), np.arange(40), 3
-    with pytest.raises(InvalidValueError, match="100"):
-        search(*table, min_leverage=1e-9, limit=100)
-    # The best are kept apart from the others in time, so that these need not fit into the limit.
-    assert len(search(*table, k=5, limit=60)) == 5
-    # Neither may those that only lead to others be too many.
-    assert len(search(*table, min_leverage=380 / 3600)) == 0
-    with pytest.raises(InvalidValueError, match="40"):
-        search(*table, min_leverage=380 / 3600, limit=2)
+    X = rng.choice(2, (60, 44)).astype(float)
+    with pytest.raises(InvalidValueError, match="1,000,000"):
+        search(X, np.arange(30), np.arange(30, 60), np.arange(60), 4, 1e-9)
     # Large counts do not overflow.
     m = 200_000
-    wide = np.zeros((2, m), dtype=bool)
-    wide[0, : m // 2] = True
-    halves = np.arange(m // 2), np.arange(m // 2, m)
-    assert search(wide, *halves, [0, 1], 2, min_leverage=0.25) == {(0,): (m // 2, 0)}
+    X = np.column_stack([np.arange(m) < m // 2, np.zeros(m)]).astype(float)
+    found = search(X, np.arange(m // 2), np.arange(m // 2, m), np.arange(m), 2, 0.25)
+    assert found == {(0,): (0, m // 2), (1,): (m // 2, 0)}

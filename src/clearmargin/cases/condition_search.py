@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.rankings.discretise import quantile_cuts, round_cut
+from clearmargin.rankings.properties import quantile_cuts, round_cut
 from clearmargin.rule_base.leverage_search import Contrast, Counter, sibling_pairs
 from clearmargin.rules import Box, Domain, FeatureSpace, Interval
 from clearmargin.rules.boxes import Words, pack_bits

@@ -1,20 +1,33 @@
 """RankContrast: what sets the top of a ranking apart from its bottom.
 
-Rows are ranked (`fit_ranker`, `rank_scores`), both ends are taken (`ends`), the properties of the table (`discretise`)
-are searched for those in which the ends differ, tested (`significance`) and listed (`property_search`).
+Rows are ranked and both ends are taken (`ranking`), the properties of the table (`properties`) are searched for those
+in which the ends differ (`rule_base.leverage_search`), tested (`significance`) and listed.
+
+Which rows are the ends? Taking the size with the most properties, as the paper does, favours the smallest ends, where
+chance alone makes leverages large. So ``top="auto"`` counts only properties that also pass Holm's test at their size.
+``top="cv"`` is what the paper proposes in its outlook. In each fold the rows of the training part are ranked by a model
+of their own, their ends at a share q are searched, and what is found is measured at the ends of the test part at the
+same share q, ranked by the same model: with a of the top rows and b of the bottom rows having the property, as shares,
+``(a - b) / 4`` for a property of the top, ``(b - a) / 4`` for one of the bottom. The figure of a fold is the mean over
+the properties found, 0 where none is; that of a size is the mean over folds. Either way several sizes were looked at:
+corrections multiply by their number. And what is confirmed on held-out labels has to be chosen without them: each fold
+chooses for itself.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils import ClassifierTags, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -23,32 +36,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
 from clearmargin.progress import all_or_nothing
 from clearmargin.rankings.contrast_text import contrast_html, describe_contrast
-from clearmargin.rankings.discretise import make_properties
-from clearmargin.rankings.ends import (
-    AUTO_SIZES,
+from clearmargin.rankings.properties import PropertyTable, make_properties
+from clearmargin.rankings.ranking import (
     FEWEST_ROWS,
-    RankedFold,
-    choose_size,
+    Ends,
+    end_size,
     find_ends,
-    hold_up,
+    fit_ranker,
+    is_trained,
+    rank_scores,
 )
-from clearmargin.rankings.properties import Listing, PropertyTable
-from clearmargin.rankings.property_search import list_properties, make_histograms
-from clearmargin.rankings.ranker import fit_ranker, is_trained, rank_scores
 from clearmargin.rankings.significance import (
     LEVEL,
-    Items,
+    add_to_their_parts,
+    area_of,
+    count_rows,
+    first_of_its_cover,
     fisher,
-    held_out_p,
     holm,
+    leverage,
+    leverage_interval,
     n_tests,
+    q_values,
 )
-from clearmargin.rule_base.leverage_search import (
-    Contrast,
-    Found,
-    least_product,
-    search_above,
-)
+from clearmargin.rule_base.leverage_search import Contrast, Found, least_product, search_above
 from clearmargin.rule_base.options import Option, WholeNumber, check_options
 from clearmargin.rule_base.training import find_trained_part
 from clearmargin.rules import RuleSet
@@ -61,6 +72,7 @@ from clearmargin.tables.table import (
     Table,
     as_header,
     check_has_columns,
+    make_frame,
     read_frame,
     refuse_collection,
 )
@@ -75,24 +87,24 @@ if TYPE_CHECKING:
 _SEEDS = np.iinfo(np.int32).max
 # Folds in which sizes of the ends are compared.
 _SIZE_FOLDS = 5
+# Sizes that are compared: up to 27 %, where the difference between the ends is easiest to tell from chance.
+_SIZES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.27)
+# With fewer rows nothing passes Holm's test.
+_SMALLEST_END = 5
 # Properties that are found at most; more are an error.
 _MOST_FOUND = 1_000_000
-# What an earlier fit may have left.
-_OF_ONE_FIT = (
-    *("auc_", "roc_", "_roc_ranks", "model_", "classes_", "held_out_auc_", "folds_", "_sizes"),
-    *("properties_", "histograms_", "sizes_", "n_ranked_on_", "n_sampled_rows_"),
-)
+
+# The items of a conjunction, and whether it is one of the top.
+Sided = tuple[tuple[int, ...], bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Task:
-    """The properties of all rows, and what labels are asked on: what ranks, the labels, and how rows are split."""
+class _Labels:
+    """What is ranked, which rows are positive, and how rows are split to ask their labels."""
 
-    table: PropertyTable
-    rng: np.random.Generator
-    X: Any = None
-    is_positive: BoolArray | None = None
-    splitting: Any = None
+    X: Table
+    is_positive: BoolArray
+    splitting: Splitting
 
 
 class RankContrast(BaseEstimator):  # type: ignore[misc]
@@ -121,10 +133,14 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         Least leverage, between 0 and 0.25.
     max_size : int, default 2
         Most properties in a conjunction.
-    bins, exclude
-        How attributes become properties; see `make_properties`. Columns in `exclude`, and those that look like
-        identifiers, do not rank either. Edges in `bins` that were chosen by these labels have seen them, and what they
-        confirm is worth nothing.
+    bins : int or mapping, default 5
+        How many equally full bins to cut numbers with more than ten different values into, at most. A mapping gives the
+        inner edges of attributes by name, taken as they are; the other attributes are cut into five. Edges that were
+        chosen by these labels have seen them, and confirm nothing.
+    exclude : iterable of str, default ()
+        Columns to leave out, of the ranking and of the properties: the target, scores, identifiers. Columns of an array
+        are called x0, x1, ... Columns that look like identifiers (texts that all differ; whole numbers that all differ
+        and are called id or alike) are left out anyway, unless `bins` names them.
     positive : label, optional
         The class that belongs at the top; by default the second one.
     cv : "halves", int, splitter, iterable of (train, test) or None, default "halves"
@@ -168,7 +184,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
     model_ : classifier
         The fitted ranker.
     table_ : PropertyTable
-        All properties of all rows, or of those drawn.
+        All properties of all rows, or of those drawn: `properties`, each with its `text`, `masks` (a row for each
+        property, a column for each row of the table), `attribute` (the column of each property), and `skipped`, the
+        attributes that vary and gave no property, each with the reason.
     classes_ : ndarray of shape (2,)
         The classes, the positive one last.
 
@@ -234,17 +252,20 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         RankContrast
             Fitted.
         """
-        self._note_columns(X, y)
+        self._begin(X, y)
         whole = Table.read(X)
         is_positive = self._read_labels(y, len(whole))
-        table = self._table(whole, y)
-        ranked = self._without_excluded(whole, table)
+        table = self._table(whole, is_positive)
+        # What was excluded, and columns of identifiers, do not rank either.
+        out = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
+        ranked = whole.select([name for name in whole.names if name not in out])
+        ranked = ranked if ranked.is_frame else Table.read(ranked.array)
         self.model_ = fit_ranker(self.estimator, ranked, is_positive)
         scores = rank_scores(self.model_, ranked)
         is_free = groups is None and times is None and self.cv is not None
         cv = self.cv if is_free or self.cv not in (HALVES, None) else 2
         splitting = Splitting(cv, groups, times).checked(len(scores))
-        self._contrast(_Task(table, self._rng(), ranked, is_positive, splitting), scores)
+        self._contrast(table, scores, _Labels(ranked, is_positive, splitting))
         self.n_ranked_on_ = 0 if is_trained(self.estimator) else len(scores)
         self.auc_ = float(roc_auc_score(is_positive, scores))
         *rates, thresholds = roc_curve(is_positive, scores)
@@ -270,7 +291,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         RankContrast
             Fitted, without labels: nothing is confirmed.
         """
-        self._note_columns(X)
+        self._begin(X)
         values = np.asarray(scores, dtype=np.float64)
         whole = Table.read(X)
         if values.ndim == 1 and len(values) != len(whole):
@@ -286,7 +307,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
                 f"column {name!r} is the ranking itself: its values are the scores; leave it out with "
                 f"exclude=[{name!r}]"
             )
-        self._contrast(_Task(table, self._rng()), values)
+        self._contrast(table, values)
         return self
 
     def _count_on_all(self, parts: TableParts) -> None:
@@ -302,11 +323,12 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         known = RuleSet(named, self.table_.space, [as_label(label) for label in self.classes_])
         stats: list[Any] = [rule.stats for rule in counted_on_all(known, parts)]
         for name, part in (("rows", "covered"), ("positive_rows", "correct")):
-            self._properties.columns[name] = np.array([getattr(each, part) for each in stats])
+            self._properties[name] = np.array([getattr(each, part) for each in stats])
 
-    def _note_columns(self, X: Any, y: Any = "no_validation") -> None:
-        for name in _OF_ONE_FIT:
-            self.__dict__.pop(name, None)
+    def _begin(self, X: Any, y: Any = "no_validation") -> None:
+        """Forget an earlier fit, and note the columns."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         if sparse.issparse(X):
             raise DataError(
                 "X is a sparse matrix, and properties need a dense table; pass X.toarray()"
@@ -325,16 +347,6 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         # Not a classifier, but it learns from labels like one.
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
-
-    def _without_excluded(self, whole: Table, table: PropertyTable) -> Table:
-        """Leave out of the ranking, too, what was excluded, and columns of identifiers."""
-        gone = {str(name) for name in self.exclude} | {name for name, _ in table.skipped}
-        kept = whole.select([name for name in whole.names if name not in gone])
-        return kept if kept.is_frame else Table.read(kept.array)
-
-    def _rng(self) -> np.random.Generator:
-        random = check_random_state(self.random_state)
-        return np.random.default_rng(int(random.randint(_SEEDS)))
 
     def _read_labels(self, y: Any, rows: int) -> BoolArray:
         refuse_collection(y, self, "y")
@@ -357,7 +369,7 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.array([classes[classes != positive][0], positive], dtype=classes.dtype)
         return np.asarray(labels == self.classes_[1])
 
-    def _table(self, X: Table, y: Any) -> PropertyTable:
+    def _table(self, X: Table, is_positive: BoolArray | None) -> PropertyTable:
         check_options(self, self._options)
         least = self.min_leverage
         if not isinstance(least, int | float | np.floating) or not 0 < least <= 0.25:
@@ -365,18 +377,19 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
                 f"min_leverage must be a number above 0 and at most 0.25, not {least!r}"
             )
         self.min_leverage_ = float(least)
-        table = make_properties(X, bins=self.bins, exclude=self.exclude, y=y)
+        table = make_properties(X, self.bins, self.exclude, is_positive)
         if not len(table):
             raise DataError("no attribute has more than one value: there is nothing to contrast")
         return table
 
-    def _contrast(self, task: _Task, scores: FloatArray) -> None:
+    def _contrast(
+        self, table: PropertyTable, scores: FloatArray, labels: _Labels | None = None
+    ) -> None:
         """Take the ends of the ranking, search for properties, test and list them."""
-        table = task.table
-        top, bottom, sizes = self._choose_sizes(task, np.arange(len(scores)), scores)
-        if sizes is not None:
-            self._sizes = sizes
-        ends = find_ends(scores, top, bottom)
+        random = check_random_state(self.random_state)
+        rng = np.random.default_rng(int(random.randint(_SEEDS)))
+        *asked, self._sizes = self._choose_sizes(table, np.arange(len(scores)), scores, labels, rng)
+        ends = find_ends(scores, *asked)
         if len(scores) < FEWEST_ROWS:
             warnings.warn(
                 f"the ends of a ranking of {len(scores)} rows are {len(ends.top)} and {len(ends.bottom)} cases: what "
@@ -384,28 +397,31 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
                 ClearmarginWarning,
                 stacklevel=3,
             )
-        contrast = ends.contrast(table)
-        found = self._search(contrast)
-        labels = None if task.is_positive is None else self._confirm(task, task.is_positive)
-        tests = n_tests(table, int(self.max_size), 1 if sizes is None else len(sizes))
-        listed = list_properties(
-            table, contrast, found, ends, tests=tests, scores=scores, held_out=labels
-        )
-        self._properties, self._histograms = listed, make_histograms(table, ends, listed)
+        found, is_top = self._search(table, ends)
+        p = {} if labels is None else self._confirm(table, labels, rng)
         self.table_, self.scores_, self.n_rows_ = table, scores, len(scores)
         self.top_index_, self.bottom_index_ = ends.top, ends.bottom
         self.top_ties_, self.bottom_ties_ = ends.top_ties, ends.bottom_ties
+        self._properties = listed = self._list(ends, found, is_top, p)
         pairs = zip(listed["items"], listed["side"], strict=True)
         rules = (table.rule(items, side) for items, side in pairs)
         self.rules_ = RuleSet(rules, table.space, ["top", "bottom"])
 
+    def _search(self, table: PropertyTable, ends: Ends) -> tuple[Found, BoolArray]:
+        """Find all properties in which two ends differ enough, and tell which are more common at the top."""
+        contrast = Contrast.of(table.masks, ends.top, ends.bottom, table.attribute)
+        least = least_product(self.min_leverage_, contrast.n_top, contrast.n_bottom)
+        found = search_above(contrast, least, int(self.max_size), limit=_MOST_FOUND)
+        return found, np.asarray(contrast.product(found.top, found.bottom) > 0)
+
     def _confirm(
-        self, task: _Task, is_positive: BoolArray
-    ) -> dict[tuple[Items, bool], float] | None:
-        """Find properties on part of the rows, and ask the labels of the others; None where there is none to ask."""
-        X, splitting = task.X, task.splitting
+        self, table: PropertyTable, labels: _Labels, rng: np.random.Generator
+    ) -> dict[Sided, float]:
+        """Find properties on the training part of each fold, and test them on the labels of the others."""
+        X, is_positive, splitting = labels.X, labels.is_positive, labels.splitting
         space = X.space()
         points = X.points(space)
+        # For each row the first one that is equal to it.
         first = np.arange(len(points))
         if not must_repeat(points, len(points)):
             first = first_of_equal(value_keys(space, points))
@@ -413,48 +429,55 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         is_free = splitting.groups is None and splitting.times is None
         if is_ours and is_free and (first < np.arange(len(first))).any():
             splitting = replace(splitting, groups=first)
-            task = replace(task, splitting=splitting)
+            labels = replace(labels, splitting=splitting)
         # A ranking that is not trained anew has seen all labels. Nor can few rows be halved.
         is_trained = self.estimator is not None and find_trained_part(self.estimator)
         if self.cv is None or is_trained or len(is_positive) < 2 * FEWEST_ROWS:
-            return None
-        seed = task.rng if splitting.cv == HALVES else int(task.rng.integers(_SEEDS))
+            return {}
+        seed = rng if splitting.cv == HALVES else int(rng.integers(_SEEDS))
         folds = replace(splitting, seed=seed).folds(X, is_positive)
-        usable = tuple(pair for pair in folds.pairs if len(pair[0]) >= FEWEST_ROWS)
-        self.folds_ = replace(folds, pairs=usable)
-
-        def explore(rows: IntArray, others: IntArray) -> tuple[Found, BoolArray, float]:
-            """Rank some rows by themselves, find the properties that set their ends apart, and rank the others."""
-            part = X.take(rows)
-            model = fit_ranker(self.estimator, part, is_positive[rows])
+        pairs = tuple(pair for pair in folds.pairs if len(pair[0]) >= FEWEST_ROWS)
+        self.folds_ = replace(folds, pairs=pairs)
+        best: dict[Sided, float] = {}
+        areas = []
+        for train, tested in pairs:
+            # A copy of a training row knows its label, and of equal rows that are tested one counts.
+            others = tested[~np.isin(first[tested], first[train])]
+            test = others[np.unique(first[others], return_index=True)[1]]
+            part, truth = X.take(train), is_positive[test]
+            model = fit_ranker(self.estimator, part, is_positive[train])
             scores = rank_scores(model, part)
             try:
-                *sizes, _ = self._choose_sizes(task, rows, scores)
+                *asked, _ = self._choose_sizes(table, train, scores, labels, rng)
             except DataError:
                 # The rows cannot be split again: a class has one row, or one time has all of them.
-                sizes = [AUTO_SIZES[-1], AUTO_SIZES[-1]]
+                asked = [_SIZES[-1], _SIZES[-1]]
             # A count of rows is one of all rows; half of them have half of it.
-            share = len(rows) / len(is_positive)
-            sizes = [q if isinstance(q, float) else max(1, int(q * share)) for q in sizes]
-            contrast = find_ends(scores, *sizes).among(rows).contrast(task.table)
-            found = self._search(contrast)
-            auc = float("nan")
-            if len(np.unique(is_positive[others])) == 2:
-                auc = float(roc_auc_score(is_positive[others], rank_scores(model, X.take(others))))
-            return found, np.asarray(contrast.product(found.top, found.bottom) > 0), auc
-
-        labels, areas = held_out_p(task.table, is_positive, explore, self.folds_, first)
-        known = areas[np.isfinite(areas)]
-        self.held_out_auc_ = float(known.mean()) if len(known) else float("nan")
-        return labels
-
-    def _search(self, contrast: Contrast) -> Found:
-        threshold = least_product(self.min_leverage_, contrast.n_top, contrast.n_bottom)
-        return search_above(contrast, threshold, int(self.max_size), limit=_MOST_FOUND)
+            share = len(train) / len(is_positive)
+            asked = [q if isinstance(q, float) else max(1, int(q * share)) for q in asked]
+            found, is_top = self._search(table, find_ends(scores, *asked).among(train))
+            if len(np.unique(truth)) == 2:
+                areas.append(roc_auc_score(truth, rank_scores(model, X.take(test))))
+            if not len(found):
+                continue
+            # A property of the top should have more positives than the rest, one of the bottom fewer.
+            counts = [count_rows(found.items, table.masks[:, test[own]]) for own in (truth, ~truth)]
+            sides = np.where(is_top, 1, -1)
+            n_rows = np.count_nonzero(truth), np.count_nonzero(~truth)
+            p = holm(fisher(counts[0], counts[1], *n_rows, side=sides))
+            for key, value in zip(_sided(found, is_top), p.tolist(), strict=True):
+                best[key] = min(best.get(key, 1.0), len(pairs) * value)
+        self.held_out_auc_ = float(np.mean(areas)) if areas else float("nan")
+        return best
 
     def _choose_sizes(
-        self, task: _Task, rows: IntArray, scores: FloatArray
-    ) -> tuple[Any, Any, Listing | None]:
+        self,
+        table: PropertyTable,
+        rows: IntArray,
+        scores: FloatArray,
+        labels: _Labels | None,
+        rng: np.random.Generator,
+    ) -> tuple[Any, Any, list[dict[str, Any]] | None]:
         """Return the sizes of the ends of ranked rows and, where they are chosen here, what was found at each."""
         words = {size for size in (self.top, self.bottom) if size in ("auto", "cv")}
         if not words:
@@ -464,58 +487,169 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
                 f"top={self.top!r} and bottom={self.bottom!r} choose in two ways; both ends get one size, so give "
                 "one of them"
             )
+        folds = self._ranked_folds(rows, scores, labels, rng) if words == {"cv"} else None
+        find_ends(scores, _SIZES[-1], _SIZES[-1])  # says what is wrong with the scores
+        n = len(scores)
+        usable = [q for q in _SIZES if n * q >= 1 and end_size(q, n, "top") >= _SMALLEST_END]
+        sizes = []
+        for q in usable or _SIZES[-1:]:
+            size = {"share": q, "rows": end_size(q, n, "top")}
+            if folds is not None:
+                size |= self._held_up(table, folds, q)
+            else:
+                ends = find_ends(scores, q, q).among(rows)
+                found, _ = self._search(table, ends)
+                p = fisher(found.top, found.bottom, len(ends.top), len(ends.bottom))
+                tests = len(_SIZES) * n_tests(table.attribute, int(self.max_size))
+                significant = int((holm(p, tests) <= LEVEL).sum())
+                size |= {"above": len(found), "significant": significant}
+            sizes.append(size)
+        aim = "significant" if folds is None else "score"
+        best = max(sizes, key=lambda size: (size[aim], size["share"]))
+        return best["share"], best["share"], [{**size, "chosen": size is best} for size in sizes]
 
-        def count(share: float) -> tuple[int, int]:
-            """Return how many properties there are at a size, and how many of them pass Holm's test."""
-            contrast = find_ends(scores, share, share).among(rows).contrast(task.table)
-            found = self._search(contrast)
-            p = fisher(found.top, found.bottom, contrast.n_top, contrast.n_bottom)
-            tests = n_tests(task.table, int(self.max_size), len(AUTO_SIZES))
-            return len(found), int((holm(p, tests) <= LEVEL).sum())
-
-        if words == {"auto"}:
-            share, sizes = choose_size(scores, ("above", "significant"), count)
-            return share, share, sizes
-        folds = self._ranked_folds(task, rows, scores)
-        measure = partial(hold_up, task.table, folds, self._search)
-        share, sizes = choose_size(scores, ("found", "score"), measure)
-        return share, share, sizes
-
-    def _ranked_folds(self, task: _Task, rows: IntArray, scores: FloatArray) -> list[RankedFold]:
-        """Split some rows into folds, and rank each by a model of its training rows, or by the ranking given."""
-        seed = int(task.rng.integers(_SEEDS))
-        positions, labels = np.arange(len(rows))[:, None], task.is_positive
+    def _ranked_folds(
+        self,
+        rows: IntArray,
+        scores: FloatArray,
+        labels: _Labels | None,
+        rng: np.random.Generator,
+    ) -> list[list[tuple[IntArray, FloatArray]]]:
+        """Split some rows into folds, and rank both parts of each by a model of the first, or by the ranking given."""
+        seed = int(rng.integers(_SEEDS))
+        positions = np.arange(len(rows))
         if labels is None:
             # Each fold gets as much of the upper half of the ranking as of the lower one.
             is_upper = np.argsort(np.argsort(-scores, kind="stable")) < len(rows) / 2
-            given = Splitting(_SIZE_FOLDS, seed=seed).folds(positions, is_upper)
-            return [RankedFold(a, b, scores[a], scores[b]) for a, b in given.pairs]
-        inner = replace(task.splitting.within(rows, _SIZE_FOLDS), seed=seed)
+            given = Splitting(_SIZE_FOLDS, seed=seed).folds(positions[:, None], is_upper)
+            return [[(part, scores[part]) for part in pair] for pair in given.pairs]
+        inner = replace(labels.splitting.within(rows, _SIZE_FOLDS), seed=seed)
         folds = []
-        for train, test in inner.folds(positions, labels[rows]).pairs:
-            a, b = rows[train], rows[test]
-            model = fit_ranker(self.estimator, task.X.take(a), labels[a])
-            ranked = (rank_scores(model, task.X.take(part)) for part in (a, b))
-            folds.append(RankedFold(a, b, *ranked))
+        for pair in inner.folds(positions[:, None], labels.is_positive[rows]).pairs:
+            train, test = (rows[part] for part in pair)
+            model = fit_ranker(self.estimator, labels.X.take(train), labels.is_positive[train])
+            folds.append(
+                [(part, rank_scores(model, labels.X.take(part))) for part in (train, test)]
+            )
         return folds
 
-    @cached_property
+    def _held_up(
+        self, table: PropertyTable, folds: list[list[tuple[IntArray, FloatArray]]], share: float
+    ) -> dict[str, float]:
+        """Count what is found at the ends of the training parts of folds, and measure it at those of the test parts."""
+        counts, scores = [], []
+        for fold in folds:
+            counts.append(0)
+            scores.append(0.0)
+            both: list[Ends | None] = []
+            for rows, values in fold:
+                if len(rows) >= 2 and values.min() < values.max():
+                    size = max(1, int(Fraction(repr(share)) * len(rows)))
+                    both.append(find_ends(values, size, size).among(rows))
+                else:  # scores that rank nothing
+                    both.append(None)
+            ends, others = both
+            if ends is None:
+                continue
+            found, is_top = self._search(table, ends)
+            counts[-1] = len(found)
+            if others is not None and len(found):
+                at_top, at_bottom = (
+                    count_rows(found.items, table.masks[:, end]) / len(end)
+                    for end in (others.top, others.bottom)
+                )
+                scores[-1] = float(
+                    (np.where(is_top, 1.0, -1.0) * (at_top - at_bottom) / 4.0).mean()
+                )
+        return {"found": float(np.mean(counts)), "score": float(np.mean(scores))}
+
+    def _list(
+        self, ends: Ends, found: Found, is_top: BoolArray, held_out: Mapping[Sided, float]
+    ) -> dict[str, Any]:
+        """Put everything that is known about the properties into columns, the largest leverage first."""
+        table, n = self.table_, (len(ends.top), len(ends.bottom))
+        keys = _sided(found, is_top)
+        items = [key[0] for key in keys]
+        size = np.array([len(each) for each in items], dtype=np.intp)
+        low, high = leverage_interval(found.top, found.bottom, *n)
+        p = fisher(found.top, found.bottom, *n)
+        tests = n_tests(table.attribute, int(self.max_size)) * (
+            1 if self._sizes is None else len(self._sizes)
+        )
+        in_top, in_bottom = table.masks[:, ends.top], table.masks[:, ends.bottom]
+        improves, adds = add_to_their_parts(found, in_top, in_bottom)
+        # A single property of the bottom whose complement is one of the top describes the other end.
+        complements = table.complements()
+        at_top = {own[0] for own, is_upper in keys if is_upper and len(own) == 1}
+        is_told = [not upper and complements.get(own[0]) in at_top for own, upper in keys]
+        is_first = first_of_its_cover(found, np.hstack([in_top, in_bottom]))
+        shown = np.where(size == 1, ~np.array(is_told, dtype=np.bool_), improves & adds & is_first)
+        held_out_p = np.array([held_out.get(key, np.nan) for key in keys], dtype=np.float64)
+        areas, ranks = np.full(len(items), np.nan), np.asarray(rankdata(self.scores_))
+        for k in np.flatnonzero(shown).tolist():
+            areas[k] = area_of(np.all(table.masks[list(items[k])], axis=0), ranks)
+        return {
+            "property": [table.text(each) for each in items],
+            "size": size,
+            "side": np.where(is_top, "top", "bottom").astype(object),
+            "top_count": found.top,
+            "bottom_count": found.bottom,
+            "leverage": leverage(found.top, found.bottom, *n),
+            "low": low,
+            "high": high,
+            "support": (found.top + found.bottom) / sum(n),
+            "p_value": p,
+            "holm": holm(p, tests),
+            "q_value": q_values(p, tests),
+            "improves": improves,
+            "productive": adds,
+            "held_out_p": held_out_p,
+            "confirmed": held_out_p <= LEVEL,
+            "auc": areas,
+            "shown": shown,
+            "items": items,
+        }
+
+    @property
     def properties_(self) -> pd.DataFrame:
         """All properties found, the largest leverage first."""
-        check_is_fitted(self)
-        return self._properties.to_frame()
+        check_is_fitted(self, "table_")
+        return make_frame(self._properties)
 
-    @cached_property
+    @property
     def histograms_(self) -> pd.DataFrame:
         """For each attribute and value, the share of the top and of the bottom rows."""
-        check_is_fitted(self)
-        return self._histograms.to_frame()
+        check_is_fitted(self, "table_")
+        return make_frame(self._histograms())
 
-    @cached_property
+    def _histograms(self) -> list[dict[str, Any]]:
+        """Count the single properties at both ends, those of the attribute in which the ends differ most first."""
+        table, ends = self.table_, (self.top_index_, self.bottom_index_)
+        counts = [table.masks[:, end].sum(axis=1) for end in ends]
+        shares = [count / len(end) for count, end in zip(counts, ends, strict=True)]
+        found = {items[0] for items in self._properties["items"] if len(items) == 1}
+        most: dict[int, float] = {}
+        for each, gap in zip(table.properties, np.abs(shares[0] - shares[1]).tolist(), strict=True):
+            most[each.column] = max(most.get(each.column, 0.0), gap)
+        return [
+            {
+                "attribute": table.space.names[table.properties[k].column],
+                "property": table.properties[k].text,
+                "top_count": int(counts[0][k]),
+                "bottom_count": int(counts[1][k]),
+                "top_percent": 100.0 * float(shares[0][k]),
+                "bottom_percent": 100.0 * float(shares[1][k]),
+                "found": k in found,
+            }
+            for k in sorted(range(len(table)), key=lambda k: -most[table.properties[k].column])
+        ]
+
+    @property
     def sizes_(self) -> pd.DataFrame:
-        """With ``top="auto"``, what was found at each size."""
-        check_is_fitted(self, "_sizes", msg="no sizes were tried; with top='auto' fit tries some")
-        return self._sizes.to_frame()
+        """With ``top="auto"`` or ``top="cv"``, what was found at each size."""
+        if getattr(self, "_sizes", None) is None:
+            raise NotFittedError("no sizes were tried; with top='auto' fit tries some")
+        return make_frame(self._sizes)
 
     def describe(self, most: int = 20) -> str:
         """Say what was found, and what the columns mean and do not mean.
@@ -544,3 +678,9 @@ class RankContrast(BaseEstimator):  # type: ignore[misc]
         if "text/html" in shown:
             shown["text/html"] = self._repr_html_()
         return shown
+
+
+def _sided(found: Found, is_top: BoolArray) -> list[Sided]:
+    """Return the items of each conjunction, and whether it is one of the top."""
+    pairs = zip(found.items.tolist(), is_top.tolist(), strict=True)
+    return [(tuple(i for i in items if i >= 0), upper) for items, upper in pairs]

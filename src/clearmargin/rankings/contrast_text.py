@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from clearmargin.language.words import finite
-from clearmargin.rankings.ends import FEWEST_ROWS
+from clearmargin.rankings.ranking import FEWEST_ROWS
 from clearmargin.rules.rule import as_label
 
 Facts = dict[str, Any]
@@ -26,17 +25,13 @@ _SEEN = "Nothing is confirmed: the ranking was trained before and may have seen 
 
 
 def describe_contrast(contrast: Any, most: int = 20) -> str:
-    """Say what a fitted contrast found."""
-    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    shown = worth_showing(contrast)[:most]
-    lines = []
-    width = max((len(row["property"]) for row in shown), default=8)
-    for row in shown:
-        verdict = "confirmed" if row["confirmed"] else ""
-        lines.append(
-            f"  {row['property']:<{width}}  {row['top_count']}/{n_top} against {row['bottom_count']}/{n_bottom}  "
-            f"{_leverage(row)}  holm {row['holm']:.2g}  {verdict}".rstrip()
-        )
+    """Tell what a fitted contrast found."""
+    rows = _rows(contrast, most)
+    width = max((len(row[0]) for row in rows), default=8)
+    lines = [
+        f"  {name:<{width}}  {top} against {bottom}  {value}  holm {p}  {'confirmed' if is_confirmed else ''}".rstrip()
+        for name, top, bottom, value, p, is_confirmed in rows
+    ]
     return "\n".join([*_head(contrast, most), *lines, _meaning(contrast)])
 
 
@@ -44,57 +39,62 @@ def contrast_html(contrast: Any, most: int = 20) -> str:
     """Show in a notebook what a fitted contrast found."""
     from clearmargin.templates import html_table, render_macro
 
+    rows = [(*row, "yes" if is_confirmed else "") for *row, is_confirmed in _rows(contrast, most)]
+    titles = ("property", "top", "bottom", "leverage", "holm", "confirmed")
+    # A term and its meaning, with the line breaks of text for terminals taken out.
+    meaning = re.sub(r"\n +", " ", _meaning(contrast)).split("\n")
+    terms = [re.sub(" {2,}", ": ", term, count=1) for term in meaning]
+    return (
+        render_macro("notebook.html", "lines", items=_head(contrast, most))
+        + (html_table(titles, rows, numbers=(1, 2, 3, 4), named=True) if rows else "")
+        + render_macro("notebook.html", "lines", items=terms)
+    )
+
+
+def _rows(contrast: Any, most: int) -> list[tuple[str, str, str, str, str, bool]]:
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    rows = [
+    return [
         (
             row["property"],
             f"{row['top_count']}/{n_top}",
             f"{row['bottom_count']}/{n_bottom}",
-            _leverage(row),
+            f"{row['leverage']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]",
             f"{row['holm']:.2g}",
-            "yes" if row["confirmed"] else "",
+            row["confirmed"],
         )
-        for row in worth_showing(contrast)[:most]
+        for row in reportable_properties(contrast)[:most]
     ]
-    titles = ("property", "top", "bottom", "leverage", "holm", "confirmed")
-    # A term and its meaning, with the line breaks of text for terminals taken out.
-    meaning = re.sub(r"\n +", " ", _meaning(contrast)).split("\n")
-    return "".join(
-        (
-            render_macro("notebook.html", "lines", items=_head(contrast, most)),
-            html_table(titles, rows, numbers=(1, 2, 3, 4), named=True) if rows else "",
-            render_macro(
-                "notebook.html", "lines", items=[re.sub(" {2,}", ": ", m, count=1) for m in meaning]
-            ),
-        )
-    )
 
 
-def worth_showing(contrast: Any) -> list[dict[str, Any]]:
-    """Return the properties that a fitted contrast shows, each with what is known of it."""
-    return [row for row in contrast._properties.rows() if row["shown"]]
+def property_rows(contrast: Any) -> list[dict[str, Any]]:
+    """Return what is known of each property that a fitted contrast found."""
+    columns = contrast._properties
+    plain = (values if isinstance(values, list) else values.tolist() for values in columns.values())
+    return [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
 
 
-def _leverage(row: Mapping[str, Any]) -> str:
-    return f"{row['leverage']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+def reportable_properties(contrast: Any) -> list[dict[str, Any]]:
+    """Return the properties that add something to the others."""
+    return [row for row in property_rows(contrast) if row["shown"]]
 
 
 def _head(contrast: Any, most: int) -> list[str]:
     """Return what was compared, how much was found, and what stands in the way of confirming it."""
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    n_shown = len(worth_showing(contrast))
+    n_found = len(contrast._properties["items"])
+    n_shown = len(reportable_properties(contrast))
     head = [
         f"The top {n_top} and the bottom {n_bottom} of {len(contrast.scores_)} rows differ by at least "
-        f"{contrast.min_leverage_:.3g} in leverage in {len(contrast._properties)} properties; {min(most, n_shown)} of "
-        f"{n_shown} worth showing are listed."
+        f"{contrast.min_leverage_:.3g} in leverage in {n_found} properties; of the {n_shown} that add "
+        f"something to the others, {min(most, n_shown)} are listed."
     ]
     if contrast.n_rows_ > len(contrast.scores_):
         head.append(f"They were drawn from {contrast.n_rows_} rows.")
     for side, ties in (("top", contrast.top_ties_), ("bottom", contrast.bottom_ties_)):
         if ties:
             head.append(f"{ties} more rows have the same score as the last one of the {side}.")
-    if hasattr(contrast, "_sizes"):
-        how = ", by the leverage in cross-validation" * ("score" in contrast._sizes.columns)
+    if contrast._sizes is not None:
+        how = ", by the leverage in cross-validation" * ("score" in contrast._sizes[0])
         head.append(
             f"The size was chosen among {len(contrast._sizes)}{how}; corrections count all of them."
         )
@@ -132,7 +132,7 @@ _MAX_PROPERTIES, _MAX_ATTRIBUTES = 40, 8
 
 def contrast_facts(contrast: Any) -> Facts:
     """Collect what a report shows of a fitted contrast."""
-    shown = worth_showing(contrast)
+    shown = reportable_properties(contrast)
     n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
     classes = getattr(contrast, "classes_", None)
     return {
@@ -150,7 +150,7 @@ def contrast_facts(contrast: Any) -> Facts:
         "held_out_note": contrast.folds_.note if hasattr(contrast, "folds_") else "",
         "min_leverage": float(contrast.min_leverage_),
         "largest_leverage": n_top * n_bottom / (n_top + n_bottom) ** 2,
-        "found": len(contrast._properties),
+        "found": len(contrast._properties["items"]),
         "worth_showing": len(shown),
         "has_labels": hasattr(contrast, "folds_"),
         "properties": [
@@ -168,20 +168,9 @@ def contrast_facts(contrast: Any) -> Facts:
 
 
 def _attributes(contrast: Any) -> list[Facts]:
-    rows = contrast._histograms.rows()
-    names = list(dict.fromkeys(row["attribute"] for row in rows))[:_MAX_ATTRIBUTES]
-    return [
-        {
-            "attribute": name,
-            "values": [
-                {
-                    "property": row["property"],
-                    "top": float(row["top_percent"]),
-                    "bottom": float(row["bottom_percent"]),
-                }
-                for row in rows
-                if row["attribute"] == name
-            ],
-        }
-        for name in names
-    ]
+    of_attribute: dict[str, list[Facts]] = {}
+    for row in contrast._histograms():
+        value = {"top": row["top_percent"], "bottom": row["bottom_percent"]}
+        of_attribute.setdefault(row["attribute"], []).append({"property": row["property"], **value})
+    named = list(of_attribute.items())[:_MAX_ATTRIBUTES]
+    return [{"attribute": name, "values": values} for name, values in named]

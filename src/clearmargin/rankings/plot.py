@@ -62,7 +62,7 @@ def plot_leverage(contrast: Any, *, most: int = 20, ax: Axes | None = None) -> A
     Parameters
     ----------
     contrast : RankContrast
-        Fitted. Only properties that are worth showing are drawn, those with `shown`.
+        Fitted. Only properties that add something to the others are drawn, those with `shown`.
     most : int, default 20
         Most properties to draw: those of largest leverage, for whichever end.
     ax : Axes, optional

@@ -1,4 +1,4 @@
-"""Tests of properties: p-values, intervals and corrections on counts, shuffled ends, and held-out labels.
+"""Tests of properties: p-values, intervals and corrections on counts, and labels that were held out.
 
 Of T examples at the top of a ranking tp have a property, of B at the bottom fp have it; N = T + B. ::
 
@@ -6,7 +6,7 @@ Of T examples at the top of a ranking tp have a property, of B at the bottom fp 
 
 Small p-values say that a property separates Top from Bottom of *this ranking*. A ranking learned from pure noise has
 such properties too, because the weights of the model made them; what they have to do with the *label* is another
-question, which only labels can answer (`held_out_p`).
+question, which only labels can answer (`RankContrast._confirm`).
 
 **Held-out labels.** A ranking is made of the same attributes as the properties, so that its top and its bottom differ
 in some of them whatever the labels are: on labels that are pure noise, a quarter of fifty attributes pass every test of
@@ -22,25 +22,17 @@ combinations of values than rows, equal rows are no copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from scipy.stats import hypergeom, rankdata
+from scipy.stats import hypergeom
 
-from clearmargin.rankings.properties import PropertyTable
 from clearmargin.rule_base.leverage_search import Found
 from clearmargin.rules.boxes import Words, pack_bits
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
-from clearmargin.tables.splitting import Folds
 
 # Products of two counts are compared as integers: 64 bits whatever the platform calls an int.
 Counts = NDArray[np.int64]
-Items = tuple[int, ...]
-# Ranks some rows by their labels and judges the ranking by others: candidates that set the ends of the training rows
-# apart, which end each speaks of, and the area under the ROC curve on the test rows, NaN where these have one label.
-Explore = Callable[[IntArray, IntArray], tuple[Found, BoolArray, float]]
 
 # What counts as unlikely, and how often an interval holds the truth.
 LEVEL = 0.05
@@ -104,80 +96,35 @@ def holm(p: FloatArray, n_tests: int | None = None) -> FloatArray:
     return np.minimum(adjusted, 1.0)
 
 
-def benjamini_hochberg(p: FloatArray, n_tests: int) -> FloatArray:
-    """Compute q-values of some tests, of at least so many: of those <= a, a share a is false on average."""
+def q_values(p: FloatArray, n_tests: int) -> FloatArray:
+    """Compute q-values (Benjamini, Hochberg) of some of so many tests: of those <= a, a share a is false on average."""
     order = np.argsort(p, kind="stable")[::-1]
     q = np.empty_like(p)
     q[order] = np.minimum.accumulate(p[order] * (float(n_tests) / np.arange(len(p), 0, -1)))
     return np.minimum(q, 1.0)
 
 
-def n_tests(table: PropertyTable, max_size: int, looks: int = 1) -> int:
-    """Return how many properties could have been found, for either end, times how often one looked.
+def n_tests(attribute: IntArray, max_size: int) -> int:
+    """Return how many properties could have been found, for either end.
 
     The conjunctions of each size, never two items of one attribute, are elementary symmetric polynomials of the numbers
     of items of the attributes.
     """
     sums = [1] + [0] * max_size
-    for group in np.unique(table.attribute, return_counts=True)[1].tolist():
+    for group in np.unique(attribute, return_counts=True)[1].tolist():
         for size in range(max_size, 0, -1):
             sums[size] += group * sums[size - 1]
-    return 2 * looks * sum(sums[1:])
+    return 2 * sum(sums[1:])
 
 
-def auc_of_property(masks: BoolArray, score: FloatArray) -> FloatArray:
-    """Return how often a row with the property stands above one without it, in the whole ranking; equal ones half.
+def area_of(mask: BoolArray, ranks: FloatArray) -> float:
+    """Return how often a row with a property stands above one without it, in the whole ranking; equal ones half.
 
     The statistic of Mann and Whitney divided by its maximum; NaN when all rows or none have the property.
     """
-    rank = np.broadcast_to(np.asarray(rankdata(score), dtype=np.float64), masks.shape)
-    n_with = np.count_nonzero(masks, axis=1)
-    pairs = n_with * (masks.shape[1] - n_with)
-    above = np.sum(rank, axis=1, where=masks) - n_with * (n_with + 1) / 2
-    auc = np.full(len(masks), np.nan)
-    np.divide(above, pairs, out=auc, where=pairs > 0)
-    return auc
-
-
-def held_out_p(
-    table: PropertyTable, is_positive: BoolArray, explore: Explore, folds: Folds, first: IntArray
-) -> tuple[dict[tuple[Items, bool], float], FloatArray]:
-    """Test the candidates of the training part of each fold on the labels of its test part.
-
-    `first` is for each row the position of the first one that is equal to it. Given are corrected p-values of
-    candidates, each as its items and whether it speaks of the top, and for each fold the area on its test part.
-    """
-    best: dict[tuple[Items, bool], float] = {}
-    areas = []
-    for train, tested in folds.pairs:
-        others = tested[~np.isin(first[tested], first[train])]
-        test = others[np.unique(first[others], return_index=True)[1]]
-        found, is_top, auc = explore(train, test)
-        areas.append(auc)
-        if not len(found):
-            continue
-        # A property of Top should have more positives than the rest, one of Bottom fewer.
-        covered, labels = cover(table, found, test), is_positive[test]
-        n_positive = int(np.count_nonzero(labels))
-        positive = np.count_nonzero(covered[:, labels], axis=1)
-        negative = np.count_nonzero(covered, axis=1) - positive
-        sides = np.where(is_top, 1, -1)
-        p = holm(fisher(positive, negative, n_positive, len(labels) - n_positive, sides))
-        for items, side, value in zip(
-            found.items.tolist(), is_top.tolist(), p.tolist(), strict=True
-        ):
-            key = tuple(i for i in items if i >= 0), side
-            best[key] = min(best.get(key, 1.0), len(folds) * value)
-    return best, np.array(areas)
-
-
-def cover(table: PropertyTable, found: Found, rows: IntArray) -> BoolArray:
-    """Return which of some rows have each conjunction, one row of the answer each."""
-    masks = np.vstack([table.masks[:, rows], np.ones((1, len(rows)), dtype=np.bool_)])
-    covered = masks[found.items[:, 0]]
-    for j in range(1, found.items.shape[1]):
-        covered &= masks[found.items[:, j]]  # -1 is the row of ones
-    return covered
+    n_with = int(np.count_nonzero(mask))
+    pairs = n_with * (len(mask) - n_with)
+    return float((ranks[mask].sum() - n_with * (n_with + 1) / 2) / pairs) if pairs else float("nan")
 
 
 def add_to_their_parts(
@@ -190,40 +137,40 @@ def add_to_their_parts(
     that passes, for each item, Fisher's exact test among the rows that have the part: do those that also have the item
     lie more on its side? `in_top` and `in_bottom` say which rows of the ends have each single property.
     """
-    items, (n_top, n_bottom) = found.items, (in_top.shape[1], in_bottom.shape[1])
-    part_tp, part_fp = (_count_parts(items, masks) for masks in (in_top, in_bottom))
+    n_top, n_bottom = in_top.shape[1], in_bottom.shape[1]
     product = found.top.astype(np.int64) * n_bottom - found.bottom.astype(np.int64) * n_top
-    side, is_part = np.sign(product)[:, None], items >= 0
-    above = side * product[:, None] > side * (part_tp * n_bottom - part_fp * n_top)
-    within = fisher(found.top[:, None], found.bottom[:, None], part_tp, part_fp, side)
-    p = np.where(is_part, within, 0.0).max(axis=1, initial=0.0)
-    return np.asarray((above | ~is_part).all(axis=1)), np.asarray(p <= LEVEL)
+    side = np.sign(product)
+    improves = np.ones(len(found), dtype=np.bool_)
+    largest_p = np.zeros(len(found))
+    for j in range(found.items.shape[1]):
+        part = found.items.copy()
+        part[:, j] = -1
+        tp, fp = count_rows(part, in_top), count_rows(part, in_bottom)
+        is_part = found.items[:, j] >= 0
+        improves &= ~is_part | (side * product > side * (tp * n_bottom - fp * n_top))
+        within = fisher(found.top, found.bottom, tp, fp, side)
+        largest_p = np.maximum(largest_p, np.where(is_part, within, 0.0))
+    return improves, np.asarray(largest_p <= LEVEL)
 
 
-def _count_parts(items: IntArray, masks: BoolArray) -> Counts:
-    """Count the rows that have each conjunction without its first, second ... item."""
+def count_rows(items: IntArray, masks: BoolArray) -> Counts:
+    """Count the rows that have each conjunction of items; -1 stands for none."""
     words = _packed(masks)
-    parts = np.empty(items.shape, dtype=np.int64)
     step = max(1, _WORDS // max(1, words.shape[1]))
-    for start in range(0, len(items), step):
-        rows = slice(start, start + step)
-        for j in range(items.shape[1]):
-            without = items[rows].copy()
-            without[:, j] = -1
-            covered = np.bitwise_count(_covers(without, words))
-            parts[rows, j] = covered.sum(axis=1, dtype=np.int64)
-    return parts
+    parts = [
+        np.bitwise_count(_cover(items[start : start + step], words)).sum(axis=1, dtype=np.int64)
+        for start in range(0, len(items), step)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 def first_of_its_cover(found: Found, masks: BoolArray) -> BoolArray:
     """Select, of the conjunctions that the same rows have, the shortest, and of these the first."""
-    if not len(found):
-        return np.zeros(0, dtype=np.bool_)
-    words = _covers(found.items, _packed(masks))
+    is_first = np.zeros(len(found), dtype=np.bool_)
+    words = _cover(found.items, _packed(masks))
     order = np.argsort((found.items >= 0).sum(axis=1), kind="stable")
     # A row as one value of many bytes: these sort faster than rows do.
     keys = np.ascontiguousarray(words[order]).view(f"V{8 * words.shape[1]}")[:, 0]
-    is_first = np.zeros(len(found), dtype=np.bool_)
     is_first[order[np.unique(keys, return_index=True)[1]]] = True
     return is_first
 
@@ -233,8 +180,8 @@ def _packed(masks: BoolArray) -> Words:
     return pack_bits(np.vstack([masks, np.ones((1, masks.shape[1]), dtype=np.bool_)]))
 
 
-def _covers(items: IntArray, words: Words) -> Words:
+def _cover(items: IntArray, words: Words) -> Words:
     cover = words[items[:, 0]]
-    for j in range(1, items.shape[1]):
-        cover &= words[items[:, j]]
+    for column in items.T[1:]:
+        cover &= words[column]
     return cover

@@ -42,16 +42,17 @@ class Ranked:
     @property
     def properties(self) -> list[dict[str, Any]]:
         """The properties as plain data for JSON, which has no word for a number that is not known."""
-        listed = self.contrast._properties.rows()
+        from clearmargin.rankings.contrast_text import property_rows
+
         return [
             {name: _known(value) for name, value in row.items() if name != "items"}
-            for row in listed
+            for row in property_rows(self.contrast)
         ]
 
     def to_csv(self) -> str:
         """Return the properties as CSV."""
         text = io.StringIO()
-        names = [name for name in self.contrast._properties.columns if name != "items"]
+        names = [name for name in self.contrast._properties if name != "items"]
         writer = csv.DictWriter(text, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.properties)

@@ -463,7 +463,7 @@ def contrast_section(summary: Summary) -> Section | None:
     text = (
         f"The top {facts['top']:,} and the bottom {facts['bottom']:,} of {counted(facts['rows'], 'case')} in the "
         f"ranking differ in {counted(facts['found'], 'property', 'properties')} by a leverage of at least "
-        f"{facts['min_leverage']:.3g}; {facts['worth_showing']:,} of them are worth showing."
+        f"{facts['min_leverage']:.3g}; {facts['worth_showing']:,} of them add something to the others."
     )
     if facts["auc"] is not None:
         text += f" {_areas(facts)}"
@@ -504,7 +504,7 @@ def _areas(facts: Summary) -> str:
 
 def _properties(facts: Summary) -> Block:
     if not facts["properties"]:
-        return Para.of("No property is worth showing.")
+        return Para.of("No property was found.")
     rows = []
     for entry in facts["properties"]:
         label = f"leverage {entry['leverage']:+.3f}, common at the {entry['side']}"

@@ -1,4 +1,4 @@
-"""All conjunctions of properties that set the top of a ranking apart from its bottom, or the best of them, exactly.
+"""All conjunctions of properties that set the top of a ranking apart from its bottom, exactly.
 
 Data: T top rows and B bottom rows, N = T + B; p items (properties), each with an attribute. A conjunction that t top
 rows and b bottom rows have has the leverage (Salleb-Aouissi, Huang and Waltz 2009), also known as weighted relative
@@ -18,8 +18,7 @@ from two that differ in their last item, and most are discarded before anything 
 * on the last level, where nothing is to follow, by ``L <= B min(t_i, t_j) - T max(0, b_i + b_j - b_P)`` for parents
   P + i and P + j, and its mirror image.
 
-Weak items come first, so that few conjunctions share all but their last items and few pairs are formed at all; in a
-search for the best strong items come first, because their conjunctions raise the threshold.
+Weak items come first, so that few conjunctions share all but their last items and few pairs are formed at all.
 
 Rows are bits. Only indices and counts are kept from level to level, never bits, so that memory is
 bounded by the number of conjunctions, which `limit` bounds, and a table of pairs of fixed size.
@@ -74,12 +73,7 @@ def search_above(
     contrast: Contrast, threshold: int, max_size: int, *, limit: int = 1_000_000
 ) -> Found:
     """Find all conjunctions with ``|L|`` of at least a threshold."""
-    return _Search(contrast, max_size, limit, threshold=threshold).run()
-
-
-def search_best(contrast: Contrast, k: int, max_size: int, *, limit: int = 1_000_000) -> Found:
-    """Find the k conjunctions with the largest ``|L|``."""
-    return _Search(contrast, max_size, limit, k=k).run()
+    return _Search(contrast, max_size, limit, threshold).run()
 
 
 def sibling_pairs(items: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -115,22 +109,15 @@ Counted = tuple[IntArray, IntArray, Counts, Counts]  # parents, items, top and b
 
 
 class _Search:
-    def __init__(
-        self,
-        contrast: Contrast,
-        max_size: int,
-        limit: int,
-        threshold: int = 1,
-        k: int | None = None,
-    ):
+    def __init__(self, contrast: Contrast, max_size: int, limit: int, threshold: int):
         top, bottom = contrast.singles()
         bound = contrast.bound(top, bottom)
-        self._order = np.argsort(bound if k is None else -bound, kind="stable")
+        self._order = np.argsort(bound, kind="stable")
         self._contrast, self._counter = contrast, contrast.counter(self._order)
         self._joint: BoolArray | None = None
         self._attribute = contrast.attribute[self._order]
         self._singles = top[self._order], bottom[self._order]
-        self._max_size, self._limit, self._k = max_size, limit, k
+        self._max_size, self._limit = max_size, limit
         self._threshold = max(1, threshold)
         self._kept: list[tuple[IntArray, Counts, Counts]] = []
         self._count_kept = 0
@@ -244,28 +231,11 @@ class _Search:
             self._kept.append((wide, top[good], bottom[good]))
             self._count_kept += len(wide)
         if self._count_kept > self._limit:
-            self._raise_threshold()
-            if self._count_kept > self._limit:
-                self._too_many(self._limit, "reach")
-        elif self._k is not None:
-            self._raise_threshold()
-
-    def _raise_threshold(self) -> None:
-        """Raise the minimum leverage to that of the k-th best, and forget what is below it."""
-        if self._k is None or self._count_kept <= self._k:
-            return
-        items, top, bottom = (np.concatenate(part) for part in zip(*self._kept, strict=True))
-        size = np.abs(self._contrast.product(top, bottom))
-        at = len(size) - self._k
-        self._threshold = max(self._threshold, int(np.partition(size, at)[at]))
-        good = size >= self._threshold
-        self._kept = [(items[good], top[good], bottom[good])]
-        self._count_kept = int(good.sum())
+            self._too_many(self._limit, "reach")
 
     def _too_many(self, limit: int, what: str) -> None:
         raise InvalidValueError(
-            f"more than {limit:,} properties {what} the threshold; raise min_leverage, lower max_size, "
-            "or ask for the best k"
+            f"more than {limit:,} properties {what} the threshold; raise min_leverage or lower max_size"
         )
 
     def _collect(self) -> Found:
@@ -279,7 +249,7 @@ class _Search:
         named.sort(axis=1)  # those that are not there go last
         count = (named < len(self._order)).sum(axis=1)
         keys = (*named.T[::-1], count, -np.abs(self._contrast.product(top, bottom)))
-        order = np.lexsort(keys)[: self._k]
+        order = np.lexsort(keys)
         named = np.where(named < len(self._order), named, -1)[order]
         return Found(named, top[order], bottom[order], self._evaluated)
 

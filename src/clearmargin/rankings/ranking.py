@@ -1,11 +1,13 @@
-"""Rank rows: the linear SVM of the paper, or any classifier, and the scores that it gives."""
+"""Rank rows by the linear SVM of the paper or by any classifier, and take the rows at both ends."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -16,10 +18,13 @@ from sklearn.svm import LinearSVC
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
 from clearmargin.rule_base.training import find_trained_part
-from clearmargin.rules.value import FloatArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import Table
 from clearmargin.tables.table_encoder import too_large
 from clearmargin.tables.validation import naming_columns
+
+# With fewer rows the ends of a ranking are a few cases, from which nothing can be concluded about others.
+FEWEST_ROWS = 20
 
 
 def is_trained(estimator: Any) -> bool:
@@ -46,7 +51,7 @@ def default_ranker(X: Any, positive_weight: float) -> Pipeline:
     return make_pipeline(encode, svm)
 
 
-def fit_ranker(estimator: Any, X: Any, is_positive: NDArray[np.bool_]) -> Any:
+def fit_ranker(estimator: Any, X: Any, is_positive: BoolArray) -> Any:
     """Fit the estimator, or the default one, to tell positive rows from others."""
     weight = float((~is_positive).sum() / is_positive.sum())
     if estimator is not None and not hasattr(estimator, "fit"):
@@ -87,3 +92,66 @@ def rank_scores(model: Any, X: Any) -> FloatArray:
             f"{type(model).__name__} gives {scores.shape[1]} scores a row; ranking needs one"
         )
     return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The first and the last rows of a ranking."""
+
+    top: IntArray
+    bottom: IntArray
+    top_ties: int
+    bottom_ties: int
+
+    def among(self, rows: IntArray) -> Ends:
+        """Give the ends of some rows of a table as rows of the whole table."""
+        return replace(self, top=rows[self.top], bottom=rows[self.bottom])
+
+
+def end_size(size: object, rows: int, name: str) -> int:
+    """Return the number of rows of an end: a count, or a share rounded down as its decimal."""
+    if isinstance(size, Integral) and not isinstance(size, bool) and int(size) >= 1:
+        count = int(size)
+    elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < float(size) < 1:
+        count = int(Fraction(repr(float(size))) * rows)
+        if rows < FEWEST_ROWS:  # of which nothing is concluded anyway
+            count = max(1, count)
+    else:
+        raise InvalidValueError(
+            f"{name} must be a share between 0 and 1, a number of rows from 1, 'auto' or 'cv', not {size!r}"
+        )
+    if count < 1:
+        raise InvalidValueError(
+            f"{name}={size!r} of {rows} rows is not even one row; give a larger share or a number of rows"
+        )
+    return count
+
+
+def find_ends(values: FloatArray, top: object, bottom: object) -> Ends:
+    """Find the rows at both ends of a ranking, the highest score first."""
+    if values.ndim != 1:
+        raise DataError(f"scores are one number a row, not an array of shape {values.shape}")
+    if len(values) < 2:
+        raise DataError(
+            f"a ranking of n_samples = {len(values)} has no two ends; give at least 2 rows"
+        )
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"the score of row {wrong[0] + 1} is {values[wrong[0]]}; rows without a score cannot be ranked, drop them"
+        )
+    if values.min() == values.max():
+        raise DataError("all rows have the same score: there is no ranking to contrast")
+    n_top, n_bottom = end_size(top, len(values), "top"), end_size(bottom, len(values), "bottom")
+    if n_top + n_bottom > len(values):
+        raise InvalidValueError(
+            f"top={top!r} and bottom={bottom!r} are {n_top} and {n_bottom} of {len(values)} rows: they overlap; "
+            "make one of them smaller"
+        )
+    order = np.argsort(-values, kind="stable")
+    first, last = order[:n_top], order[::-1][:n_bottom]
+    ties = (
+        int((values[order[n_top:]] == values[first[-1]]).sum()),
+        int((values[order[: len(values) - n_bottom]] == values[last[-1]]).sum()),
+    )
+    return Ends(first, last, *ties)
