@@ -1,12 +1,14 @@
 """Measure what the tests notice: put small faults into core modules, one at a time, and run the tests that reach them.
 
 ``draw`` chooses the faults (seeded) and writes ``tests/mutants.json``. ``run`` puts each into a copy of the sources and
-runs at most 400 of the tests that execute its line. ``compare`` prints the share of noticed faults of one or two runs.
+runs at most 120 of the tests that execute its line. ``compare`` prints the share of noticed faults of one or two runs.
 A fault is kept as module, function, text of the line and occurrence, so that a changed module is no obstacle. The file
 has a second list, "mends": past corrections to be undone ("was" is the block of today, "is" the one before).
 
-"noticed" tells whether the tests noticed a fault when they were last run (`compare --record`): true, false (after at
-most 120 tests that reach it), or null where it was not run. Faults whose line has gone leave the list.
+"noticed" tells whether the tests noticed a fault when they were last run (`compare --record`): true, false, or null
+where it was not run. A fault that changes nothing a user sees has an "effect" beside it, that begins with "equivalent",
+"speed" or "words" and says why, and is left out of the share that `compare` prints last. Faults whose line has gone
+leave the list.
 
     CI=1 pytest tests --cov --cov-branch --cov-context=test
     python tools/mutants.py run --coverage .coverage --out new.jsonl
@@ -66,7 +68,7 @@ PRELOADED = (
     "sklearn.ensemble sklearn.model_selection sklearn.pipeline sklearn.preprocessing sklearn.compose sklearn.datasets "
     "sklearn.impute sklearn.linear_model sklearn.utils.estimator_checks pyarrow.parquet matplotlib.figure hypothesis"
 )
-MOST_TESTS, BATCH_FILES = 400, 3
+MOST_TESTS, BATCH_FILES = 120, 3
 TEST_SECONDS = 20.0  # at first; then ten times as long as the test takes without the fault
 NOTICED = {"failed", "timeout"}
 
@@ -404,8 +406,8 @@ def run(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         runner = Runner(tree, Path(scratch))
         for name, fault in by_name().items():
-            is_old = arguments.noticed and fault["noticed"] is False
-            if name in done or is_old or not name.startswith(arguments.only):
+            is_old = arguments.new and fault["noticed"] is not None
+            if name in done or is_old or not re.search(arguments.only, name):
                 continue
             started = time.monotonic()
             path = tree / "src" / "clearmargin" / f"{fault['module']}.py"
@@ -428,9 +430,11 @@ def compare(arguments: argparse.Namespace) -> None:
     runs = [{row["name"]: row for row in map(json.loads, text.splitlines())} for text in texts]
     noticed = [{name: row["outcome"] in NOTICED for name, row in run.items()} for run in runs]
     faults = by_name()
-    if arguments.record:
+    if arguments.record and runs:
         for name, fault in faults.items():
-            fault["noticed"] = noticed[0].get(name, fault["noticed"])
+            row = runs[0].get(name, {"outcome": "absent"})
+            if row["outcome"] != "absent":
+                fault["noticed"] = noticed[0][name]
         found = list(faults.values())
         is_fault = ["function" in fault for fault in found]
         write_list({"faults": found[: sum(is_fault)], "mends": found[sum(is_fault) :]})
@@ -443,12 +447,16 @@ def compare(arguments: argparse.Namespace) -> None:
             kept = [result[name] for name in names if run[name]["outcome"] != "absent"]
             cells.append(f"{sum(kept):4}/{len(kept):<4} {sum(kept) / max(len(kept), 1):6.1%}")
         print(f"{group:32}", "   ".join(cells))
-    for name, is_noticed in noticed[-1].items():
+    for name, is_noticed in noticed[-1].items() if runs else ():
         if noticed[0].get(name) and not is_noticed:
             row, fault = runs[-1][name], faults[name]
             print(f"\n{name}: {row['outcome']} ({row['tests']} tests); was {runs[0][name]['test']}")
             print(f"    {fault.get('function', '')} line {fault['line']}: {fault.get('text', '')}")
             print(f"    {fault['was']}  ->  {fault['is']}")
+    known = [f for f in read_list()["faults"] if f["noticed"] is not None and "effect" not in f]
+    count = sum(fault["noticed"] for fault in known)
+    share = f"{count / max(len(known), 1):.1%}"
+    print(f"\nof {len(known)} faults with a public effect the suite notices {count} ({share})")
 
 
 def main() -> None:
@@ -462,11 +470,11 @@ def main() -> None:
     command.add_argument("--tree", type=Path, default=ROOT)
     command.add_argument("--coverage", type=Path, default=ROOT / ".coverage")
     command.add_argument("--out", type=Path, required=True)
-    command.add_argument("--only", default="", help='beginning of a name: "mends", "faults 17"')
-    command.add_argument("--noticed", action="store_true", help="leave out what was not noticed")
+    command.add_argument("--only", default="", help='part of a name: "^mends", "rules/(box|domain)"')
+    command.add_argument("--new", action="store_true", help="only those that were not run yet")
     command.set_defaults(call=run)
     command = commands.add_parser("compare", help="print shares and losses")
-    command.add_argument("results", type=Path, nargs="+")
+    command.add_argument("results", type=Path, nargs="*")
     command.add_argument("--record", action="store_true", help="note the first in mutants.json")
     command.set_defaults(call=compare)
     arguments = parser.parse_args()

@@ -67,12 +67,12 @@ def test_estimator_learns_the_same_from_memory_and_files(name, tmp_path):
     whole = fitted(ESTIMATORS[name], X, Y)
     expected = learned(whole)
     assert expected
-    for form in FORMS:
-        (tmp_path / form).mkdir()
-        table = cm.scan(write(FRAME, tmp_path / form, form), "y")
-        assert learned(fitted(ESTIMATORS[name], table)) == expected, form
-        if hasattr(whole, "predict"):
-            assert (whole.predict(table) == whole.predict(X)).all()
+    # One function reads all of them, so that each estimator tries one form.
+    form = list(FORMS)[NAMES.index(name) % len(FORMS)]
+    table = cm.scan(write(FRAME, tmp_path, form), "y")
+    assert learned(fitted(ESTIMATORS[name], table)) == expected
+    if hasattr(whole, "predict"):
+        assert (whole.predict(table) == whole.predict(X)).all()
     parts = dd.from_pandas(FRAME, npartitions=5)
     assert learned(fitted(ESTIMATORS[name], cm.dask.scan(parts[list(X)], parts["y"]))) == expected
     with pytest.raises(DataError, match="y must"):
