@@ -12,7 +12,7 @@ from clearmargin.datasets import load_cleveland
 
 X, y = load_cleveland("disease", return_X_y=True)
 svm = RuleSVC(max_rules=6, points=True).fit(X, y)
-print(svm.weighted_rules_)
+print(svm.scorecard_)
 
 # %%
 # How often that is right on patients who were not seen (a little too high, as the best of several settings):

@@ -18,7 +18,7 @@ import clearmargin as cm
 from clearmargin.compare import check_drift, compare_rules
 from clearmargin.datasets import load_cleveland, load_pima, load_wbc
 from clearmargin.export import export
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 
 TRAIN = ("patients.csv", "--target", "outcome", "--drop", "patient")
 QUICK = (*TRAIN, "--nu", "1", "--cv", "none")
@@ -153,7 +153,7 @@ def test_rules_with_points_decide_by_their_sum(ask, run, noisy):
     table = "rules noisy.csv --target y --drop day,clinic"
     words = f"{table} --method rule-svc --max-rules 3 --cv none"
     told = ask(f"{words} --out r.json --save-model m.json")
-    weighted = WeightedRules.from_dict(json.loads(Path("r.json").read_text()))
+    weighted = Scorecard.from_dict(json.loads(Path("r.json").read_text()))
     X, y = noisy[[*"abc", "kind"]], noisy["y"]
     assert len(weighted.rules) <= 3
     assert told["model"]["accuracy"] == pytest.approx((weighted.predict(X) == y).mean())
@@ -162,12 +162,12 @@ def test_rules_with_points_decide_by_their_sum(ask, run, noisy):
     loaded = cm.load_model("m.json")
     assert isinstance(loaded, cm.RuleSVC)
     assert loaded.predict(X).tolist() == weighted.predict(X).tolist()
-    assert WeightedRules.from_dict(ask(f"{table} --model m.json")["weighted_rules"]) == weighted
+    assert Scorecard.from_dict(ask(f"{table} --model m.json")["weighted_rules"]) == weighted
     # What is written as text has no sum: it is said where somebody decides by it.
     assert run(f"{words} --out r.rules").err
     assert cm.parse_rules(Path("r.rules").read_text()).classes == weighted.classes
     told = ask(f"{table} --method card --cv none")
-    card = WeightedRules.from_dict(told["card"])
+    card = Scorecard.from_dict(told["card"])
     assert told["accuracy"] == pytest.approx((card.predict(X) == y).mean())
 
 
@@ -187,7 +187,7 @@ def test_score_gives_the_card_of_the_estimator_in_every_format(ask, run, folder)
     words = ("score", *TRAIN, "--positive", "ill", "--max-cuts", "3", "--cv", "none")
     told = ask(*words, "--out", "card.json")
     assert json.loads(Path("card.json").read_text()) == told["card"]
-    card = WeightedRules.from_dict(told["card"])
+    card = Scorecard.from_dict(told["card"])
     X, y = patients()
     assert told["accuracy"] == (card.predict(X) == y).mean() == 1.0
     assert "ill if" in told["decision"]

@@ -33,7 +33,7 @@ def rules(model: Any) -> Answer:
 
 def points(model: Any) -> Answer:
     """Rules with their weights, to the last bit."""
-    return {"points": model.weighted_rules_.to_text(digits=None)}
+    return {"points": model.scorecard_.to_text(digits=None)}
 
 
 def named(X: np.ndarray) -> Any:

@@ -14,7 +14,7 @@ from tests.oracles.engines import agree, run_duckdb, run_python, run_sqlite, tex
 
 from clearmargin import RuleSet, parse_rules
 from clearmargin.export import to_json, to_python, to_sql
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.rules import Box, FeatureSpace, Polyhedron, Rule
 
 ENGINES = {
@@ -99,7 +99,7 @@ def test_to_json_is_read_back_as_the_same_rules(data):
     rules = data.draw(drawn.rule_sets())
     assert RuleSet.from_dict(json.loads(to_json(rules, indent=None))) == rules
     weighted = data.draw(drawn.weighted_rules())
-    assert WeightedRules.from_dict(json.loads(to_json(weighted))) == weighted
+    assert Scorecard.from_dict(json.loads(to_json(weighted))) == weighted
 
 
 def test_standard_sql_is_run_by_both_databases():
@@ -223,7 +223,7 @@ def test_many_features_and_rules_fit_into_one_expression():
     rows = [dict(zip(space.names, x, strict=True)) for x in X.tolist()]
     assert run_sqlite(space, rows, to_sql(rules, dialect="sqlite")) == ["inside", "below", None]
     many = parse_rules("\n".join(f"x > {k} => b" for k in range(900)), classes=["a", "b"])
-    weighted = WeightedRules(many, np.ones(900), -10.0)
+    weighted = Scorecard(many, np.ones(900), -10.0)
     answers = run_sqlite(many.space, [{"x": 2.5}, {"x": 899.5}], to_sql(weighted, dialect="sqlite"))
     assert answers == ["a", "b"]
 
@@ -236,7 +236,7 @@ def test_columns_called_like_words_of_sql_stay_columns():
     for ask in ENGINES.values():
         assert agree(ask(rules, rows), [True, False, None])
     named = parse_rules("`score 1` > 0 => b\n`Score 2` > 0 => c", classes=["a", "b", "c"])
-    weighted = WeightedRules(named, [[0, 0], [2, 0], [0, 3]], [1.0, 0.0, 0.0])
+    weighted = Scorecard(named, [[0, 0], [2, 0], [0, 3]], [1.0, 0.0, 0.0])
     rows = [dict(zip(named.space.names, x, strict=True)) for x in ([0, 0], [1, 0], [1, 1.0])]
     for ask in ENGINES.values():
         assert ask(weighted, rows) == ["a", "b", "c"]
@@ -258,5 +258,5 @@ def test_classes_keep_their_type_if_there_is_one_for_all(classes):
     assert found == written
     assert all(isinstance(label, str) != is_kept for label in found)
     assert ENGINES["python"](rules, rows) == list(classes)
-    empty = WeightedRules(RuleSet([], FeatureSpace(["x"]), classes), [], 1.0)
+    empty = Scorecard(RuleSet([], FeatureSpace(["x"]), classes), [], 1.0)
     assert all(agree(ask(empty, [{"x": math.pi}]), [classes[1]]) for ask in ENGINES.values())

@@ -21,7 +21,7 @@ from tests.oracles.engines import run_python
 import clearmargin as cm
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export import export, to_json, to_markdown, to_python, to_sql, to_text
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.rules import Box
 
 WRITERS = (to_sql, to_python, to_json, to_text, to_markdown)
@@ -116,12 +116,12 @@ def test_texts_of_a_proved_card_have_all_lines():
 def test_export_writes_every_format_of_whatever_decides():
     rules, X = known_rules(), np.random.default_rng(0).normal(size=(60, 2))
     found = cm.RuleExtractor(LogisticRegression()).fit(X, X[:, 0] > 0)
-    model = SimpleNamespace(weighted_rules_=drawn.two_weighted_classes())
+    model = SimpleNamespace(scorecard_=drawn.two_weighted_classes())
     assert export(rules, "rules") == rules.to_text()
     assert export(found, "rules") == export(found.rules_, "rules")
     for to, write in zip(("sql", "python", "json", "text", "markdown"), WRITERS, strict=True):
         assert export(rules, to) == write(rules)
-        assert export(model, to) == export(model.weighted_rules_, to)
+        assert export(model, to) == export(model.scorecard_, to)
         assert export(found, to) == export(found.rules_, to)
 
 
@@ -216,7 +216,7 @@ REFUSED = [
     (lambda: to_sql(rules_over("x", classes=["\ud800"])), "surrogate"),
     (lambda: to_sql(rules_over("x", classes=[1, "1"])), "1"),
     (lambda: to_sql(rules_over("k", categories=[["a", "a "]])), "'k'"),
-    (lambda: to_sql(WeightedRules(MANY, np.ones(901), 0.0), dialect="sqlite"), "900"),
+    (lambda: to_sql(Scorecard(MANY, np.ones(901), 0.0), dialect="sqlite"), "900"),
     (lambda: to_python(EMPTY), "no rules"), (lambda: to_python(PLAIN, default="b"), "'b'"),
     *((lambda name=name: to_python(PLAIN, name=name), "name") for name in ("", "a b", "class", "_a")),
     (lambda: to_python(PLAIN, name=None), "name"),

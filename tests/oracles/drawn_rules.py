@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clearmargin import CertifiedScorecard
 from clearmargin.language import parse_rules
-from clearmargin.points import CertifiedFeature, LinearTerm, WeightedRules
+from clearmargin.points import CertifiedFeature, LinearTerm, Scorecard
 from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -113,7 +113,7 @@ def weighted_rules(draw):
         if draw(st.integers(0, 2)) == 0 and not is_huge:
             coef = numbers_of(*shape, *(() if kinds is None else (len(kinds),)))
             linear.append(LinearTerm(j, coef, draw(points) if kinds is None else None))
-    return WeightedRules(RuleSet(members, rules.space, classes), numbers_of(*shape, len(members)), numbers_of(*shape),
+    return Scorecard(RuleSet(members, rules.space, classes), numbers_of(*shape, len(members)), numbers_of(*shape),
         linear, draw(points) if outputs == 1 else 0.0)  # fmt: skip
 
 
@@ -255,7 +255,7 @@ def two_weighted_classes():
     """A threshold other than 0, linear terms of a number and of categories, and missing values everywhere."""
     rules = parse_rules(_WEIGHTED, classes=["well", "ill"])
     linear = [LinearTerm(1, 0.1, 41.7), LinearTerm(2, [0.0, 0.3, -0.3])]
-    return WeightedRules(rules, [0.1, 0.2, -0.3, -1.7], -4.2, linear, 0.3)
+    return Scorecard(rules, [0.1, 0.2, -0.3, -1.7], -4.2, linear, 0.3)
 
 
 def three_weighted_classes():
@@ -263,7 +263,7 @@ def three_weighted_classes():
     rules = parse_rules(_WEIGHTED, classes=["well", "ill", "refer"])
     weights = [[0.1, 0.2, 0.3, 0.0], [-0.1, 0.2, 0.0, 0.4], [0.7, 0.0, 0.0, -0.1]]
     linear = [LinearTerm(3, [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]])]
-    return WeightedRules(rules, weights, [0.1, 0.2, 0.1], linear)
+    return Scorecard(rules, weights, [0.1, 0.2, 0.1], linear)
 
 
 def proof_card(classes=("well", "ill"), job='it"s'):

@@ -30,7 +30,7 @@ from clearmargin import (
 )
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginError, MissingDependencyError
-from clearmargin.points import CertifiedFeature, LinearTerm, WeightedRules
+from clearmargin.points import CertifiedFeature, LinearTerm, Scorecard
 from clearmargin.svm_trees import Layer, Leaf, SVMTree
 
 pytestmark = [
@@ -126,7 +126,7 @@ def first_two(X):
 
 def weighted_of(length, count):
     rules = rules_of(length, count)[0][:4]
-    return WeightedRules(rules, np.linspace(-2.0, 1.5, len(rules)), 0.3)
+    return Scorecard(rules, np.linspace(-2.0, 1.5, len(rules)), 0.3)
 
 
 DRAW = {
@@ -267,7 +267,7 @@ def test_plot_points_and_plot_card_draw_each_line():
         "feature bmi: in [15, 60]\nfeature job: in {clerk, smith}\nbmi >= 30 and job = smith => ill"
     )
     rules = parse_rules(f"{text}\nbmi < 20 => well\nbmi is missing => ill", classes=["well", "ill"])
-    weighted = WeightedRules(rules, [0.5, -1.5, 0.25], -0.25, [LinearTerm(0, 0.02, 25.0)])
+    weighted = Scorecard(rules, [0.5, -1.5, 0.25], -0.25, [LinearTerm(0, 0.02, 25.0)])
     ax = plot.plot_points(weighted)
     np.testing.assert_allclose([b.get_width() for b in ax.patches], [-1.5, 0.9, 0.5, 0.25])
     assert len(plot.plot_points(weighted, max_lines=2).patches) == 2
@@ -365,8 +365,8 @@ REFUSED = {
     "name": lambda: plot.plot_advice(*advised(10, 3)),
     "LPSVC": lambda: plot.plot_advice(clearmargin.LPSVC().fit(*table(10, 3))),
     "RuleSet": lambda: plot.plot_points(RULES),
-    "max_lines": lambda: plot.plot_points(WeightedRules(RULES, [1, 2, 3], 0), max_lines=0),
-    "no points": lambda: plot.plot_points(WeightedRules(RULES, [0, 0, 0], 1.0)),
+    "max_lines": lambda: plot.plot_points(Scorecard(RULES, [1, 2, 3], 0), max_lines=0),
+    "no points": lambda: plot.plot_points(Scorecard(RULES, [0, 0, 0], 1.0)),
     "int": lambda: plot.plot_card(3), "ScoreRules": lambda: plot.plot_card([]),
     "dict": lambda: plot.plot_extractors({}),
     "labels": lambda: plot.plot_rank_roc(clearmargin.RankContrast(top=10,
@@ -391,7 +391,7 @@ def test_displays_draw_into_given_axes_and_again(plane):
         (plot.plot_coverage, RULES, ONE, ["a"]),
         (plot.plot_regions, RULES),
         (plot.plot_card, card_of(10, 3)),
-        (plot.plot_points, WeightedRules(RULES, [1, 2, 3], 0)),
+        (plot.plot_points, Scorecard(RULES, [1, 2, 3], 0)),
     ):
         assert draw(*given, ax=ax) is ax
         assert draw(*given) is not ax

@@ -26,9 +26,9 @@ from clearmargin.exceptions import ClearmarginError, ClearmarginWarning, FileDam
 from clearmargin.models import load_model, save_model
 from clearmargin.points import (
     LinearTerm,
-    WeightedRules,
-    read_weighted_rules,
-    weighted_rules_schema,
+    Scorecard,
+    scorecard_of,
+    scorecard_schema,
 )
 from clearmargin.rules import Box, Interval
 
@@ -66,7 +66,7 @@ def weighted_rules(draw):
     terms = [LinearTerm(0, numbers(), 1.0), LinearTerm(2, numbers(3))]
     terms = [term for term in terms if draw(st.booleans())]
     limit = draw(POINTS) if outputs == 1 else 0.0
-    return WeightedRules(RuleSet(rules, SPACE, classes), numbers(len(rules)), numbers(), terms, limit)  # fmt: skip
+    return Scorecard(RuleSet(rules, SPACE, classes), numbers(len(rules)), numbers(), terms, limit)  # fmt: skip
 
 
 def sums(said, case):
@@ -95,10 +95,10 @@ def test_weighted_rules_add_up_what_holds_and_the_highest_sum_decides(said, case
     lead = np.diff(np.sort(total))[-1] if len(total) > 1 else total[0]
     assert told.score == pytest.approx(lead, abs=1e-12)
     assert json.loads(json.dumps(told.to_dict()))["text"] == str(told)
-    back = WeightedRules.from_dict(json.loads(json.dumps(said.to_dict())))
+    back = Scorecard.from_dict(json.loads(json.dumps(said.to_dict())))
     assert back == said == pickle.loads(pickle.dumps(said))
     assert (hash(back), str(back)) == (hash(said), said.to_text())
-    jsonschema.validate(said.to_dict(), weighted_rules_schema())
+    jsonschema.validate(said.to_dict(), scorecard_schema())
     # Each weight and each coefficient but zeros is a line, with the class it speaks for.
     lines = said.lines()
     coefs = np.concatenate([np.ravel(said.weights), *(np.ravel(term.coef) for term in said.linear)])
@@ -142,12 +142,12 @@ def test_flips_of_an_explanation_are_the_nearest_values_that_change_the_class(sa
 
 
 def test_flips_cross_weighted_sums_and_long_lists_are_cut_in_the_text():
-    said = WeightedRules(parse_rules("0.5*x + y <= 3 => a", classes=[*"ab"]), [-1.0], 0.5)
+    said = Scorecard(parse_rules("0.5*x + y <= 3 => a", classes=[*"ab"]), [-1.0], 0.5)
     flips = said.explain([2.0, 1.0]).flips
     assert [(f.feature, f.before, round(f.after, 9)) for f in flips] == [("x", 2, 4), ("y", 1, 2)]
     space = FeatureSpace(["<i>"], categories={"<i>": [f"k{k}" for k in range(12)]})
     rules = [Rule(Box.from_intervals({}, 1, {0: [k]}), "<b>") for k in range(12)]
-    said = WeightedRules(RuleSet(rules, space, ["<b>", "b"]), [-1.0, *[1.0] * 11], 0.0)
+    said = Scorecard(RuleSet(rules, space, ["<b>", "b"]), [-1.0, *[1.0] * 11], 0.0)
     told = said.explain(["k0"])
     assert [flip.after for flip in told.flips] == [f"k{k}" for k in range(1, 12)]
     assert "k11" not in str(told)
@@ -238,7 +238,7 @@ def test_rulesvc_gives_each_row_the_score_that_is_printed_and_a_calibrated_proba
     held, scores = fitted.covers(X), fitted.decision_function(X)
     assert scores == pytest.approx(held @ fitted.weights_ + fitted.intercept_, abs=1e-9)
     assert np.abs(scores).min() > 1e-4  # no sum is at the threshold
-    assert all(f"{weight:+g}" in str(fitted.weighted_rules_) for weight in fitted.weights_)
+    assert all(f"{weight:+g}" in str(fitted.scorecard_) for weight in fitted.weights_)
     assert (fitted.predict(X) == np.where(scores > 0, "good", "bad")).all()
     assert fitted.score(X, y) > 0.85
     assert fitted.which(X).tolist() == np.where(held.any(axis=1), held.argmax(axis=1), -1).tolist()
@@ -256,7 +256,7 @@ def test_rulesvc_gives_each_row_the_score_that_is_printed_and_a_calibrated_proba
     ):
         assert rule.label == fitted.classes_[int(weight > 0)]
         assert holds == all(j in rule.region.missing for j in rule.region.bounded)
-    assert fitted.explain(X.iloc[0]) == fitted.weighted_rules_.explain(X.iloc[[0]])
+    assert fitted.explain(X.iloc[0]) == fitted.scorecard_.explain(X.iloc[[0]])
 
 
 def test_rulesvc_does_not_depend_on_the_order_of_rows_and_weights_are_repeated_rows():
@@ -269,7 +269,7 @@ def test_rulesvc_does_not_depend_on_the_order_of_rows_and_weights_are_repeated_r
         whole = RuleSVC(4, cv=3).fit(X, y, sample_weight=weight, **more)
         repeated = RuleSVC(4, cv=3).fit(X.iloc[rows], y[rows], **some)
         second = RuleSVC(4, cv=3).fit(X.iloc[order], y[order], weight[order], **turned)
-        assert repeated.weighted_rules_ == second.weighted_rules_ == whole.weighted_rules_
+        assert repeated.scorecard_ == second.scorecard_ == whole.scorecard_
         assert second.calibration_ == pytest.approx(whole.calibration_, rel=1e-6)
     seeds = (1, 1, np.random.RandomState(2))
     seeded = [RuleSVC(3, cv=3, random_state=seed).fit(X, y).cv_score_ for seed in seeds]
@@ -289,7 +289,7 @@ def best_points(model, X, y):
 def test_rulesvc_points_are_small_whole_numbers_as_right_as_any():
     X, y = mixed_table()
     plain, model = (RuleSVC(6, cv=3, points=points).fit(X, y) for points in (False, True))
-    assert model.weighted_rules_.has_points
+    assert model.scorecard_.has_points
     assert np.abs(model.weights_).max() <= 10
     assert model.score(X, y) == pytest.approx(best_points(plain, X, y == "good"))
     assert abs(model.predict_proba(X)[:, 1].mean() - (y == "good").mean()) < 0.05
@@ -299,7 +299,7 @@ def test_rulesvc_points_are_small_whole_numbers_as_right_as_any():
         three = RuleSVC(8, cv=3, points=points).fit(Z, z)
         best = three.decision_function(Z).argmax(axis=1)
         assert three.weights_.shape == (3, len(three.rules_))
-        assert (three.weighted_rules_.has_points, len(three.rules_) <= 8) == (points, True)
+        assert (three.scorecard_.has_points, len(three.rules_) <= 8) == (points, True)
         assert (three.predict(Z) == three.classes_[best]).all()
         assert three.score(Z, z) > 0.9
         assert points or (three.predict_proba(Z).argmax(axis=1) == best).all()
@@ -334,7 +334,7 @@ def test_rulesvc_linear_terms_are_found_in_any_unit(unit, offset, linear):
     X["time"] = X["time"] * unit + offset
     X.loc[:5, "time"] = np.nan
     model = RuleSVC(3, linear=linear, cv=3).fit(X, y)
-    assert {term.feature for term in model.weighted_rules_.linear} >= {0}
+    assert {term.feature for term in model.scorecard_.linear} >= {0}
     assert model.score(X, y) > 0.9
     assert not {2, 3} & {j for rule in model.rules_ for j in rule.region.bounded}
 
@@ -425,8 +425,8 @@ def test_rulesvc_vote_share_is_what_the_formula_says():
         assert model.vote_share_ == pytest.approx(a / (a + b), abs=6e-4)
         assert (len(model.rules_) <= 6, model.score(X, y) > 0.7) == (True, True)
         assert np.corrcoef(model.predict_proba(X)[:, 1], y == "yes")[0, 1] > 0.5
-        assert clone(model).fit(X[::-1], y[::-1]).weighted_rules_ == model.weighted_rules_
-        assert model.weighted_rules_.has_points == ("points" in options)
+        assert clone(model).fit(X[::-1], y[::-1]).scorecard_ == model.scorecard_
+        assert model.scorecard_.has_points == ("points" in options)
         kept = dict(zip((rule.name for rule in model.rules_), np.abs(model.weights_), strict=True))
         for told in model.outcome_:
             assert told.points == pytest.approx(kept.get(told.rule.name, 0.0))
@@ -438,7 +438,7 @@ def test_rulesvc_matches_rules_with_columns_categories_and_files(tmp_path):
     files = rules.save(tmp_path / "r.json"), str(rules.save(tmp_path / "r.rules"))
     sources = ADVICE, rules, *files
     model, *others = (RuleSVC(6, rules=source, cv=3).fit(X, y) for source in sources)
-    assert all(other.weighted_rules_ == model.weighted_rules_ for other in others)
+    assert all(other.scorecard_ == model.scorecard_ for other in others)
     for told, held in zip(model.outcome_, rules.covers(X).T, strict=True):
         right = (held & (y == "bad")).sum()
         assert (told.rule.stats.covered, told.rule.stats.correct) == (held.sum(), right)
@@ -477,8 +477,8 @@ def test_rulesvc_comes_back_from_a_file_as_it_was(tmp_path):
     model.facts_ = {"target": "risk", "rows": 90}
     path = save_model(model, tmp_path / "svm.json")
     back = load_model(path)
-    jsonschema.validate(json.loads(path.read_text()), weighted_rules_schema())
-    assert back.weighted_rules_ == model.weighted_rules_
+    jsonschema.validate(json.loads(path.read_text()), scorecard_schema())
+    assert back.scorecard_ == model.scorecard_
     assert (back.predict_proba(X) == model.predict_proba(X)).all()
     assert back.get_params() == model.get_params() | {"rules": model.rules.to_text()}
     for name in ("C_", "cv_score_", "vote_share_", "n_features_in_", "outcome_", "facts_"):
@@ -491,14 +491,14 @@ def test_rulesvc_comes_back_from_a_file_as_it_was(tmp_path):
     other = load_model(save_model(other, tmp_path / "bare.json"))
     assert (other.cv, hasattr(other, "feature_names_in_")) == (5, False)
     assert other.predict([[3.0], [33.0]]).tolist() == [False, True]
-    value = load_model(save_model(model.weighted_rules_, tmp_path / "value.json"))
+    value = load_model(save_model(model.scorecard_, tmp_path / "value.json"))
     assert (value.predict(X) == model.predict(X)).all()
     assert (value.predict_proba(X) == 0.5).all()
     scaled = make_pipeline(StandardScaler(), RuleSVC(1, cv=2)).fit(Z, Z[:, 0] > 20)
     with pytest.raises(ClearmarginError, match="Pipeline"):
         save_model(scaled, tmp_path / "no.json")
-    assert read_weighted_rules(scaled) is None
-    assert read_weighted_rules(RidgeClassifier().fit(Z, Z[:, 0] > 20)) is None
+    assert scorecard_of(scaled) is None
+    assert scorecard_of(RidgeClassifier().fit(Z, Z[:, 0] > 20)) is None
 
 
 @pytest.mark.parametrize("label", ["bad", "good"])
@@ -509,17 +509,17 @@ def test_rulesvc_behind_a_threshold_is_read_as_it_predicts(label, response, fitt
     # Thresholds at scores that rows have, where it matters who gets a tie.
     for value in [0.1, 0.5, 0.9] if response == "predict_proba" else scores[[1, 3, -2]].tolist():
         model = Fixed(fitted, threshold=value, pos_label=label, response_method=response)
-        assert (read_weighted_rules(model).predict(X) == model.predict(X)).all()
+        assert (scorecard_of(model).predict(X) == model.predict(X)).all()
     back = load_model(save_model(model.fit(X, y), tmp_path / "careful.json"))
     assert (back.predict(X) == model.predict(X)).all()
     tuned = TunedThresholdClassifierCV(FrozenEstimator(fitted), cv="prefit", refit=False).fit(X, y)
-    assert (read_weighted_rules(tuned).predict(X) == tuned.predict(X)).all()
-    assert read_weighted_rules(make_pipeline(fitted)) is fitted.weighted_rules_
+    assert (scorecard_of(tuned).predict(X) == tuned.predict(X)).all()
+    assert scorecard_of(make_pipeline(fitted)) is fitted.scorecard_
 
 
 X40, Y40 = mixed_table(40)
 TWO = parse_rules("n > 2 => b\nc = u => a", space=SPACE, classes=[*"ab"])
-THREE = WeightedRules(RuleSet(TWO.rules, SPACE, [*"abc"]), np.ones((3, 2)), np.ones(3))
+THREE = Scorecard(RuleSet(TWO.rules, SPACE, [*"abc"]), np.ones((3, 2)), np.ones(3))
 OPTIONS = [
     ("max_rules", 0), ("max_rules", None), ("max_conditions", 4), ("C", -1.0),
     ("max_bins", 1), ("linear", "yes"), ("class_weight", "even"), ("cv", 1), ("monotone", {"purpose": 1}),
@@ -538,19 +538,19 @@ TERMS = [
 REFUSED = [
     *((lambda o=o, v=v: RuleSVC(**{o: v}).fit(X40, Y40), o) for o, v in OPTIONS),
     *((lambda r=r: RuleSVC(rules=r).fit(X40, Y40), word) for r, word in RULES),
-    *((lambda term=term: WeightedRules(TWO, [1, 2], 0, [term]), word) for term, word in TERMS),
+    *((lambda term=term: Scorecard(TWO, [1, 2], 0, [term]), word) for term, word in TERMS),
     (lambda: RuleSVC().fit(X40.assign(age=np.inf), Y40), "'age'"),
     (lambda: RuleSVC().fit(X40, Y40, Y40 == "good"), "'bad'"),
     (lambda: RuleSVC().fit(X40, np.where(np.arange(40) == 2, None, Y40)), "row 3"),
     (lambda: RuleSVC(rules=ADVICE).fit(X40, np.arange(40) % 3), "rules"),
     (lambda: RuleSVC(monotone={"age": 1}).fit(X40, np.arange(40) % 3), "monotone"),
-    (lambda: WeightedRules([], [], 0.0), "RuleSet"), (lambda: WeightedRules(TWO, [1.0], 0.0), "weights"),
-    (lambda: WeightedRules(RuleSet([], SPACE, ["a"]), [], 0.0), "classes"), (lambda: LinearTerm(0, 1.0), "fill"),
-    (lambda: WeightedRules(TWO, [1, np.inf], 0.0), "finite"), (lambda: THREE.with_threshold(1.0), "threshold"),
-    (lambda: WeightedRules(TWO, [1, 2], 0, [LinearTerm(0, 1, 0)] * 2), "'x'"),
+    (lambda: Scorecard([], [], 0.0), "RuleSet"), (lambda: Scorecard(TWO, [1.0], 0.0), "weights"),
+    (lambda: Scorecard(RuleSet([], SPACE, ["a"]), [], 0.0), "classes"), (lambda: LinearTerm(0, 1.0), "fill"),
+    (lambda: Scorecard(TWO, [1, np.inf], 0.0), "finite"), (lambda: THREE.with_threshold(1.0), "threshold"),
+    (lambda: Scorecard(TWO, [1, 2], 0, [LinearTerm(0, 1, 0)] * 2), "'x'"),
     (lambda: LinearTerm(0, 1.0, np.inf), "inf"), (lambda: LinearTerm(0, [[[1.0]]]), "coefficients"),
-    (lambda: WeightedRules(TWO, [1, 2], 0).explain([[1, 2, 0]] * 2), "case"),
-    (lambda: WeightedRules(TWO, [1, 2], 0, [LinearTerm(0, 1, 0)]).predict([[np.inf, 1, 0]]), "'x'"),
+    (lambda: Scorecard(TWO, [1, 2], 0).explain([[1, 2, 0]] * 2), "case"),
+    (lambda: Scorecard(TWO, [1, 2], 0, [LinearTerm(0, 1, 0)]).predict([[np.inf, 1, 0]]), "'x'"),
 ]  # fmt: skip
 SCORE = {"intercept": 0, "weights": [1, 2]}
 TRAINED = {"trained_by": "RuleSVC", "parameters": {}, "figures": {}, "calibration": [[1.0, 0.0]]}
@@ -574,7 +574,7 @@ def test_weighted_rules_and_rulesvc_refuse_what_makes_no_sense_by_name(act, word
 
 @pytest.mark.parametrize(("change", "word"), DAMAGED)
 def test_damaged_documents_of_weighted_rules_are_refused_by_file_and_place(change, word, tmp_path):
-    data, path = WeightedRules(TWO, [1, 2], 0.0).to_dict() | change, tmp_path / "model.json"
+    data, path = Scorecard(TWO, [1, 2], 0.0).to_dict() | change, tmp_path / "model.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(FileDamagedError, match=rf"(?s)model.json.*{word}"):
         load_model(path)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clearmargin import FeatureSpace, Rule, RuleSet, parse_rules, recourse
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.points import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, Scorecard
 from clearmargin.rules import Box, Interval
 
 MOST = 4
@@ -53,7 +53,7 @@ def weighted_rules(draw, n_classes=2):
         linear.append(LinearTerm(3, drawn(*shape, 3)))
     rule_set = RuleSet(rules, SPACE, classes)
     threshold = draw(points) if n_classes == 2 else 0.0
-    return WeightedRules(rule_set, drawn(*shape, len(rules)), drawn(*shape), linear, threshold)
+    return Scorecard(rule_set, drawn(*shape, len(rules)), drawn(*shape), linear, threshold)
 
 
 cases = st.fixed_dictionaries({
@@ -126,7 +126,7 @@ bmi >= 30 and smoker = yes => ill
 age > 40 => ill
 """
     rules = parse_rules(text, classes=["well", "ill"])
-    return WeightedRules(rules, [2.0, 1.5], -0.25, threshold=0.25)
+    return Scorecard(rules, [2.0, 1.5], -0.25, threshold=0.25)
 
 
 def test_recourse_rules_alternatives_leave_something_alone():
@@ -166,8 +166,8 @@ def test_recourse_rules_missing_value_may_stay_and_be_taken():
 
 def test_recourse_rules_bad_request_is_refused_by_name():
     rules = parse_rules("x > 3 => b", classes=["a", "b"])
-    endless = WeightedRules(rules, [0.5], -1.0, [LinearTerm(0, 1.0, 0.0)])
-    sums = WeightedRules(parse_rules("x + 2*y > 3 => b", classes=["a", "b"]), [1.0], -0.5)
+    endless = Scorecard(rules, [0.5], -1.0, [LinearTerm(0, 1.0, 0.0)])
+    sums = Scorecard(parse_rules("x + 2*y > 3 => b", classes=["a", "b"]), [1.0], -0.5)
     ill = {"smoker": "yes", "bmi": 32.5, "age": 44}
     for weighted, case, request, error, name in [
         (endless, [0.0], {"actionable": ["x"], "costs": {"x": 1.0}}, InvalidValueError, "'x'"),

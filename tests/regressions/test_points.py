@@ -44,4 +44,4 @@ def test_the_cost_that_was_chosen_gives_the_same_machine_again():
     model = RuleSVC(2, cv=2).fit(X, y, sample_weight=weight)
     again = RuleSVC(2, cv=2, C=model.C_).fit(X, y, sample_weight=weight)
     assert pytest.approx(model.C_) == again.C_
-    assert again.weighted_rules_ == model.weighted_rules_
+    assert again.scorecard_ == model.scorecard_

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import clearmargin as cm
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.points import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, Scorecard
 
 
 def _rows(seed, shape=(100, 8), copies=1):
@@ -97,6 +97,6 @@ def test_a_change_that_just_misses_does_not_hide_a_cheaper_one_the_other_way():
     # One step down leaves the rule; one step up only reaches the threshold, and it takes two to pass it.
     space = cm.FeatureSpace(["b"], [0], [4], [True])
     rules = cm.parse_rules("b > 1 => no", space, classes=["no", "yes"])
-    weighted = WeightedRules(rules, [-2.0], -1.5, [LinearTerm(0, 0.5, 2.0)], -2.0)
+    weighted = Scorecard(rules, [-2.0], -1.5, [LinearTerm(0, 0.5, 2.0)], -2.0)
     found = cm.recourse(weighted, {"b": 2}, actionable=["b"], costs={"b": 0.5}, target="yes")
     assert (found.cost, found.changes[0].after) == (0.5, 1)

@@ -20,7 +20,7 @@ from clearmargin import (
 )
 from clearmargin.exceptions import ClearmarginWarning, DataError, FileNotWrittenError
 from clearmargin.export import to_python, to_sql
-from clearmargin.points import LinearTerm, WeightedRules
+from clearmargin.points import LinearTerm, Scorecard
 from clearmargin.rules import FeatureSpace, RuleSet
 
 
@@ -138,7 +138,7 @@ def test_a_boolean_column_of_a_database_is_compared_as_a_number():
 def test_an_infinity_in_a_linear_term_is_refused():
     rules = RuleSet([], FeatureSpace(["a", "b"]), ["no", "yes"])
     terms = [LinearTerm(0, 1.0, fill=0.0), LinearTerm(1, -1.0, fill=0.0)]
-    weighted = WeightedRules(rules, [], 0.0, terms)
+    weighted = Scorecard(rules, [], 0.0, terms)
     with pytest.raises(DataError, match="'a'"):
         weighted.predict([[np.inf, np.inf]])
     names = {}

@@ -200,7 +200,7 @@ def test_no_figure_on_unseen_rows_comes_from_rows_that_were_trained_on(tmp_path)
     scarce = clearmargin.SupportVectorRules(min_coverage=30)
     known = [(LogisticRegression(), single), (plane, None), (card, None)]
     trained = (RuleExtractor(loaded, max_rules=1), RuleExtractor(FrozenEstimator(plane)), scarce)
-    written = (clone(POINTS).fit(FULL, Y).weighted_rules_, parse_rules("age > 0 => ill"))
+    written = (clone(POINTS).fit(FULL, Y).scorecard_, parse_rules("age > 0 => ill"))
     known += [(model, Y) for model in (LPSVC(), loaded, card, *trained, *written)]
     for model, y in known:
         options = {"cv": None} if isinstance(model, LPSVC) and model is not plane else {}

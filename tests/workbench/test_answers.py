@@ -27,7 +27,7 @@ from tests.workbench.serving import (
 )
 
 from clearmargin import load_model
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.rules import RuleSet
 
 NAMES, COLOURS = ["colour", "age", "dose"], ("red", "green", "blue")
@@ -319,7 +319,7 @@ def test_keep_with_another_machine_trains_and_gives_it_away(worked, tmp_path, ma
     read = client.get(f"{home}/export/json?subject=machine").json()
     assert not is_plane or 0 < len(RuleSet.from_dict(read)) <= 5
     table = worked.rows[NAMES] if is_plane else cases[NAMES]
-    model = model_of(client, home, tmp_path) if is_plane else WeightedRules.from_dict(read)
+    model = model_of(client, home, tmp_path) if is_plane else Scorecard.from_dict(read)
     assert model.predict(table).tolist() == cases["machine"].tolist()
     row = int(cases["row"][0])
     assert copy.case(row, "what-if")["label"] == cases["machine"][0]

@@ -57,7 +57,7 @@ def recourse(
     ----------
     model : fitted classifier
         Linear, or a pipeline of affine steps (scalers, encoders of categories, ...) that ends in a linear classifier;
-        or a `RuleSVC`, or its `WeightedRules`.
+        or a `RuleSVC`, or its `Scorecard`.
     x : data frame of one row, mapping from name to value, or array-like of shape (n,)
         The case, without missing values; for a `RuleSVC` those that are not actionable may be missing.
     actionable : list of names, or mapping from name to what is allowed

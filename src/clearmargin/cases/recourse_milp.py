@@ -3,7 +3,7 @@
 What may happen to a case is a list of options, at most one of which is taken for each feature: another category,
 another value, or a cell of values that a number may go to, in which it may go an amount t further than the nearest
 value of the cell (whole numbers by whole t). Scores are linear in both. Where rules with weights make them, cells are
-such that no rule tells the values of one apart (`points.value_cells`); for a plane, all values on one side are one
+such that no rule tells the values of one apart (`points.cells`); for a plane, all values on one side are one
 cell. With z_o for "option o is taken", h_r for "rule r holds", and s_ro in {0, 1} for "the conditions of rule r on the
 feature of option o hold with it" (o = 0: as the feature is now)::
 

@@ -17,8 +17,8 @@ from clearmargin.language.printer import format_number
 from clearmargin.models.fitted import check_fitted
 from clearmargin.models.surface import Source, Surface, read_surface
 from clearmargin.models.threshold import find_threshold
-from clearmargin.points.reading import read_weighted_rules
-from clearmargin.points.value_cells import Cell, box_of, cell_starts, cut_into_cells
+from clearmargin.points.cells import Cell, box_of, cell_starts, cut_into_cells
+from clearmargin.points.reading import scorecard_of
 from clearmargin.rule_base.feature_ranges import read_bounds
 from clearmargin.rules import Box, Domain, FeatureSpace
 from clearmargin.rules.interval import round_down, round_up
@@ -189,7 +189,7 @@ def _holds(box: Box, j: int, value: float) -> float:
 
 def read_case(model: Any, x: Any, X: Any) -> Case:
     """Read a case and the surface of its model; only features of rules that stay may be missing."""
-    weighted = read_weighted_rules(model)
+    weighted = scorecard_of(model)
     if weighted is not None:
         space = weighted.space
         given = _read_row(x, Table.read(X).names if X is not None and is_frame(X) else space.names)

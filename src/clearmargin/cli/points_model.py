@@ -33,7 +33,7 @@ def read_points(arguments: argparse.Namespace, console: Console) -> LoadedPoints
     task = read_task(
         arguments,
         console,
-        model.weighted_rules_,
+        model.scorecard_,
         positive=positive_class(model),
         missing="keep",
         cv=None,

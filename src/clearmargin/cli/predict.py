@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Predict, and write a line for each row."""
     from clearmargin.cli.inputs import read_options, read_table
     from clearmargin.models.model_document import load_planes
-    from clearmargin.points.weighted_document import load_weighted_rules
+    from clearmargin.points.document import load_scorecard
     from clearmargin.recipes.applied_rules import (
         load_rules,
         predict_by_model,
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     if holds_points(given):
         if arguments.default is not None:
             raise DataError("--default is for rules; points have an answer for every row")
-        predict = partial(predict_by_points, weighted=load_weighted_rules(given))
+        predict = partial(predict_by_points, weighted=load_scorecard(given))
     elif arguments.model is not None:
         predict = partial(predict_by_model, model=load_planes(arguments.model))
     else:

@@ -93,7 +93,7 @@ def _run_points(arguments: argparse.Namespace, console: Console, files: Files) -
 
     loaded = read_points(arguments, console)
     print_points(loaded, console)
-    weighted = loaded.model.weighted_rules_
+    weighted = loaded.model.scorecard_
     console.say(f"\n{weighted}")
     if files.page is not None:
         with writing(files.page):

@@ -13,7 +13,7 @@ from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
-    from clearmargin.points import CertifiedScorecard, WeightedRules
+    from clearmargin.points import CertifiedScorecard, Scorecard
     from clearmargin.recipes.cards_and_trees import Scored
 
 _ENDINGS = (".txt", ".md", ".html", ".csv", ".json", ".sql", ".py")
@@ -106,7 +106,7 @@ def _say_proof(scored: Scored, console: Console) -> None:
     )
 
 
-def _written(card: WeightedRules | CertifiedScorecard, ending: str) -> str:
+def _written(card: Scorecard | CertifiedScorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
     from clearmargin.export import to_markdown
     from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard

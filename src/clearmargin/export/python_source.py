@@ -25,7 +25,7 @@ from clearmargin.export.score_sums import (
     score_sums,
 )
 from clearmargin.points.certified_card import CertifiedScorecard
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
@@ -71,7 +71,7 @@ def _kind(row, name, fill=None):
 
 
 def to_python(
-    rules: RuleSet | WeightedRules | CertifiedScorecard,
+    rules: RuleSet | Scorecard | CertifiedScorecard,
     *,
     name: str = "predict_row",
     default: Label | None = None,
@@ -80,7 +80,7 @@ def to_python(
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
         The rules; of a card with proof the function gives what `prove` gives.
     name : str, default "predict_row"
         The function. It takes a mapping from the name of a feature to its value; ``<name>_many`` takes many of them.
@@ -99,7 +99,7 @@ def to_python(
     Only features that the rules have conditions on are read, and a condition on one that is None or NaN is false, as
     for `predict`; where the space has a value that a missing one counts as, it is that value. A feature that
     is read and not in the mapping is a KeyError, a text where a number belongs is a TypeError. Weights are added from
-    left to right, so that scores are those of `WeightedRules.decision_function` to the bit.
+    left to right, so that scores are those of `Scorecard.decision_function` to the bit.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def to_python(
     taken = {name, f"{name}_many", f"{name}_score", "total", "totals", "at_least", "at_most"}
     is_card = isinstance(given, CertifiedScorecard)
     code = _Code(given.space.with_fill(None) if is_card else given.space, taken)
-    if isinstance(given, WeightedRules):
+    if isinstance(given, Scorecard):
         refuse_default(default)
         parts = _weighted_functions(given, name, code)
     elif isinstance(given, CertifiedScorecard):
@@ -203,7 +203,7 @@ def _card_function(card: CertifiedScorecard, name: str, code: _Code, default: La
     return "\n".join([*head, *body])
 
 
-def _weighted_functions(weighted: WeightedRules, name: str, code: _Code) -> list[str]:
+def _weighted_functions(weighted: Scorecard, name: str, code: _Code) -> list[str]:
     spelled = [_literal(label) for label in weighted.classes]
     if weighted.is_binary:
         decide = [

@@ -13,13 +13,13 @@ from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
 from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
 
 
 def to_text(
-    rules: RuleSet | WeightedRules | CertifiedScorecard, *, default: Label | None = None
+    rules: RuleSet | Scorecard | CertifiedScorecard, *, default: Label | None = None
 ) -> str:
     """Write rules as an outline in which conditions that neighbours share stand once.
 
@@ -28,7 +28,7 @@ def to_text(
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules or fitted model with rules
+    rules : RuleSet, Scorecard or fitted model with rules
         The rules.
     default : label, optional
         The class of rows that no rule covers; without it, the text does not mention them.
@@ -54,7 +54,7 @@ def to_text(
         between = class_between(given, default)
         last = [] if between is None else [f"Where nothing is proved: {format_label(between)}"]
         return "".join(f"{line}\n" for line in [given.to_text(), *last])
-    if isinstance(given, WeightedRules):
+    if isinstance(given, Scorecard):
         refuse_default(default)
         _, *points = given.to_text(digits=None).splitlines()
         parts = [*_sums_decide(given), *points, *_missing_lines(given.rules)]
@@ -94,12 +94,12 @@ def _line(depth: int, text: str) -> str:
     return f"{'|   ' * depth}|--- {text}"
 
 
-def to_markdown(rules: RuleSet | WeightedRules | CertifiedScorecard) -> str:
+def to_markdown(rules: RuleSet | Scorecard | CertifiedScorecard) -> str:
     r"""Write rules as a Markdown table, one row a rule; names cannot become markup.
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
         The rules. Weighted ones have their points in a column, and above the table how these decide.
 
     Returns
@@ -133,7 +133,7 @@ Columns = list[tuple[str, list[str]]]
 
 
 def _readable_table(
-    given: RuleSet | WeightedRules | CertifiedScorecard,
+    given: RuleSet | Scorecard | CertifiedScorecard,
 ) -> tuple[list[str], Columns, RuleSet]:
     """Return what stands above a table, its columns with their titles, and the rules themselves."""
     read = rules_to_write(given)
@@ -141,7 +141,7 @@ def _readable_table(
         said = [read.about, *read.summary().splitlines(), read.conditions()]
         empty = RuleSet((), read.space.with_fill(None), read.classes)
         return [_markdown(text) for text in said if text], _card_columns(read), empty
-    if isinstance(read, WeightedRules):
+    if isinstance(read, Scorecard):
         return (
             [_markdown(part) for part in _sums_decide(read)],
             _point_columns(read),
@@ -150,7 +150,7 @@ def _readable_table(
     return [], list(_columns(rule_rows(read))), read
 
 
-def _sums_decide(weighted: WeightedRules) -> list[str]:
+def _sums_decide(weighted: Scorecard) -> list[str]:
     """Say exactly how the sums decide."""
     starts = [format_number(start) for start in np.atleast_1d(weighted.intercept).tolist()]
     names = [format_label(label) for label in weighted.classes]
@@ -175,7 +175,7 @@ def _card_columns(card: CertifiedScorecard) -> Columns:
     ]
 
 
-def _point_columns(weighted: WeightedRules) -> Columns:
+def _point_columns(weighted: Scorecard) -> Columns:
     lines = weighted.lines()
     return [
         ("#", [str(k) for k in range(1, len(lines) + 1)]),

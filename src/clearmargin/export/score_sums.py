@@ -1,6 +1,6 @@
 """Weighted rules as sums, the form from which every language writes them; and what can be exported at all.
 
-A score is added up from left to right, as `WeightedRules.decision_function` does it: the intercept, the linear terms,
+A score is added up from left to right, as `Scorecard.decision_function` does it: the intercept, the linear terms,
 then the points of each rule where it holds and 0 elsewhere. So every language comes to the same bits.
 """
 
@@ -15,7 +15,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import Condition, Member, conditions
 from clearmargin.language.printer import check_rules
 from clearmargin.points.certified_card import CertifiedScorecard
-from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.points.scorecard import LinearTerm, Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
@@ -49,19 +49,19 @@ class ScoreSum:
     terms: tuple[Term, ...]
 
 
-def rules_to_write(given: Any) -> RuleSet | WeightedRules | CertifiedScorecard:
+def rules_to_write(given: Any) -> RuleSet | Scorecard | CertifiedScorecard:
     """Take what can be exported: rules, rules with weights, a card with proof, or a model with one."""
-    if isinstance(given, RuleSet | WeightedRules | CertifiedScorecard):
+    if isinstance(given, RuleSet | Scorecard | CertifiedScorecard):
         return given
     # Rules out of a file are written without scikit-learn, whose import takes longer than the writing.
-    from clearmargin.points.reading import read_weighted_rules
+    from clearmargin.points.reading import scorecard_of
 
-    weighted = read_weighted_rules(given)
+    weighted = scorecard_of(given)
     if weighted is not None:
         return weighted
     for name in ("rules_", "scorecard_"):
         found = getattr(given, name, None)
-        if isinstance(found, RuleSet | WeightedRules | CertifiedScorecard):
+        if isinstance(found, RuleSet | Scorecard | CertifiedScorecard):
             return found
     check_rules(given)
     raise AssertionError  # check_rules refuses whatever is no RuleSet
@@ -80,7 +80,7 @@ def premises(rules: RuleSet) -> list[tuple[Condition, ...]]:
     return [tuple(conditions(rule.region, rules.space.categories)) for rule in rules]
 
 
-def score_sums(weighted: WeightedRules) -> tuple[ScoreSum, ...]:
+def score_sums(weighted: Scorecard) -> tuple[ScoreSum, ...]:
     """Read weighted rules as sums: one for two classes, else one for each class."""
     read = premises(weighted.rules)
     sums = []

@@ -36,7 +36,7 @@ from clearmargin.export.score_sums import (
 )
 from clearmargin.export.sql_dialect import Dialect, find_dialect
 from clearmargin.points.certified_card import CertifiedScorecard
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace, nearest_name
@@ -48,7 +48,7 @@ _FORMS = ("case", "view", "score")
 
 
 def to_sql(
-    rules: RuleSet | WeightedRules | CertifiedScorecard,
+    rules: RuleSet | Scorecard | CertifiedScorecard,
     *,
     dialect: str = "ansi",
     form: str = "case",
@@ -61,13 +61,13 @@ def to_sql(
 
     Parameters
     ----------
-    rules : RuleSet, WeightedRules, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
         The rules; a column of the table is expected for each feature of their space, under its name.
     dialect : {"ansi", "postgresql", "sqlite", "duckdb", "mysql"}, default "ansi"
         The database.
     form : {"case", "view", "score"}, default "case"
         A CASE expression for a query of yours, or a statement that creates a view. Of weighted rules for two classes
-        also the expression of the score, what `WeightedRules.decision_function` gives.
+        also the expression of the score, what `Scorecard.decision_function` gives.
     table : str or sequence of str, optional
         The table under the view; a sequence for a qualified name, such as ``("ward", "patients")``.
     view : str or sequence of str, optional
@@ -122,13 +122,13 @@ def to_sql(
 
 
 def _answer_lines(
-    given: RuleSet | WeightedRules | CertifiedScorecard,
+    given: RuleSet | Scorecard | CertifiedScorecard,
     dialect: Dialect,
     form: str,
     default: Label | None,
 ) -> list[str]:
     """Return the expression of the class, or of the score, line by line."""
-    if isinstance(given, WeightedRules):
+    if isinstance(given, Scorecard):
         refuse_default(default)
         return _weighted_lines(given, dialect, is_score=form == "score")
     if form == "score":
@@ -156,7 +156,7 @@ def _card_lines(card: CertifiedScorecard, dialect: Dialect, default: Label | Non
     return [*lines, f"  ELSE {otherwise}", "END"]
 
 
-def _weighted_lines(weighted: WeightedRules, dialect: Dialect, *, is_score: bool) -> list[str]:
+def _weighted_lines(weighted: Scorecard, dialect: Dialect, *, is_score: bool) -> list[str]:
     """Return the expression of the class that the weights decide, or of their sum."""
     columns = _Columns(weighted.space, dialect)
     sums = [columns.total(score) for score in score_sums(weighted)]

@@ -77,7 +77,7 @@ def save_model(
 def _decides_by_points(model: Any) -> bool:
     """Check whether a model, or what is inside a threshold around it, is made of rules with weights."""
     inside = list(wrapped_layers(model))[-1]
-    return hasattr(inside, "weighted_rules_") or hasattr(inside, "with_threshold")
+    return hasattr(inside, "scorecard_") or hasattr(inside, "with_threshold")
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

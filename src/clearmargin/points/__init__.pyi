@@ -1,3 +1,6 @@
+from .cells import (
+    CardLine as CardLine,
+)
 from .certified_card import (
     CertifiedExplanation as CertifiedExplanation,
 )
@@ -7,23 +10,29 @@ from .certified_card import (
 from .certified_card import (
     CertifiedScorecard as CertifiedScorecard,
 )
+from .document import (
+    scorecard_schema as scorecard_schema,
+)
+from .explanation import (
+    Contribution as Contribution,
+)
+from .explanation import (
+    Flip as Flip,
+)
+from .explanation import (
+    PointsExplanation as PointsExplanation,
+)
+from .explanation import (
+    ProvedCase as ProvedCase,
+)
 from .outcome import (
     ExpertRule as ExpertRule,
 )
 from .outcome import (
     RulesOutcome as RulesOutcome,
 )
-from .points_explanation import (
-    Addend as Addend,
-)
-from .points_explanation import (
-    Flip as Flip,
-)
-from .points_explanation import (
-    PointsExplanation as PointsExplanation,
-)
 from .reading import (
-    read_weighted_rules as read_weighted_rules,
+    scorecard_of as scorecard_of,
 )
 from .rule_svc import (
     RuleSVC as RuleSVC,
@@ -31,33 +40,36 @@ from .rule_svc import (
 from .score_rules import (
     ScoreRules as ScoreRules,
 )
-from .weighted_document import (
-    weighted_rules_schema as weighted_rules_schema,
-)
-from .weighted_rules import (
+from .scorecard import (
     LinearTerm as LinearTerm,
 )
-from .weighted_rules import (
-    WeightedRules as WeightedRules,
+from .scorecard import (
+    Proof as Proof,
 )
-from .weighted_rules import (
-    WeightLine as WeightLine,
+from .scorecard import (
+    Scorecard as Scorecard,
+)
+from .scorecard import (
+    ScoreLine as ScoreLine,
 )
 
 __all__ = [
-    "Addend",
+    "CardLine",
     "CertifiedExplanation",
     "CertifiedFeature",
     "CertifiedScorecard",
+    "Contribution",
     "ExpertRule",
     "Flip",
     "LinearTerm",
     "PointsExplanation",
+    "Proof",
+    "ProvedCase",
     "RuleSVC",
     "RulesOutcome",
+    "ScoreLine",
     "ScoreRules",
-    "WeightLine",
-    "WeightedRules",
-    "read_weighted_rules",
-    "weighted_rules_schema",
+    "Scorecard",
+    "scorecard_of",
+    "scorecard_schema",
 ]

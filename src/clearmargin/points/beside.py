@@ -38,7 +38,7 @@ from clearmargin.language import parse_rules
 from clearmargin.language.rule_source import RuleSource, read_rules
 from clearmargin.points.engine import Extra
 from clearmargin.points.rows import TrainingRows
-from clearmargin.points.weighted_rules import LinearTerm
+from clearmargin.points.scorecard import LinearTerm
 from clearmargin.rules import Box, FeatureSpace, RuleSet
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.space import category_name

@@ -21,7 +21,7 @@ from clearmargin.points.engine import Column, Extra, Task
 from clearmargin.points.logistic import accuracy, calibrate
 from clearmargin.points.outcome import RulesOutcome
 from clearmargin.points.rows import TrainingRows
-from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.points.scorecard import LinearTerm, Scorecard
 from clearmargin.progress import Progress
 from clearmargin.rule_base.bins import Bins
 from clearmargin.rules import FeatureSpace, Rule, RuleSet
@@ -54,7 +54,7 @@ class RuleFit:
     monotone: Mapping[str, int] | None
     points: bool
     progress: Progress
-    weighted: WeightedRules = field(init=False)
+    weighted: Scorecard = field(init=False)
     calibration: FloatArray = field(init=False)
     outcome: RulesOutcome = field(init=False)
     setting: Setting = field(init=False)
@@ -311,7 +311,7 @@ def weighted_rules(
     rows: TrainingRows,
     space: FeatureSpace,
     linear: Sequence[LinearTerm] = (),
-) -> WeightedRules:
+) -> Scorecard:
     """Make the value: rules with points, most important first, without those of no weight."""
     share = rows.sample_weight @ held / rows.sample_weight.sum()
     importance = np.abs(weights).max(axis=0, initial=0.0) * np.sqrt(share * (1.0 - share))
@@ -326,7 +326,7 @@ def weighted_rules(
         stats = rows.stats(held[:, r], code)
         rules.append(replace(found[r], label=labels[code], weight=1.0, stats=stats))
     kept = weights[:, order]
-    return WeightedRules(
+    return Scorecard(
         RuleSet(rules, space, labels),
         kept[0] if single else kept,
         intercept[0] if single else intercept,

@@ -21,7 +21,7 @@ from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.language.words import counted, number_text
 from clearmargin.points.certified_card import CertifiedScorecard
-from clearmargin.points.weighted_rules import WeightedRules, WeightLine
+from clearmargin.points.scorecard import Scorecard, ScoreLine
 from clearmargin.rules.rule import Label
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class _Bar:
 
 def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> Axes:
     """Draw the points of weighted rules, or of a fitted model of them, as bars: the largest, class by class."""
-    from clearmargin.points.reading import read_weighted_rules
+    from clearmargin.points.reading import scorecard_of
 
-    weighted = read_weighted_rules(_fitted(model))
+    weighted = scorecard_of(_fitted(model))
     if weighted is None:
         raise InvalidValueError(f"{type(model).__name__} has no rules with points to draw")
     if not isinstance(max_lines, int) or max_lines < 1:
@@ -114,7 +114,7 @@ def plot_card(model: Any, *, ax: Axes | None = None) -> Axes:
     """Draw a card with proof from points at least to points at most, and rules with points as `plot_points` does."""
     card = getattr(model, "scorecard_", model)
     if not isinstance(card, CertifiedScorecard):
-        if not isinstance(card, WeightedRules) and not hasattr(_fitted(model), "weighted_rules_"):
+        if not isinstance(card, Scorecard) and not hasattr(_fitted(model), "scorecard_"):
             raise InvalidValueError(
                 f"{type(model).__name__} has no scorecard; fit a ScoreRules, or give its scorecard_"
             )
@@ -137,14 +137,14 @@ def _fitted(model: Any) -> Any:
 
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    elif not isinstance(model, WeightedRules | CertifiedScorecard):
+    elif not isinstance(model, Scorecard | CertifiedScorecard):
         raise InvalidValueError(
             f"rules with points are drawn, a card or a fitted ScoreRules or RuleSVC, not {type(model).__name__}"
         )
     return model
 
 
-def _reach(weighted: WeightedRules, line: WeightLine) -> tuple[str, float]:
+def _reach(weighted: Scorecard, line: ScoreLine) -> tuple[str, float]:
     """Return what a line adds; of a multiple of a number what its range adds, from one end to the other."""
     space, j = weighted.space, line.multiplies
     if j is not None:

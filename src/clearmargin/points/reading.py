@@ -12,22 +12,22 @@ from clearmargin.models.fitted import wrapped_layers
 from clearmargin.models.threshold import find_threshold, register_link, score_threshold
 from clearmargin.points.logistic import probabilities
 from clearmargin.points.rule_svc import RuleSVC
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.value import FloatArray
 
 
-def read_weighted_rules(estimator: Any) -> WeightedRules | None:
+def scorecard_of(estimator: Any) -> Scorecard | None:
     """Read the weighted rules that a fitted model predicts by.
 
     Parameters
     ----------
-    estimator : fitted classifier or WeightedRules
+    estimator : fitted classifier or Scorecard
         A `RuleSVC`; or a search, a frozen estimator or an operating threshold (`FixedThresholdClassifier`,
         `TunedThresholdClassifierCV`) around one.
 
     Returns
     -------
-    WeightedRules or None
+    Scorecard or None
         The rules, with the score above which the second class is predicted; None where the model is none over rules, or
         has steps before it that change the table.
 
@@ -37,16 +37,16 @@ def read_weighted_rules(estimator: Any) -> WeightedRules | None:
     >>> from clearmargin.datasets import load_wbc
     >>> X, y = load_wbc(return_X_y=True)
     >>> careful = FixedThresholdClassifier(RuleSVC(max_rules=3), threshold=0.2).fit(X, y)
-    >>> rules = read_weighted_rules(careful)
+    >>> rules = scorecard_of(careful)
     >>> bool((rules.predict(X) == careful.predict(X)).all()), rules.threshold < 0
     (True, True)
     """
-    if isinstance(estimator, WeightedRules):
+    if isinstance(estimator, Scorecard):
         return estimator
     layers = list(wrapped_layers(estimator))
-    weighted = getattr(layers[-1], "weighted_rules_", None)
+    weighted = getattr(layers[-1], "scorecard_", None)
     changes = any(isinstance(layer, Pipeline) and len(layer.steps) > 1 for layer in layers)
-    if not isinstance(weighted, WeightedRules) or changes:
+    if not isinstance(weighted, Scorecard) or changes:
         return None
     if find_threshold(estimator) is None:
         return weighted

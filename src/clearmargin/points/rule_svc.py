@@ -19,7 +19,7 @@ from clearmargin.points.fitting import RuleFit
 from clearmargin.points.logistic import probabilities
 from clearmargin.points.outcome import RulesOutcome
 from clearmargin.points.rows import read_rows
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.progress import Progress, all_or_nothing
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.options import Choice, Option, PositiveNumber, WholeNumber, check_options
@@ -33,7 +33,7 @@ from clearmargin.tables.table import Table, as_header, check_has_columns, read_f
 from clearmargin.tables.table_part import over_parts
 
 if TYPE_CHECKING:
-    from clearmargin.points.points_explanation import PointsExplanation
+    from clearmargin.points.explanation import PointsExplanation
     from clearmargin.report import Report
 
 
@@ -83,7 +83,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    weighted_rules_ : WeightedRules
+    scorecard_ : Scorecard
         Rules with their weights, as a value; print it.
     rules_ : RuleSet
         The rules, most important first.
@@ -140,7 +140,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (True, True)
     """
 
-    weighted_rules_: WeightedRules
+    scorecard_: Scorecard
     outcome_: RulesOutcome
     _reads_tables: ClassVar[bool] = True  # see `Table.taken_by`
     _options: ClassVar[Mapping[str, Option]] = {
@@ -239,19 +239,19 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with threadpool_limits(1, "blas"):
             fit.run()
         self.classes_, self.space_ = rows.classes, space
-        self.weighted_rules_, self.outcome_ = fit.weighted, fit.outcome
+        self.scorecard_, self.outcome_ = fit.weighted, fit.outcome
         self.C_, self.cv_score_, self.cv_results_ = fit.setting.C, fit.cv_score, fit.cv_results
         self.calibration_, self.vote_share_ = fit.calibration, fit.vote_share
         return self
 
     def _count_on_all(self, parts: TableParts) -> None:
         """Count what the rules cover on all rows of a table in partitions."""
-        machine = self.weighted_rules_
+        machine = self.scorecard_
         experts = [outcome.rule for outcome in self.outcome_]
         rules = [*machine.rules, *experts]
         known = counted_on_all(RuleSet(rules, machine.space, machine.rules.classes), parts).rules
         counted = RuleSet(known[: len(machine.rules)], machine.space, machine.rules.classes)
-        self.weighted_rules_ = WeightedRules(
+        self.scorecard_ = Scorecard(
             counted, machine.weights, machine.intercept, machine.linear, machine.threshold
         )
         points = [outcome.points for outcome in self.outcome_]
@@ -274,17 +274,17 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def rules_(self) -> RuleSet:
         """The rules, most important first."""
-        return self.weighted_rules_.rules
+        return self.scorecard_.rules
 
     @property
     def weights_(self) -> FloatArray:
         """The weights of the rules."""
-        return self.weighted_rules_.weights
+        return self.scorecard_.weights
 
     @property
     def intercept_(self) -> float | FloatArray:
         """What is added everywhere."""
-        intercept = self.weighted_rules_.intercept
+        intercept = self.scorecard_.intercept
         return float(intercept) if intercept.ndim == 0 else intercept
 
     # What is asked of a fitted classifier.
@@ -311,7 +311,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Positive for ``classes_[1]``; with more than two classes the highest score decides.
         """
         table = self._read(X)
-        return self.weighted_rules_.decision_function(table)
+        return self.scorecard_.decision_function(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class of each row.
@@ -328,7 +328,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         scores = self.decision_function(X)
         # 0 unless it was read from a file of rules with another threshold.
-        limit = self.weighted_rules_.threshold
+        limit = self.scorecard_.threshold
         codes = scores.argmax(axis=1) if scores.ndim == 2 else (scores > limit).astype(np.intp)
         return np.asarray(self.classes_[codes])
 
@@ -395,7 +395,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             It reads as text.
         """
         check_is_fitted(self)
-        return self.weighted_rules_.explain(x)
+        return self.scorecard_.explain(x)
 
     def to_report(self, X: Any, y: Any = None, **options: Any) -> Report:
         """Make a report of the rules with their points: see `clearmargin.report.report`.

@@ -11,13 +11,13 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.model_document import read_rules
-from clearmargin.points.outcome import RulesOutcome
-from clearmargin.points.reading import read_weighted_rules
-from clearmargin.points.rule_svc import RuleSVC
-from clearmargin.points.weighted_document import (
-    read_weighted_document,
-    write_weighted_document,
+from clearmargin.points.document import (
+    read_scorecard,
+    write_scorecard,
 )
+from clearmargin.points.outcome import RulesOutcome
+from clearmargin.points.reading import scorecard_of
+from clearmargin.points.rule_svc import RuleSVC
 from clearmargin.rules import RuleSet
 from clearmargin.rules.document import Part, optional
 
@@ -40,11 +40,11 @@ def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> di
         "has_names": hasattr(model, "feature_names_in_"),
     }
     if len(model.outcome_):
-        weighted = model.weighted_rules_
+        weighted = model.scorecard_
         experts = RuleSet([o.rule for o in model.outcome_], weighted.space, weighted.classes)
         points = [float(o.points) for o in model.outcome_]
         training["experts"] = {"rules": experts.to_dict(), "points": points}
-    document = {**write_weighted_document(model.weighted_rules_), "training": training}
+    document = {**write_scorecard(model.scorecard_), "training": training}
     told = facts if facts is not None else getattr(model, "facts_", None)
     return {**document, "facts": dict(told)} if told else document
 
@@ -53,13 +53,13 @@ def model_document(model: Any) -> dict[str, Any]:
     """Put whatever decides by weighted rules into plain data for JSON."""
     if isinstance(model, RuleSVC):
         return write_rule_svc(model)
-    weighted = read_weighted_rules(model)
+    weighted = scorecard_of(model)
     if weighted is None:
         raise InvalidValueError(
             f"{type(model).__name__} changes the table before its rules with points, which a file cannot keep; save "
             "its last step by itself"
         )
-    return write_weighted_document(weighted)
+    return write_scorecard(weighted)
 
 
 # Stands for a parameter that is no plain data, such as a splitter.
@@ -86,14 +86,14 @@ def _plain(value: Any) -> Any:
 
 def read_rule_svc(data: object) -> RuleSVC:
     """Take a fitted machine out of the plain data of JSON."""
-    weighted = read_weighted_document(data)
+    weighted = read_scorecard(data)
     document = Part(data).entries()
     entry = optional(document, "training", _read_training, {})
     model = RuleSVC(**optional(entry, "parameters", _read_parameters, {}))
     figures = {key: f.number() for key, f in optional(entry, "figures", Part.entries, {}).items()}
     for name, unknown in _FIGURES.items():
         setattr(model, name, figures.get(name.removesuffix("_"), unknown))
-    model.weighted_rules_, model.space_ = weighted, weighted.space
+    model.scorecard_, model.space_ = weighted, weighted.space
     model.classes_, model.n_features_in_ = np.array(weighted.classes), len(weighted.space)
     if optional(entry, "has_names", Part.flag, True):
         model.feature_names_in_ = np.array(weighted.space.names, dtype=object)

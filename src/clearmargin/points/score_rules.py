@@ -26,11 +26,11 @@ from clearmargin.models.threshold import operating_scores
 from clearmargin.points.certification import CardDomain, certify_card, draw_rows
 from clearmargin.points.certified_card import CertifiedExplanation, CertifiedScorecard
 from clearmargin.points.engine import Extra, Task
+from clearmargin.points.explanation import PointsExplanation
 from clearmargin.points.fitting import monotone_signs, shortened, weighted_rules, whole_points
 from clearmargin.points.logistic import merit
-from clearmargin.points.points_explanation import PointsExplanation
 from clearmargin.points.rows import TrainingRows
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.progress import all_or_nothing
 from clearmargin.rule_base.base import check_table
 from clearmargin.rule_base.bins import Bins
@@ -135,7 +135,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     ----------
     estimator_ : classifier
         The model.
-    scorecard_ : WeightedRules or CertifiedScorecard
+    scorecard_ : Scorecard or CertifiedScorecard
         Rules with points, or the card with proof; print it.
     fidelity_ : float
         Share of the training rows for which the card predicts what the model predicts; with `certify=True` the card
@@ -182,7 +182,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     # What is handed on to the model may be routed here.
     __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": None}
 
-    scorecard_: Any  # WeightedRules, with certify=True a CertifiedScorecard
+    scorecard_: Any  # Scorecard, with certify=True a CertifiedScorecard
 
     def __init__(
         self,
@@ -433,13 +433,6 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         # What counts is what the model predicts; its values may disagree, as the probabilities of an SVC do.
         return np.where(predicted == 1, np.maximum(size, np.finfo(np.float64).tiny), -size)
 
-    @property
-    def weighted_rules_(self) -> WeightedRules:
-        """The rules with points of a card without proof, which are saved, exported and drawn as those of `RuleSVC`."""
-        if not isinstance(self.scorecard_, WeightedRules):
-            raise AttributeError("a card with proof has points at least and at most: scorecard_")
-        return self.scorecard_
-
     @available_if(_has_scores)  # type: ignore[untyped-decorator]
     @over_parts
     def decision_function(self, X: Any) -> FloatArray:
@@ -493,10 +486,10 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         return np.asarray(self.classes_[codes])
 
     def explain(self, row: Any) -> PointsExplanation | CertifiedExplanation:
-        """Say which points a case has, and from where; see `WeightedRules.explain` and `CertifiedScorecard.explain`."""
+        """Say which points a case has, and from where; see `Scorecard.explain` and `CertifiedScorecard.explain`."""
         check_is_fitted(self)
-        card: WeightedRules | CertifiedScorecard = self.scorecard_
-        if isinstance(card, WeightedRules):
+        card: Scorecard | CertifiedScorecard = self.scorecard_
+        if isinstance(card, Scorecard):
             return card.explain(row)
         names, categories = card.space.names, card.space.categories
         categorical = [

@@ -14,7 +14,7 @@ from clearmargin.recipes.phrases import number_of
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
-    from clearmargin.points import WeightedRules
+    from clearmargin.points import Scorecard
     from clearmargin.rules import RuleSet
     from clearmargin.rules.rule import Label
     from clearmargin.tables.files import FileTable, ReadOptions
@@ -334,7 +334,7 @@ class ExportedRules:
 
 
 def export_rules(
-    rules: RuleSet | WeightedRules,
+    rules: RuleSet | Scorecard,
     to: str,
     *,
     default: str | None = None,
@@ -346,7 +346,7 @@ def export_rules(
 
     Parameters
     ----------
-    rules : RuleSet or WeightedRules
+    rules : RuleSet or Scorecard
         The rules.
     to : str
         The format, such as "sql".

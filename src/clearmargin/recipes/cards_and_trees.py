@@ -14,7 +14,7 @@ from clearmargin.rule_base.training import train_kernel_machine
 
 if TYPE_CHECKING:
     from clearmargin.models import PlaneModel
-    from clearmargin.points import WeightedRules
+    from clearmargin.points import Scorecard
     from clearmargin.progress import Progress
     from clearmargin.rules import RuleSet
 
@@ -48,7 +48,7 @@ class Scored:
     ----------
     task : Task
         The table.
-    card : WeightedRules or CertifiedScorecard
+    card : Scorecard or CertifiedScorecard
         The card.
     accuracy : float
         The share of the rows on which the card is right; where a card with proof proves nothing, its machine.
@@ -237,9 +237,9 @@ def _given(task: Task) -> Any:
 
 def _score(
     task: Task, model: PlaneModel | None, chosen: dict[str, Any], balanced: bool
-) -> tuple[WeightedRules, float]:
+) -> tuple[Scorecard, float]:
     """Make the card; the positive class has many points."""
-    from clearmargin.points import ScoreRules, WeightedRules
+    from clearmargin.points import Scorecard, ScoreRules
     from clearmargin.rules import RuleSet
 
     if model is not None:
@@ -255,10 +255,10 @@ def _score(
     # Its cost grows with the square of the rows.
     fitted, _ = train_kernel_machine(machine, task.X, is_second, {})
     made = ScoreRules(fitted, **chosen).fit(task.X, is_second)
-    card = made.weighted_rules_
+    card = made.scorecard_
     rules = [replace(rule, label=labels[int(rule.label)]) for rule in card.rules]
     named = RuleSet(rules, card.space, labels)
-    return WeightedRules(named, card.weights, card.intercept), made.fidelity_
+    return Scorecard(named, card.weights, card.intercept), made.fidelity_
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -142,7 +142,7 @@ def _wider_ranges(
     model: Any, task: Task, names: Sequence[str]
 ) -> dict[str, tuple[float, float]] | None:
     """Return the ranges of numbers that a model was trained on, where the rows of a task have narrower ones."""
-    weighted = getattr(model, "weighted_rules_", None)
+    weighted = getattr(model, "scorecard_", None)
     known, seen = (model if weighted is None else weighted).space, task.X.space()
     wider = {}
     for name in names:

@@ -11,7 +11,7 @@ import numpy as np
 from clearmargin.recipes.task import Task
 
 if TYPE_CHECKING:
-    from clearmargin.points import RuleSVC, WeightedRules
+    from clearmargin.points import RuleSVC, Scorecard
     from clearmargin.progress import Progress
     from clearmargin.rules import RuleSet
 
@@ -48,9 +48,9 @@ class FoundPoints:
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def weighted(self) -> WeightedRules:
+    def weighted(self) -> Scorecard:
         """The rules with their points."""
-        weighted: WeightedRules = self.model.weighted_rules_
+        weighted: Scorecard = self.model.scorecard_
         return weighted
 
     @property
@@ -129,18 +129,18 @@ def find_points(
     return FoundPoints(task, model, float((model.predict(rows) == task.y).mean()), facts)
 
 
-def card_as_points(card: WeightedRules, fill: Mapping[str, Any] | None = None) -> WeightedRules:
+def card_as_points(card: Scorecard, fill: Mapping[str, Any] | None = None) -> Scorecard:
     """Give a scorecard of filled rows with what its missing values count as."""
-    from clearmargin.points import WeightedRules
+    from clearmargin.points import Scorecard
     from clearmargin.rules import RuleSet
 
     known = {name: value for name, value in (fill or {}).items() if name in card.space.names}
     space = card.space.with_fill(known) if known else card.space
     rules = RuleSet(card.rules, space, card.classes)
-    return WeightedRules(rules, card.weights, card.intercept, card.linear, card.threshold)
+    return Scorecard(rules, card.weights, card.intercept, card.linear, card.threshold)
 
 
-def points_as_rules(weighted: WeightedRules) -> str:
+def points_as_rules(weighted: Scorecard) -> str:
     """Write rules with points in the rule language, which has no sums: weights are points for the class of a rule."""
     from clearmargin.rules import Rule, RuleSet
 

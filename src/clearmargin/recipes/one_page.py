@@ -36,7 +36,7 @@ from clearmargin.tables.figures import Evaluation, Figure, rare_class
 
 if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
-    from clearmargin.points import WeightedRules
+    from clearmargin.points import Scorecard
     from clearmargin.progress import Progress
     from clearmargin.report import Report
     from clearmargin.rules import RuleSet
@@ -252,7 +252,7 @@ class OnePage:
         return self.result.model
 
     @property
-    def weighted(self) -> WeightedRules | None:
+    def weighted(self) -> Scorecard | None:
         """The rules with points of the page; None for proved rules, of which each decides by itself."""
         if isinstance(self.result, Scored):
             return card_as_points(self.result.card, self.task.fill)

@@ -12,7 +12,7 @@ from clearmargin.recipes.task import Task
 from clearmargin.recipes.trained_models import match_model
 
 if TYPE_CHECKING:
-    from clearmargin.points import PointsExplanation, RuleSVC, WeightedRules
+    from clearmargin.points import PointsExplanation, RuleSVC, Scorecard
     from clearmargin.report import Report
     from clearmargin.rules import RuleSet
     from clearmargin.rules.value import IntArray
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 def holds_points(path: str | None) -> bool:
     """Check whether a file holds rules with points, as `save_model` writes them for a `RuleSVC`."""
-    from clearmargin.points.weighted_document import is_weighted_document
+    from clearmargin.points.document import is_scorecard_document
     from clearmargin.rules.file_writing import read_json
 
     file = None if path is None else Path(path)
     if file is None or file.suffix.lower() != ".json" or not file.is_file():
         return False
-    return is_weighted_document(read_json(file))
+    return is_scorecard_document(read_json(file))
 
 
-def load_rules_or_points(path: str) -> RuleSet | WeightedRules:
+def load_rules_or_points(path: str) -> RuleSet | Scorecard:
     """Read what a file holds: rules, or rules with points.
 
     Parameters
@@ -40,7 +40,7 @@ def load_rules_or_points(path: str) -> RuleSet | WeightedRules:
 
     Returns
     -------
-    RuleSet or WeightedRules
+    RuleSet or Scorecard
         As `clearmargin.export.export` takes them.
 
     Examples
@@ -49,19 +49,19 @@ def load_rules_or_points(path: str) -> RuleSet | WeightedRules:
     Traceback (most recent call last):
     FileNotFoundError: ...
     """
-    from clearmargin.points.weighted_document import load_weighted_rules
+    from clearmargin.points.document import load_scorecard
 
-    return load_weighted_rules(path) if holds_points(path) else load_rules(path)
+    return load_scorecard(path) if holds_points(path) else load_rules(path)
 
 
-def predict_by_points(table: FileTable, weighted: WeightedRules) -> Predictions:
+def predict_by_points(table: FileTable, weighted: Scorecard) -> Predictions:
     """Give each row of a table the class that rules with points predict.
 
     Parameters
     ----------
     table : FileTable
         The rows.
-    weighted : WeightedRules
+    weighted : Scorecard
         The rules with their weights.
 
     Returns
@@ -74,10 +74,10 @@ def predict_by_points(table: FileTable, weighted: WeightedRules) -> Predictions:
     --------
     >>> import numpy as np
     >>> from clearmargin import parse_rules
-    >>> from clearmargin.points import WeightedRules
+    >>> from clearmargin.points import Scorecard
     >>> from clearmargin.tables.files import FileTable
     >>> rules = parse_rules("age >= 50 => yes", classes=["no", "yes"])
-    >>> said = predict_by_points(FileTable("t", {"age": np.array([40, 60])}), WeightedRules(rules, [2.0], -1.0))
+    >>> said = predict_by_points(FileTable("t", {"age": np.array([40, 60])}), Scorecard(rules, [2.0], -1.0))
     >>> said.classes, said.reasons
     (['no', 'yes'], [-1.0, 1.0])
     """
@@ -239,7 +239,7 @@ def explain_points_of_rows(loaded: LoadedPoints, positions: IntArray) -> Explain
     >>> explain_points_of_rows(loaded, np.array([23])).explanations[0].label
     'yes'
     """
-    task, weighted = loaded.task, loaded.model.weighted_rules_
+    task, weighted = loaded.task, loaded.model.scorecard_
     table = weighted.space.read(task.X.take(positions))
     told = tuple(weighted.explain(row) for row in table)
     rows = tuple(task.row_number(position) for position in positions.tolist())

@@ -62,7 +62,7 @@ def report(
     Parameters
     ----------
     model : estimator or RuleSet
-        A RuleExtractor or another extractor with `rules_`, fitted or not; a RuleSVC, or WeightedRules, whose points
+        A RuleExtractor or another extractor with `rules_`, fitted or not; a RuleSVC, or Scorecard, whose points
         decide; a ScoreRules, whose card is shown; a linear classifier or a pipeline that ends in one, whose rules are
         extracted by a RuleExtractor; a model with advice (AdviceSVC), which is shown before and after; a RankContrast;
         or rules by themselves. A model that is not fitted is copied and fitted to X and y.

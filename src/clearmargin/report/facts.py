@@ -14,7 +14,7 @@ from clearmargin.language.printer import Phrases
 from clearmargin.language.words import condition_texts, finite, sentences, single_condition
 from clearmargin.models.threshold import operating_scores
 from clearmargin.plane_rules import RuleExtractor
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.report.subject import Measured, Subject
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
@@ -191,7 +191,7 @@ def case_facts(subject: Subject, X: Table, measured: Measured, count: int) -> li
 
 
 def _point_cases(
-    subject: Subject, weighted: WeightedRules, X: Table, measured: Measured, count: int
+    subject: Subject, weighted: Scorecard, X: Table, measured: Measured, count: int
 ) -> list[Facts]:
     """Choose cases of rules whose points decide, and say what adds up to their scores."""
     scores = np.asarray(weighted.decision_function(measured.table)) - weighted.threshold

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from clearmargin import __version__
 from clearmargin.exceptions import DataError
 from clearmargin.models.fitted import is_fitted
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.rules import RuleSet
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column, Table, is_missing_value
@@ -56,8 +56,8 @@ def _written(value: Any) -> str:
     """Return a value as Python writes it, whole: scikit-learn would shorten models."""
     if isinstance(value, RuleSet):
         return f"parse_rules({value.to_text()!r})"
-    if isinstance(value, WeightedRules):
-        return "WeightedRules.from_dict(document)"
+    if isinstance(value, Scorecard):
+        return "Scorecard.from_dict(document)"
     if isinstance(value, BaseEstimator):
         with config_context(print_changed_only=True):
             text = value.__repr__(N_CHAR_MAX=10**9)
@@ -69,8 +69,8 @@ def _imports(value: Any) -> Iterator[str]:
     """Yield the lines that import what a value is written with."""
     if isinstance(value, RuleSet):
         yield "from clearmargin import parse_rules"
-    if isinstance(value, WeightedRules):
-        yield "from clearmargin.points import WeightedRules"
+    if isinstance(value, Scorecard):
+        yield "from clearmargin.points import Scorecard"
     for part in _parts(value):
         kind = type(part)
         if kind.__module__ != "builtins" and re.search(rf"\b{kind.__name__}\(", _written(value)):
@@ -170,7 +170,7 @@ def _short(value: Any) -> str:
 
 def origin_facts(model: Any, X: Any, y: Any, options: dict[str, Any]) -> Facts:
     """Collect what is needed to make the report again."""
-    is_value = isinstance(model, RuleSet | WeightedRules)
+    is_value = isinstance(model, RuleSet | Scorecard)
     was = is_value or is_fitted(model)
     return {
         "versions": {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.language.words import counted, listed, number_text, plain, share_text
-from clearmargin.points import WeightedRules
+from clearmargin.points import Scorecard
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import two_sided_bar
 from clearmargin.rules.value import BoolArray, IntArray
@@ -16,7 +16,7 @@ Summary = dict[str, Any]
 
 
 def points_facts(
-    weighted: WeightedRules, model: Any, covers: BoolArray, true: IntArray | None
+    weighted: Scorecard, model: Any, covers: BoolArray, true: IntArray | None
 ) -> Summary:
     """Gather what weighted rules say: what each line adds, and what became of an expert's rules."""
     number = {label: k for k, label in enumerate(weighted.classes)}

@@ -14,8 +14,8 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.models.fitted import is_fitted
 from clearmargin.models.threshold import find_threshold
 from clearmargin.plane_rules import RuleExtractor
-from clearmargin.points import RuleSVC, WeightedRules
-from clearmargin.points.reading import read_weighted_rules
+from clearmargin.points import RuleSVC, Scorecard
+from clearmargin.points.reading import scorecard_of
 from clearmargin.rule_base.base import RuleBasedClassifier
 from clearmargin.rule_base.rule_auc import class_shares
 from clearmargin.rule_base.training import find_trained_part
@@ -45,12 +45,12 @@ class Subject:
     prototype: Any
     classes: tuple[Label, ...]
     why_fixed: str = ""
-    weighted: WeightedRules | None = None
+    weighted: Scorecard | None = None
 
 
 def rules_of(model: Any) -> RuleSet | None:
     """Return the rules of a fitted model; None where it has none."""
-    weighted = read_weighted_rules(model)
+    weighted = scorecard_of(model)
     if weighted is not None:
         return weighted.rules
     rules = getattr(model, "rules_", None)
@@ -60,7 +60,7 @@ def rules_of(model: Any) -> RuleSet | None:
 def read_subject(model: Any, X: Any, y: Any) -> Subject:
     """Fit the model if need be, get its rules, and see whether it can be trained again."""
     table = Table.read(X)
-    if isinstance(model, WeightedRules):
+    if isinstance(model, Scorecard):
         why = "rules with points are not trained"
         return Subject(model, model, model.rules, model, None, model.classes, why, model)
     if isinstance(model, RuleSet):
@@ -135,13 +135,13 @@ def _makes_rules(model: Any) -> bool:
     return isinstance(model, RuleBasedClassifier | RuleSVC)
 
 
-def _machine(model: Any, weighted: WeightedRules | None) -> Any:
+def _machine(model: Any, weighted: Scorecard | None) -> Any:
     """Return whose word rules repeat; where points decide, there is nothing behind them."""
     return model if weighted is not None else getattr(model, "estimator_", model)
 
 
 def _subject(given: Any, model: Any, rules: RuleSet) -> Subject:
-    weighted = read_weighted_rules(model)
+    weighted = scorecard_of(model)
     machine = _machine(model, weighted)
     known = getattr(model, "classes_", rules.classes)
     classes = tuple(as_label(label) for label in known)
@@ -289,7 +289,7 @@ class Prototype:
 
 def _judge(model: Any, X: Any, classes: tuple[Label, ...], y: Any) -> dict[str, NDArray[Any]]:
     """Ask rules and model about unseen rows; rows are scored by the rules."""
-    rules, weighted = rules_of(model), read_weighted_rules(model)
+    rules, weighted = rules_of(model), scorecard_of(model)
     machine = _machine(model, weighted)
     if rules is None:
         predicted = match_labels(machine.predict(Table.read(X).taken_by(machine)), classes)
@@ -317,7 +317,7 @@ def _judge(model: Any, X: Any, classes: tuple[Label, ...], y: Any) -> dict[str, 
     }
 
 
-def _class_scores(weighted: WeightedRules, table: FloatArray) -> FloatArray:
+def _class_scores(weighted: Scorecard, table: FloatArray) -> FloatArray:
     """Return a score for each class, by which rows can be ranked."""
     scores = np.asarray(weighted.decision_function(table))
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores

@@ -14,7 +14,7 @@ from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueErro
 from clearmargin.language import read_rule_text
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.recipes.demonstration import DATASETS
 from clearmargin.rules import Box, Interval, Rule
 from clearmargin.templates import render
@@ -696,7 +696,7 @@ def export_page(asked: Asked) -> str | Elsewhere:
     forms, preview, problem = FORMS, "", None
     try:
         rules = subject(version, what, results.get("rules"))
-        if isinstance(rules, WeightedRules):  # the rule language has no points
+        if isinstance(rules, Scorecard):  # the rule language has no points
             forms = {name: form for name, form in FORMS.items() if name != "rules"}
         if shown in forms:
             preview = _first_lines(make_form(rules, shown).decode("utf-8"))

@@ -13,7 +13,7 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.export.formats import export
 from clearmargin.language import parse_rules
 from clearmargin.language.prose import plain
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules import RuleSet
 from clearmargin.workbench.bench import Version
 from clearmargin.workbench.trained_machine import TrainedMachine
@@ -73,7 +73,7 @@ def trained(version: Version) -> TrainedMachine:
     return version.machine
 
 
-def make_form(rules: RuleSet | WeightedRules, name: str) -> bytes:
+def make_form(rules: RuleSet | Scorecard, name: str) -> bytes:
     r"""Write rules in a form."""
     if name not in FORMS:
         raise InvalidValueError(f"there is no form {name!r}; there are {', '.join(FORMS)}")

@@ -25,13 +25,13 @@ from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueEr
 from clearmargin.models import PlaneModel
 from clearmargin.models.model_document import is_model_document, read_model, write_model
 from clearmargin.models.planes import Planes
-from clearmargin.points.saving import read_rule_svc, write_rule_svc
-from clearmargin.points.weighted_document import (
-    is_weighted_document,
-    read_weighted_document,
-    write_weighted_document,
+from clearmargin.points.document import (
+    is_scorecard_document,
+    read_scorecard,
+    write_scorecard,
 )
-from clearmargin.points.weighted_rules import WeightedRules
+from clearmargin.points.saving import read_rule_svc, write_rule_svc
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
 from clearmargin.recipes.advised import fit_with_rules
 from clearmargin.recipes.found_points import card_as_points
@@ -65,11 +65,11 @@ class TrainedMachine:
         return self.model if isinstance(self.model, Planes) else None
 
     @property
-    def weighted(self) -> WeightedRules | None:
+    def weighted(self) -> Scorecard | None:
         """The machine as rules with points, if it is one."""
-        if isinstance(self.model, WeightedRules):
+        if isinstance(self.model, Scorecard):
             return self.model
-        found: WeightedRules | None = getattr(self.model, "weighted_rules_", None)
+        found: Scorecard | None = getattr(self.model, "scorecard_", None)
         return found
 
     def table(self, task: Task) -> Table:
@@ -87,7 +87,7 @@ class TrainedMachine:
     def score_rows(self, table: Table, opened: OpenTask) -> FloatArray:
         """Score rows as the machine takes them; a sum of points counts from its threshold."""
         scores = np.ravel(self.model.decision_function(table))
-        if isinstance(self.model, WeightedRules):
+        if isinstance(self.model, Scorecard):
             scores = scores - self.model.threshold
         return scores if self.model_classes[-1] == opened.classes[1] else -scores
 
@@ -220,7 +220,7 @@ def _card(
     alone = replace(task, splitting=None)
     scored = score_table(alone, max_cuts=_MAX_CUTS, balanced=settings.balanced)
     points = card_as_points(scored.card, task.fill)
-    return _Made(points, write_weighted_document(points))
+    return _Made(points, write_scorecard(points))
 
 
 _MAKERS: dict[str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | None], _Made]] = {
@@ -240,8 +240,8 @@ def read_machine(document: Mapping[str, Any]) -> TrainedMachine:
         facts = model.facts or {}
         costs = (float(facts["lam"]), float(facts["mu"])) if "lam" in facts else None
         return TrainedMachine(model, data, costs=costs)
-    if is_weighted_document(data):
-        read = read_rule_svc if "training" in data else read_weighted_document
+    if is_scorecard_document(data):
+        read = read_rule_svc if "training" in data else read_scorecard
         return TrainedMachine(read(data), data)
     raise InvalidValueError("this document is no machine that the workbench knows")
 

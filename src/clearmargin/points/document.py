@@ -1,6 +1,6 @@
 """The JSON form of weighted rules, version 1.
 
-Published as `weighted_rules.schema.json` beside this file, which refers to the schema of rules. The features, classes
+Published as `scorecard.schema.json` beside this file, which refers to the schema of rules. The features, classes
 and rules are a document of rules, as `RuleSet.to_dict` writes it. Numbers have the shortest digits that read back as
 the same float. Nothing that trains models is imported.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from clearmargin.exceptions import FileDamagedError, FileTooNewError
 from clearmargin.models.model_document import check_model_name, read_fact, read_rules
-from clearmargin.points.weighted_rules import LinearTerm, WeightedRules
+from clearmargin.points.scorecard import LinearTerm, Scorecard
 from clearmargin.rules import rules_schema
 from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.file_writing import read_json
@@ -27,23 +27,23 @@ NAME, VERSION = "clearmargin-weighted-rules", 1
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
-def is_weighted_document(data: object) -> bool:
+def is_scorecard_document(data: object) -> bool:
     """Tell whether the plain data of JSON say of themselves that they are weighted rules."""
     return isinstance(data, Mapping) and data.get("format") == NAME
 
 
-def weighted_rules_schema() -> dict[str, Any]:
+def scorecard_schema() -> dict[str, Any]:
     """Give the JSON Schema of the form in which weighted rules are written, for programs that are not in Python.
 
     Returns
     -------
     dict
         A schema in the dialect 2020-12, with the schema of rules in it. What it cannot say (as many weights as rules, a
-        feature that is named must exist), `WeightedRules.from_dict` checks.
+        feature that is named must exist), `Scorecard.from_dict` checks.
 
     Examples
     --------
-    >>> weighted_rules_schema()["title"]
+    >>> scorecard_schema()["title"]
     'clearmargin weighted rules, version 1'
     """
     schema = _own_schema()
@@ -54,12 +54,12 @@ def weighted_rules_schema() -> dict[str, Any]:
 
 def _own_schema() -> dict[str, Any]:
     folder = resources.files("clearmargin.points")
-    text = folder.joinpath("weighted_rules.schema.json").read_text("utf-8")
+    text = folder.joinpath("scorecard.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
-def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
+def write_scorecard(weighted: Scorecard) -> dict[str, Any]:
     """Put weighted rules into plain data for JSON, exactly."""
     pairs = zip(
         np.atleast_1d(weighted.intercept).tolist(),
@@ -84,7 +84,7 @@ def write_weighted_document(weighted: WeightedRules) -> dict[str, Any]:
     }
 
 
-def read_weighted_document(data: object) -> WeightedRules:
+def read_scorecard(data: object) -> Scorecard:
     """Take weighted rules out of the plain data of JSON."""
     part = open_document(data, NAME, VERSION)
     document = part.record("format version rules scores linear threshold", "training facts")
@@ -108,7 +108,7 @@ def read_weighted_document(data: object) -> WeightedRules:
     shape = () if outputs == 1 else (outputs,)
     terms = [_read_term(term, rules.space) for term in document["linear"].items("linear term")]
     with part.inside():
-        return WeightedRules(
+        return Scorecard(
             rules,
             np.array(weights, dtype=float).reshape(*shape, -1),
             np.array(intercepts, dtype=float).reshape(shape),
@@ -135,10 +135,10 @@ def _read_term(part: Part, space: FeatureSpace) -> LinearTerm:
         return LinearTerm(space.index(name), given[0] if len(given) == 1 else given, fill)
 
 
-def load_weighted_rules(path: str | os.PathLike[str]) -> WeightedRules:
+def load_scorecard(path: str | os.PathLike[str]) -> Scorecard:
     """Read the weighted rules of a model file, and no more than that."""
     data = read_json(check_model_name(path))
     try:
-        return read_weighted_document(data)
+        return read_scorecard(data)
     except (FileDamagedError, FileTooNewError) as error:
         raise type(error)(f"{path}: {error}") from error
