@@ -36,7 +36,7 @@ def _exported() -> set[str]:
 
 
 def pytest_collection_finish(session):
-    """What is loaded now lives to the end: to look through it again and again takes a tenth of the time of all tests."""
+    """What is loaded now lives to the end: to look through it again and again takes a tenth of the time of tests."""
     gc.collect()
     gc.freeze()
 

@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 
-from clearmargin import LPSVC, LPSVCCV, RuleExtractor, RuleSVC, compare_extractors, progress, scan
+from clearmargin import LPSVC, RuleExtractor, RuleSVC, compare_extractors, progress, scan
 from clearmargin.exceptions import CancelledError
 
 RNG = np.random.default_rng(0)
@@ -46,8 +47,9 @@ def test_cancelled_fit_leaves_the_estimator_as_it_was(new, capsys):
 
 @pytest.mark.parametrize("error", [CancelledError, KeyboardInterrupt])
 def test_stopped_work_of_several_processes_leaves_no_results_behind(error):
-    for fit in (LPSVCCV(n_jobs=2).fit, partial(compare_extractors, LPSVC(), n_jobs=2)):
-        with progress.observe(Stop(1, error)), pytest.raises(error, match="enough"):
+    for fit in (LPSVC("cv").fit, partial(compare_extractors, LPSVC(), n_jobs=2)):
+        stopped = pytest.raises(error, match="enough")
+        with parallel_config(n_jobs=2), progress.observe(Stop(1, error)), stopped:
             fit(X, Y)
         gc.collect()  # joblib warns of results that nobody takes
 

@@ -470,7 +470,9 @@ def main() -> None:
     command.add_argument("--tree", type=Path, default=ROOT)
     command.add_argument("--coverage", type=Path, default=ROOT / ".coverage")
     command.add_argument("--out", type=Path, required=True)
-    command.add_argument("--only", default="", help='part of a name: "^mends", "rules/(box|domain)"')
+    command.add_argument(
+        "--only", default="", help='part of a name: "^mends", "rules/(box|domain)"'
+    )
     command.add_argument("--new", action="store_true", help="only those that were not run yet")
     command.set_defaults(call=run)
     command = commands.add_parser("compare", help="print shares and losses")

@@ -8,12 +8,12 @@ The machine keeps five of nine features. Each of its rules is *proved*: wherever
 the class of the rule, not only on the rows of the table.
 """
 
-from clearmargin import LPSVCCV, RuleExtractor
+from clearmargin import LPSVC, RuleExtractor
 from clearmargin.datasets import load_wbc
 from clearmargin.plot import plot_rules
 
 X, y = load_wbc(return_X_y=True)
-svm = LPSVCCV(rule="1se", max_features=5).fit(X, y)  # chooses how sparse the plane is
+svm = LPSVC(nu="cv", cv=10, max_features=5).fit(X, y)  # chooses how sparse the plane is
 # Scores are from 1 to 10 by definition, so that rules need not say it.
 extractor = RuleExtractor(svm, criterion="coverage", max_rules=10, bounds=(1, 10)).fit(X, y)
 rules = extractor.rules_

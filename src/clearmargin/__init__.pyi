@@ -43,9 +43,6 @@ from .language import (
 from .lp_svm import (
     LPSVC as LPSVC,
 )
-from .lp_svm import (
-    LPSVCCV as LPSVCCV,
-)
 from .models import (
     load_model as load_model,
 )
@@ -117,7 +114,6 @@ __version__: str
 
 __all__ = [
     "LPSVC",
-    "LPSVCCV",
     "AdviceSVC",
     "Box",
     "CategorySets",

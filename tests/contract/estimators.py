@@ -31,7 +31,7 @@ ESTIMATORS: dict[str, Any] = {
     "AdviceSVC": cm.AdviceSVC("age > 50 => ill"),
     "AdviceSVC-refined": cm.AdviceSVC("age > 50 => ill", refine="translate"),
     "LPSVC": cm.LPSVC(),
-    "LPSVCCV": cm.LPSVCCV([0.1, 1.0], cv=2),
+    "LPSVC-cv": cm.LPSVC("cv", cv=2),
     "RankContrast": cm.RankContrast(top=0.3, bottom=0.3, max_size=1),
     "RuleExtractor": cm.RuleExtractor(cm.LPSVC()),
     "RuleSVC": cm.RuleSVC(max_rules=3, cv=2),

@@ -78,7 +78,7 @@ IN_ANY_ORDER: dict[str, Callable[[np.ndarray, np.ndarray], Answer]] = {
 
 # The same rules in one order of the rows, which folds follow.
 IN_ONE_ORDER: dict[str, Callable[[np.ndarray, np.ndarray], Answer]] = {
-    "LPSVCCV": lambda X, y: plane(cm.LPSVCCV(cv=3, rule="1se", max_features=3).fit(X, y)),
+    "LPSVC(cv)": lambda X, y: plane(cm.LPSVC("cv", cv=3, max_features=3).fit(X, y)),
 }
 
 

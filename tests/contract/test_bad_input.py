@@ -35,14 +35,12 @@ import clearmargin as cm
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning
 from clearmargin.models import PlaneModel
 
-# What two searches of parameters hand to scikit-learn as it is.
-OWN = {name: e for name, e in ESTIMATORS.items() if not name.endswith("CV")}
 # Any value is true or false, and whatever shows progress is asked for nothing.
 TRUTHS = {"balanced", "certify", "cover", "disjoint", "fit_intercept", "points", "progress"}
-TRUTHS |= {"prune", "shorten", "tighten", "tune"}
+TRUTHS |= {"prune", "scale", "shorten", "tighten", "tune"}
 PARAMETERS = [
     (name, parameter)
-    for name, estimator in OWN.items()
+    for name, estimator in ESTIMATORS.items()
     for parameter in estimator.get_params(deep=False)
     if parameter not in TRUTHS
 ]
@@ -57,13 +55,13 @@ def quietly(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 def test_parameter_of_a_wrong_kind_is_refused_by_its_name(name, parameter):
     for value in (object(), "no such thing", -3.5):
-        estimator = clone(OWN[name])
+        estimator = clone(ESTIMATORS[name])
         setattr(estimator, parameter, value)
         if (parameter, value) == ("coef0", -3.5):
             assert quietly(lambda e=estimator: e.fit(X, Y)) is estimator
             continue
-        # Seeds and splitters are read by scikit-learn, whose ValueError says what they may be.
-        kind = ValueError if parameter in ("random_state", "cv") else ClearmarginError
+        # Seeds, splitters and scorers are read by scikit-learn, whose ValueError says what they may be.
+        kind = ValueError if parameter in ("random_state", "cv", "scoring") else ClearmarginError
         with pytest.raises(kind) as caught:
             quietly(lambda e=estimator: e.fit(X, Y))
         named = {parameter, "seed"} if parameter == "random_state" else {parameter, repr(value)}
@@ -86,32 +84,32 @@ TABLES: dict[str, tuple[Any, Any, str]] = {
     "no labels": (X, None, "y"),
 }
 # What is right for some: 1-norm planes of sparse tables.
-ALLOWED = {("sparse", "LPSVC"), ("sparse", "AdviceSVC")}
+ALLOWED = {("sparse", "LPSVC"), ("sparse", "LPSVC-cv"), ("sparse", "AdviceSVC")}
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_bad_table_is_refused(name):
     for table, (bad, labels, mentioned) in TABLES.items():
         if (table, name) in ALLOWED:
             continue
         with pytest.raises((ClearmarginError, ValueError, TypeError)) as caught:
-            quietly(lambda bad=bad, labels=labels: clone(OWN[name]).fit(bad, labels))
+            quietly(lambda bad=bad, labels=labels: clone(ESTIMATORS[name]).fit(bad, labels))
         assert re.search(mentioned, str(caught.value)), (table, caught.value)
 
 
 ASKED = ("predict", "transform")
 
 
-@pytest.mark.parametrize("name", [name for name in OWN if name != "RankContrast"])
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "RankContrast"])
 def test_other_columns_in_prediction_are_refused(name):
-    fitted: Any = quietly(lambda: clone(OWN[name]).fit(X, Y))
+    fitted: Any = quietly(lambda: clone(ESTIMATORS[name]).fit(X, Y))
     ask = next(getattr(fitted, name) for name in ASKED if hasattr(fitted, name))
     renamed = X.rename(columns={"bmi": "dose"})
     for table, mentioned in ((renamed, "bmi|dose"), (X[["age"]], "bmi|1")):
         with pytest.raises(ValueError, match=mentioned):
             ask(table)
     with pytest.raises(Exception, match=type(fitted).__name__):
-        getattr(clone(OWN[name]), ask.__name__)(X)
+        getattr(clone(ESTIMATORS[name]), ask.__name__)(X)
 
 
 RULES = cm.parse_rules("age > 50 => ill\nage <= 50 => well")

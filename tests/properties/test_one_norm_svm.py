@@ -1,4 +1,4 @@
-"""LPSVC and LPSVCCV: optima of programs stated again, true gaps, one plane."""
+"""LPSVC: optima of programs stated again, true gaps, one plane."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 from tests.oracles.one_norm_program import dual_optimum, exact_objective, optimum
 
-from clearmargin import LPSVC, LPSVCCV
+from clearmargin import LPSVC
 from clearmargin.datasets import load_cleveland, load_ionosphere, load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginWarning, DataError, UncertifiedWarning
 
@@ -327,11 +325,11 @@ def clouds():
     return X, np.where(X["a"] - X["c"] + rng.normal(size=150) > 0.2, "up", "down")
 
 
-def test_lpsvccv_scores_are_those_of_plain_cross_validation(clouds):
+def test_cross_validated_scores_are_those_of_plain_cross_validation(clouds):
     X, y = clouds
-    nus, folds = [0.03, 0.1, 1.0], StratifiedKFold(5)
-    svm = LPSVCCV(nus, cv=folds).fit(X, y)
-    for k, nu in enumerate(nus):
+    folds = StratifiedKFold(5)
+    svm = LPSVC("cv", cv=folds).fit(X, y)
+    for k, nu in list(enumerate(svm.cv_results_["nu"]))[1::6]:
         by_hand = cross_val_score(LPSVC(nu), X, y, cv=folds)
         scores = [svm.cv_results_[f"split{i}_test_score"][k] for i in range(5)]
         np.testing.assert_allclose(scores, by_hand)
@@ -339,31 +337,28 @@ def test_lpsvccv_scores_are_those_of_plain_cross_validation(clouds):
         assert svm.cv_results_["se_test_score"][k] == pytest.approx(by_hand.std(ddof=1) / 5**0.5)
         assert svm.cv_results_["n_features"][k] == (LPSVC(nu).fit(X, y).coef_ != 0).sum()
     assert plane(svm) == plane(LPSVC(svm.nu_).fit(X, y))
-    with joblib.parallel_config("threading"):
-        other = LPSVCCV(nus, cv=4, scoring="roc_auc", n_jobs=2).fit(X, y)
-    by_hand = cross_val_score(LPSVC(0.1), X, y, cv=4, scoring="roc_auc")
-    assert other.cv_results_["mean_test_score"][1] == pytest.approx(by_hand.mean())
+    with joblib.parallel_config("threading", n_jobs=2):
+        other = LPSVC("cv", cv=4, scoring="roc_auc").fit(X, y)
+    by_hand = cross_val_score(LPSVC(other.cv_results_["nu"][9]), X, y, cv=4, scoring="roc_auc")
+    assert other.cv_results_["mean_test_score"][9] == pytest.approx(by_hand.mean())
 
 
-def test_lpsvccv_default_grid_starts_where_the_first_feature_enters(ionosphere):
+def test_the_grid_starts_where_the_first_feature_enters(ionosphere):
     X, y = load_cleveland(return_X_y=True)
     for table, labels in [ionosphere, (X * 1000.0, y)]:
-        found = LPSVCCV(cv=3).fit(table, labels).cv_results_
+        found = LPSVC("cv", cv=3).fit(table, labels).cv_results_
         assert (found["n_features"][0], found["n_features"][1] >= 1) == (0, True)
         assert not LPSVC(found["nu"][1] / 2**0.5 * 0.999).fit(table, labels).coef_.any()
 
 
-def test_lpsvccv_rules_choose_by_score_and_by_one_standard_error(ionosphere):
-    best, short = (LPSVCCV(cv=5, rule=rule).fit(*ionosphere) for rule in ("best", "1se"))
-    results = best.cv_results_
+def test_the_sparsest_plane_within_one_standard_error_is_chosen(ionosphere):
+    svm = LPSVC("cv").fit(*ionosphere)
+    results = svm.cv_results_
     means, counts = results["mean_test_score"], results["n_features"]
     top = means.argmax()
-    assert results["rank_test_score"][results["nu"] == best.nu_] == 1
-    assert means[results["nu"] == best.nu_] == means.max()
+    assert results["rank_test_score"][top] == 1
     within = means >= means[top] - results["se_test_score"][top]
-    assert (short.coef_ != 0).sum() == counts[within & (counts > 0)].min() < (best.coef_ != 0).sum()
-    tied = LPSVCCV([1e-9, 2e-9, 0.01], cv=3).fit(*load_wbc(return_X_y=True))
-    assert tied.cv_results_["rank_test_score"].tolist() == [2, 2, 1]
+    assert (svm.coef_ != 0).sum() == counts[within & (counts > 0)].min() < counts[top]
 
 
 CAP = 4
@@ -390,15 +385,15 @@ def first_features(weights, cap):
 
 
 # Some 250 planes are fitted by hand: 1.5 s.
-def test_lpsvccv_with_a_cap_scores_each_fold_by_the_features_that_its_own_rows_choose():
+def test_a_cap_scores_each_fold_by_the_features_that_its_own_rows_choose():
     X, y = many_weak(160, 0)
-    capped = LPSVCCV(cv=StratifiedKFold(5), max_features=CAP).fit(X, y)
+    capped = LPSVC("cv", cv=StratifiedKFold(5), max_features=CAP).fit(X, y)
     assert 1 <= len(capped.features_) <= CAP
     alone = LPSVC(capped.nu_).fit(X[:, capped.features_], y)
     assert capped.coef_[0, capped.features_].tolist() == alone.coef_[0].tolist()
     assert not np.delete(capped.coef_[0], capped.features_).any()
     assert (capped.objective_, capped.gap_) == (alone.objective_, alone.gap_)
-    path = LPSVCCV(cv=5).fit(X, y).cv_results_
+    path = LPSVC("cv", cv=5).fit(X, y).cv_results_
     for k, (train, test) in enumerate(StratifiedKFold(5).split(X, y)):
         weights = np.array([LPSVC(nu).fit(X[train], y[train]).coef_[0] for nu in path["nu"]])
         own = X[:, first_features(weights, CAP)]
@@ -414,75 +409,74 @@ def test_lpsvccv_with_a_cap_scores_each_fold_by_the_features_that_its_own_rows_c
     assert thin.features_.tolist() == capped.features_.tolist()
 
 
-def test_lpsvccv_feature_groups_count_as_one_feature_each():
+def test_feature_groups_count_as_one_feature_each():
     rng = np.random.default_rng(0)
     numbers, categories = rng.normal(size=(400, 4)), rng.integers(0, 4, size=(400, 6))
     effects = np.array([1.2, 0.4, -0.4, -1.2])[categories].sum(axis=1)
     y = 0.35 * numbers.sum(axis=1) + 0.6 * effects + rng.logistic(size=400) > 1.3
     X = np.hstack([numbers, *(np.eye(4)[column] for column in categories.T)])
     groups = np.concatenate([np.arange(4), np.repeat(np.arange(4, 10), 4)])
-    svm = LPSVCCV(cv=5, rule="1se", max_features=6, feature_groups=groups).fit(X, y)
+    svm = LPSVC("cv", cv=5, max_features=6, feature_groups=groups).fit(X, y)
     used = groups[svm.coef_[0] != 0]
     assert 1 <= len(set(used)) <= 6 < len(used)
     assert np.isin(groups, groups[svm.features_]).sum() == len(svm.features_)
     names = [f"feature {k}" for k in groups]
-    by_name = LPSVCCV(cv=5, rule="1se", max_features=6, feature_groups=names).fit(X, y)
+    by_name = LPSVC("cv", cv=5, max_features=6, feature_groups=names).fit(X, y)
     assert plane(by_name) == plane(svm)
     assert svm.cv_results_["n_features"].max() <= 6
 
 
-def test_lpsvccv_scale_gives_the_plane_of_scaled_columns_wherever_they_are(clouds):
+def test_scale_gives_the_plane_of_scaled_columns_wherever_they_are(clouds):
     X, y = clouds
     far = X.assign(a=X["a"] + 1.7e9, b=1e-3 * X["b"])
     near = far.assign(a=far["a"] - 1.7e9)  # without rounding: both are of one magnitude
-    chosen, same = (LPSVCCV(cv=5, scale=True).fit(table, y) for table in (far, near))
+    chosen, same = (LPSVC("cv", cv=5, scale=True).fit(table, y) for table in (far, near))
     assert chosen.nu_ == pytest.approx(same.nu_, rel=1e-12)
     np.testing.assert_allclose(chosen.coef_, same.coef_, rtol=1e-9)
     scaled = LPSVC(same.nu_).fit(near / same.scale_, y)
     np.testing.assert_allclose(same.coef_[0], scaled.coef_[0] / same.scale_, rtol=1e-9)
-    thin = LPSVCCV(cv=5, scale=True).fit(sparse.csr_array(near.to_numpy()), y)
+    thin = LPSVC("cv", cv=5, scale=True).fit(sparse.csr_array(near.to_numpy()), y)
     np.testing.assert_allclose(thin.scale_, same.scale_, rtol=1e-12)
 
 
-def test_lpsvccv_routes_groups_and_weights_and_keeps_signs(wbc):
+def test_groups_and_weights_count_in_the_choice_and_signs_are_kept(wbc):
     X, y = wbc
     groups, weight = np.arange(len(y)) // 7, np.where(y == "benign", 1.0, 3.0)
-    with config_context(enable_metadata_routing=True):
-        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
-        svm = LPSVCCV([0.003, 0.01], cv=GroupKFold(4), scoring=scorer)
-        svm.set_fit_request(sample_weight=True).fit(X, y, sample_weight=weight, groups=groups)
+    svm = LPSVC("cv", cv=GroupKFold(4)).fit(X, y, sample_weight=weight, groups=groups)
     train, test = next(GroupKFold(4).split(X, y, groups))
-    alone = LPSVC(0.003).fit(X.iloc[train], y.iloc[train], sample_weight=weight[train])
+    nu = svm.cv_results_["nu"][8]
+    alone = LPSVC(nu).fit(X.iloc[train], y.iloc[train], sample_weight=weight[train])
     expected = alone.score(X.iloc[test], y.iloc[test], sample_weight=weight[test])
-    assert svm.cv_results_["split0_test_score"][0] == pytest.approx(expected)
-    kept = LPSVCCV(monotone={"clump_thickness": -1}, cv=3, max_features=3, scale=True).fit(X, y)
+    assert svm.cv_results_["split0_test_score"][8] == pytest.approx(expected)
+    signs = {"clump_thickness": -1}
+    kept = LPSVC("cv", monotone=signs, cv=3, max_features=3, scale=True).fit(X, y)
     assert kept.coef_[0, 0] <= 0
     assert 1 <= np.count_nonzero(kept.coef_) <= 3
 
 
-def test_lpsvccv_where_no_plane_says_more_than_a_constant_warns_and_predicts():
+def test_where_no_plane_says_more_than_a_constant_there_is_a_plane_and_a_warning():
     X, y = (
         np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 6),
         np.array([0, 0, 1, 1] * 6),
     )
-    for options in ({}, {"allow_constant": False, "rule": "1se"}):
-        with pytest.warns(ClearmarginWarning):
-            svm = LPSVCCV(cv=3, **options).fit(X, y)
-        assert not svm.coef_.any() or options
-        assert set(svm.predict(X)) <= {0, 1}
+    with pytest.warns(ClearmarginWarning):
+        svm = LPSVC("cv", cv=3).fit(X, y)
+    assert svm.note_
+    assert set(svm.predict(X)) <= {0, 1}
     # Features that enter together are no reason for a plane without any.
     X, y = load_cleveland(return_X_y=True)
-    capped = LPSVCCV(cv=5, max_features=2).fit(StandardScaler().fit_transform(X), y)
+    capped = LPSVC("cv", cv=5, max_features=2).fit(StandardScaler().fit_transform(X), y)
     assert 1 <= (capped.coef_ != 0).sum() <= 2
 
 
 REFUSED = [
     (LPSVC(monotone={"incme": 1}), "'income'"), (LPSVC(monotone={7: 1}), "feature 7"),
-    (LPSVCCV(monotone={"income": 2}), "'income'"), (LPSVC(monotone={"income": True}), "True"),
-    (LPSVC(monotone={"job": 1}), "'job'"), (LPSVCCV(monotone={1: 1}), "'job'"),
+    (LPSVC("cv", monotone={"income": 2}), "'income'"), (LPSVC(monotone={"income": True}), "True"),
+    (LPSVC(monotone={"job": 1}), "'job'"), (LPSVC("cv", monotone={1: 1}), "'job'"),
     (LPSVC(monotone=[1, 0]), "monotone"), (LPSVC(class_weight={"yess": 2.0}), "'yes'"),
-    (LPSVC(class_weight={"yes": 0.0}), "'yes'"), (LPSVCCV([]), "nus"), (LPSVCCV([0.1, -1.0]), "nus"),
-    (LPSVCCV(feature_groups=[0]), "columns"),
+    (LPSVC(class_weight={"yes": 0.0}), "'yes'"), (LPSVC("best"), "nu"), (LPSVC([0.1, 1.0]), "nu"),
+    (LPSVC("cv", feature_groups=[0]), "columns"), (LPSVC("cv", max_features=0), "max_features"),
+    (LPSVC(max_features=3), "max_features"), (LPSVC(scale=True), "scale"),
 ]  # fmt: skip
 
 
@@ -496,6 +490,6 @@ def test_one_norm_svms_refuse_what_does_not_fit_the_table():
 
 def test_one_norm_svms_refuse_weights_that_remove_a_class(wbc):
     X, y = wbc
-    for model in (LPSVC(), LPSVCCV()):
+    for model in (LPSVC(), LPSVC("cv")):
         with pytest.raises(DataError, match="malignant"):
             model.fit(X, y, sample_weight=(y == "benign").astype(float))

@@ -71,7 +71,7 @@ def test_a_plane_of_thousands_of_features_is_distilled_or_refused_at_once():
     "make",
     [
         lambda: cm.LPSVC().set_fit_request(sample_weight=True),
-        lambda: cm.LPSVCCV(cv=3).set_fit_request(sample_weight=True),
+        lambda: cm.LPSVC("cv", cv=3).set_fit_request(sample_weight=True),
         lambda: cm.RuleExtractor(cm.LPSVC().set_fit_request(sample_weight=True)),
         cm.RuleExtractor,
     ],

@@ -166,7 +166,7 @@ def train(task: Task, arguments: argparse.Namespace, console: Console) -> Traine
     from clearmargin.recipes.trained_models import judge_on_unseen_rows, train_plane
 
     progress = show_progress(console)
-    trained = train_plane(task, plane_options(arguments, task, console), progress=progress)
+    trained = train_plane(task, plane_options(arguments, task, console))
     note_time(trained, console)
     trained = judge_on_unseen_rows(trained, progress=progress)
     console.note_all(trained.notes)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 _PHRASES = (
     (r"ScoreRules\(certify=True\)", "'clearmargin score --certify'"),
     (r"RuleExtractor\(max_features=(\d+)\)", r"--distil \1"),
-    (r"LPSVCCV\(max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
+    (r"LPSVC\(nu=\'cv\', max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
     (r"a larger nu or C\b", "a larger --nu"),
     (
         r"check_advice\(advice, X, y\) tells all",

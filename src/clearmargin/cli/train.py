@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     progress = show_progress(console)
     machine, plane = arguments.machine or "lp-svm", plane_options(arguments, task, console)
     options = {"advice": arguments.advice, "advice_options": advice_options(arguments)}
-    trained = train(task, machine, plane=plane, progress=progress, **options)
+    trained = train(task, machine, plane=plane, **options)
     note_time(trained, console)
     trained = judge_on_unseen_rows(trained, progress=progress)
     console.note_all(trained.notes)

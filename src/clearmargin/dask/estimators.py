@@ -7,7 +7,7 @@ estimator.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class LPSVC(lp_svm.LPSVC):
 
     Parameters
     ----------
-    nu, class_weight, monotone, fit_intercept, tol, max_iter
+    nu, cv, max_features, feature_groups, scale, scoring, class_weight, monotone, fit_intercept, tol
         As for `clearmargin.LPSVC`.
     client : distributed.Client, optional
         The cluster; by default the current one, without one the threads of this process.
@@ -84,27 +84,43 @@ class LPSVC(lp_svm.LPSVC):
 
     def __init__(
         self,
-        nu: float = 1.0,
+        nu: float | Literal["cv"] = 1.0,
         *,
+        cv: Any = 5,
+        max_features: int | None = None,
+        feature_groups: Any = None,
+        scale: bool = False,
+        scoring: Any = None,
         class_weight: Any = None,
         monotone: Any = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 1_000,
         client: Any = None,
     ):
         super().__init__(
             nu,
+            cv=cv,
+            max_features=max_features,
+            feature_groups=feature_groups,
+            scale=scale,
+            scoring=scoring,
             class_weight=class_weight,
             monotone=monotone,
             fit_intercept=fit_intercept,
             tol=tol,
-            max_iter=max_iter,
         )
         self.client = client
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Self:
         """Train on a collection.
 
         Parameters
@@ -115,6 +131,8 @@ class LPSVC(lp_svm.LPSVC):
             The classes, in the same partitions: ``ddf["y"]``.
         sample_weight : Dask series or array of shape (m,), optional
             Weights of the rows.
+        groups, times : None
+            For tables in memory.
 
         Returns
         -------
@@ -123,7 +141,7 @@ class LPSVC(lp_svm.LPSVC):
         """
         # A meta-estimator hands on a table that is in partitions already.
         table = X if is_partitions(X) else DaskTable(X, y, sample_weight, self.client)
-        super().fit(table)
+        super().fit(table, groups=groups, times=times)
         return self
 
     def to_local(self) -> lp_svm.LPSVC:

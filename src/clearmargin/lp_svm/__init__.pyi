@@ -1,8 +1,5 @@
 from .lpsvc import (
     LPSVC as LPSVC,
 )
-from .lpsvccv import (
-    LPSVCCV as LPSVCCV,
-)
 
-__all__ = ["LPSVC", "LPSVCCV"]
+__all__ = ["LPSVC"]

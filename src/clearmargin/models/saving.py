@@ -38,7 +38,7 @@ def save_model(
 
     Parameters
     ----------
-    model : PlaneModel, LPSVC, LPSVCCV, AdviceSVC, RuleExtractor, RuleSVC or other linear classifier
+    model : PlaneModel, LPSVC, AdviceSVC, RuleExtractor, RuleSVC or other linear classifier
         Fitted. An extractor is saved with its model and its rules, an `AdviceSVC` with its advice before and after, a
         `RuleSVC` with its rules and their weights.
     path : path

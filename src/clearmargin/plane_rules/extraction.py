@@ -123,7 +123,7 @@ def check_surface(surface: Surface, options: ExtractionOptions, *, distils: bool
     n_classes = len(surface.classes)
     n_features = surface.count_features()
     if n_features > _TOO_MANY_FEATURES and not distils:
-        sparse = "train a sparse plane: RuleExtractor(LPSVCCV(max_features=8))"
+        sparse = "train a sparse plane: RuleExtractor(LPSVC(nu='cv', max_features=8))"
         if n_classes == 2:
             sparse = f"distil the plane to few features: RuleExtractor(estimator, max_features=8), or {sparse}"
         raise InvalidValueError(
@@ -152,7 +152,7 @@ def warn_of_dense_plane(
     warnings.warn(
         f"the plane has {most} features with a weight; {told}. A card may prove what it predicts of more rows: "
         "ScoreRules(certify=True); so may rules of a plane distilled to fewer features: RuleExtractor(max_features=8). "
-        "A sparser one gives fewer and better rules: LPSVCCV(max_features=8), which estimator=None trains",
+        "A sparser one gives fewer and better rules: LPSVC(nu='cv', max_features=8), which estimator=None trains",
         DensePlaneWarning,
         stacklevel=5,
     )

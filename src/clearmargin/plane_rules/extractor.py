@@ -69,7 +69,7 @@ class RuleExtractor(ModelRules):
     ----------
     estimator : classifier, optional
         Any linear classifier, bare or at the end of a pipeline of affine steps. A fitted one is used as it is, another
-        one is cloned and fitted. By default `LPSVCCV(rule="1se", max_features=8, scale=True, allow_constant=False)`
+        one is cloned and fitted. By default `LPSVC(nu="cv", cv=10, max_features=8, scale=True)`
         with up to ten folds, inside one-vs-rest for more than two classes; a warning says where no plane beats a
         constant prediction.
     criterion : str, default "volume"

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
-from clearmargin.lp_svm.lpsvccv import default_machine
+from clearmargin.lp_svm.lpsvc import default_machine
 from clearmargin.models.affine_steps import imputed_space
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clearmargin.exceptions import DataError
 from clearmargin.recipes.advised import AdviceOptions, advise
@@ -14,11 +14,8 @@ from clearmargin.recipes.trained_models import (
 )
 from clearmargin.rules.space import nearest_name
 
-if TYPE_CHECKING:
-    from clearmargin.progress import Progress
-
 MACHINES = {
-    "lp-svm": "LPSVCCV",
+    "lp-svm": "LPSVC",
     "advice": "AdviceSVC",
 }
 
@@ -30,7 +27,6 @@ def train(
     plane: PlaneOptions | None = None,
     advice: str | None = None,
     advice_options: AdviceOptions | None = None,
-    progress: Progress = False,
 ) -> Trained:
     """Train a machine on a task.
 
@@ -46,8 +42,6 @@ def train(
         For "advice": the file with an expert's rules.
     advice_options : AdviceOptions, optional
         For "advice".
-    progress : bool or "auto", default False
-        Whether bars are shown.
 
     Returns
     -------
@@ -73,7 +67,7 @@ def train(
         if advice is not None:
             raise DataError("advice is for machine='advice'")
         _refuse(with_rules, AdviceOptions(), f"machine={machine!r}")
-        return train_plane(task, chosen, progress=progress)
+        return train_plane(task, chosen)
     if advice is None:
         raise DataError(f"machine={machine!r} needs rules, too: advice='expert.rules'")
     _refuse(chosen, PlaneOptions(), f"machine={machine!r}")

@@ -455,9 +455,7 @@ def _makers(budget: PageBudget, balanced: bool) -> dict[str, _Maker]:
         points["max_conditions"] = budget.max_conditions
 
     def make_rules(task: Task, progress: Progress) -> FoundRules:
-        return find_rules(
-            train_plane(task, plane, progress=progress), extraction, progress=progress
-        )
+        return find_rules(train_plane(task, plane), extraction, progress=progress)
 
     def make_card(task: Task, progress: Progress) -> Scored:
         # What it is worth on unseen rows is measured beside the other methods.

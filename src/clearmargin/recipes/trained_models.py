@@ -146,9 +146,7 @@ def positive_class(model: Planes) -> str | None:
     return classes[1] if len(classes) == 2 and classes[0] == f"not {classes[1]}" else None
 
 
-def train_plane(
-    task: Task, options: PlaneOptions | None = None, *, progress: Progress = False
-) -> Trained:
+def train_plane(task: Task, options: PlaneOptions | None = None) -> Trained:
     """Train a sparse plane on a task.
 
     Parameters
@@ -157,8 +155,6 @@ def train_plane(
         The table.
     options : PlaneOptions, optional
         How it is trained.
-    progress : bool or "auto", default False
-        Whether bars are shown.
 
     Returns
     -------
@@ -178,7 +174,7 @@ def train_plane(
     """
     chosen = options or PlaneOptions()
     start = process_time()
-    pipeline = _fit(task, chosen, progress)
+    pipeline = _fit(task, chosen)
     _refuse_constant(pipeline, task, chosen)
     can_choose = _can_choose(task, chosen)
 
@@ -187,7 +183,7 @@ def train_plane(
         if can_choose and not _can_choose(part, chosen):
             label, _ = min(part.counts.items(), key=lambda pair: pair[1])
             facts = {OTHERWISE: f"nu is 1 and not chosen, since one row is {label}"}
-        return as_model(part, _fit(part, chosen, False), facts)
+        return as_model(part, _fit(part, chosen), facts)
 
     notes = tuple(_doubts(pipeline, chosen))
     return trained_on(task, as_model(task, pipeline), train_again, notes, start)
@@ -282,14 +278,14 @@ def feature_groups(task: Task) -> list[str]:
     return groups
 
 
-def _fit(task: Task, options: PlaneOptions, progress: Progress) -> Any:
+def _fit(task: Task, options: PlaneOptions) -> Any:
     """Train a pipeline, with its cost chosen by cross-validation where the user does not choose it."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
 
-    svm = _machine(task, options, progress)
+    svm = _machine(task, options)
     last = OneVsRestClassifier(svm) if len(task.counts) > 2 else svm
-    pipeline = make_pipeline(encoder(task, scale=not hasattr(svm, "scale")), last)
+    pipeline = make_pipeline(encoder(task, scale=not svm.scale), last)
     with warnings.catch_warnings():
         # What is known is said by `_doubts`, in words that fit the options.
         warnings.filterwarnings("ignore", "no plane", ClearmarginWarning)
@@ -318,10 +314,10 @@ def _can_choose(task: Task, options: PlaneOptions) -> bool:
     return options.nu is None and min(task.counts.values()) >= 2
 
 
-def _machine(task: Task, options: PlaneOptions, progress: Progress) -> Any:
+def _machine(task: Task, options: PlaneOptions) -> Any:
     """Make the machine, not yet trained: that of `RuleExtractor` unless the user gives a cost."""
     from clearmargin.lp_svm import LPSVC
-    from clearmargin.lp_svm.lpsvccv import FOLDS, default_machine
+    from clearmargin.lp_svm.lpsvc import FOLDS, default_machine
 
     weight = "balanced" if options.balanced else None
     if not _can_choose(task, options):
@@ -343,7 +339,6 @@ def _machine(task: Task, options: PlaneOptions, progress: Progress) -> Any:
         class_weight=weight,
         # Accuracy would choose planes that neglect the class that the weights are for.
         scoring="balanced_accuracy" if options.balanced else None,
-        progress=progress,
     )
 
 
@@ -358,13 +353,6 @@ def _refuse_constant(pipeline: Any, task: Task, options: PlaneOptions) -> None:
             "rows; try a larger nu, or leave it out, so that cross-validation chooses it"
         )
     advice = "" if options.balanced else "; if one class is rare, try balanced=True"
-    better = [d for d in (getattr(part, "doubt_", None) for part in parts) if d and d.more_features]
-    if better:
-        most = max(doubt.more_features for doubt in better)
-        raise DataError(
-            f"all planes with at most {better[0].cap:.0f} features are constant, they predict the same class of "
-            f"{task.target!r} for all rows; with more features there are better ones: try max_features={most}{advice}"
-        )
     raise DataError(
         f"all planes that were tried are constant: no linear combination of the features tells the classes of "
         f"{task.target!r} apart better than predicting the same class for all rows{advice}"
@@ -377,13 +365,11 @@ def _doubts(pipeline: Any, options: PlaneOptions) -> list[str]:
     parts = getattr(last, "estimators_", [last])
     notes = []
     for k, part in enumerate(parts):
-        doubt = getattr(part, "doubt_", None)
-        if doubt is None:
-            continue
-        about = f"class {last.classes_[k]!s}: " if len(parts) > 1 else ""
-        advice = "" if options.balanced else " If one class is rare, try balanced=True."
-        more = f"max_features={doubt.more_features} or more"
-        notes.append(f"{about}{doubt.finding()}. {doubt.cause(more=more)}{advice}")
+        note = getattr(part, "note_", "")
+        if note:
+            about = f"class {last.classes_[k]!s}: " if len(parts) > 1 else ""
+            advice = "" if options.balanced else " If one class is rare, try balanced=True."
+            notes.append(f"{about}{note}{advice}")
     return notes
 
 

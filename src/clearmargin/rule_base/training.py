@@ -96,7 +96,7 @@ def decision_margins(estimator: Any, X: Any) -> FloatArray:
 
 
 def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
-    from clearmargin.lp_svm.lpsvccv import default_machine
+    from clearmargin.lp_svm.lpsvc import default_machine
 
     _, counts = np.unique(np.asarray(y), return_counts=True)
     svm = default_machine(int(counts.min()))
@@ -110,19 +110,11 @@ def _train_default(X: Any, y: Any, params: dict[str, Any]) -> Any:
 def _not_constant(model: Any, parts: Sequence[Any]) -> Any:
     """Return a model of planes; raise if all of them are constant."""
     if not any(part.coef_.any() for part in parts):
-        more = [d.more_features for d in (getattr(part, "doubt_", None) for part in parts) if d]
-        if any(more):
-            most = max(count for count in more if count)
-            raise DataError(
-                f"all planes with at most {parts[0].max_features} features are constant, so there are no rules to "
-                f"extract; with more features there are better ones: RuleExtractor(LPSVCCV(max_features={most}, "
-                "scale=True))"
-            )
         raise DataError(
             "all planes that were tried are constant: no linear combination of the features tells the classes apart "
             "better than predicting the same class everywhere, so there are no rules of a plane to extract. "
             "SurrogateRules() takes any classifier, also those that are not linear; if one class is "
-            "rare, try RuleExtractor(LPSVCCV(class_weight='balanced', scoring='balanced_accuracy'))"
+            "rare, try RuleExtractor(LPSVC(nu='cv', class_weight='balanced', scoring='balanced_accuracy'))"
         )
     return model
 
