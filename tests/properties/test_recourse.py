@@ -217,7 +217,7 @@ def test_recourse_rank_as_all_changes_tried(seed):
     model, k, n = linear(coef, 0.3), int(rng.integers(12)), int(rng.integers(1, 9))
     x, others = X[k], np.delete(X, k, axis=0) @ coef + 0.3
     costs = {f"x{j}": float(rng.uniform(0.5, 2)) for j in range(3)}
-    answer = recourse(model, x, actionable=["x0", "x2"], X=X, costs=costs, target=("rank", n))
+    answer = recourse(model, x, actionable=["x0", "x2"], X=X, costs=costs, rank=n)
     limit = np.sort(others)[::-1][n - 1]
     low, high = X.min(axis=0), X.max(axis=0)
     options = [
@@ -240,16 +240,16 @@ def test_recourse_rank_as_all_changes_tried(seed):
 def test_recourse_rank_counts_the_others_only():
     X = [[5.0], [4.0], [3.0], [2.0], [1.5]]
     model = linear([1.0], 0.0)
-    listed = recourse(model, [5.0], actionable=["x0"], X=X, target=("rank", 2))
+    listed = recourse(model, [5.0], actionable=["x0"], X=X, rank=2)
     assert listed.changes[0].after == pytest.approx(3.0)
     assert listed.changes[0].after < 3.0
     assert (listed.rank_before, listed.rank_after, listed.n_others) == (1, 3, 4)
-    apart = recourse(model, [5.0], actionable=["x0"], X=X[1:], target=("rank", 1))
+    apart = recourse(model, [5.0], actionable=["x0"], X=X[1:], rank=1)
     assert apart.changes[0].after == pytest.approx(4.0)
     assert apart.n_others == 4
-    tied = recourse(model, [4.0], actionable={"x0": [3, 2]}, X=X[1:], target=("rank", 1))
+    tied = recourse(model, [4.0], actionable={"x0": [3, 2]}, X=X[1:], rank=1)
     assert tied.changes[0].after == 2
-    assert recourse(model, [4.5], actionable=["x0"], X=X, target=("rank", 1)).changes == ()
+    assert recourse(model, [4.5], actionable=["x0"], X=X, rank=1).changes == ()
 
 
 def test_recourse_answer_is_a_value_with_json():
@@ -262,7 +262,7 @@ def test_recourse_answer_is_a_value_with_json():
     assert plain["text"] == str(answer)
     assert plain["cost"] == answer.cost
     assert len(plain["alternatives"]) == len(answer.alternatives) == 2
-    ranked = recourse(model, row, actionable=list(X), X=X, target=("rank", 100))
+    ranked = recourse(model, row, actionable=list(X), X=X, rank=100)
     assert ranked.to_dict()["target"] == {"rank": 100}
     assert "100" in str(ranked)
     stuck = recourse(model, row, actionable={"visits": (int(row.visits.iloc[0]),) * 2}, X=X)
@@ -459,9 +459,9 @@ BAD_REQUESTS = [
     ({"actionable": {"bmi": [np.inf]}}, "bmi"), ({"actionable": {"colour": "increase"}}, "colour"),
     ({"actionable": {"colour": ["grean"]}}, "'green'"), ({"costs": [1, 2]}, "costs"),
     ({"bounds": {"bmy": (1, 2)}}, "'bmi'"), ({"bounds": WARD}, "Domain"), ({"X": None}, "bmi"),
-    ({"target": ("rank", 120)}, "119"),
-    ({"target": ("rank", 2), "X": None, "costs": {"bmi": 1}}, "X"),
-    ({"target": ("rank", 2.5)}, "rank"), ({"target": ("rank", True)}, "rank"),
+    ({"rank": 120}, "119"),
+    ({"rank": 2, "X": None, "costs": {"bmi": 1}}, "X"),
+    ({"rank": 2.5}, "rank"), ({"rank": True}, "rank"),
     ({"time_limit": 0}, "time_limit"),
 ]  # fmt: skip
 BAD_CASES = [
@@ -473,7 +473,7 @@ BAD_CASES = [
     (RandomForestClassifier(2).fit(X[["bmi"]], Y), ROW, PEOPLE, InvalidValueError, "RandomForest"),
     (LogisticRegression(), ROW, PEOPLE, NotFittedError, "LogisticRegression"),
     (THREE, IRIS[0].iloc[[0]], FLOWERS, InvalidValueError, "target"),
-    (THREE, IRIS[0].iloc[[0]], FLOWERS | {"target": ("rank", 3)}, InvalidValueError, "rank"),
+    (THREE, IRIS[0].iloc[[0]], FLOWERS | {"rank": 3}, InvalidValueError, "rank"),
     (VOTES, IRIS[0].iloc[[0]], FLOWERS | {"target": 2}, InvalidValueError, "3 classes"),
     (
         THREE,

@@ -146,12 +146,12 @@ def test_recourse_rules_rank_counts_the_others():
     })  # fmt: skip
     scores = weighted.decision_function(X)
     assert scores.argmax() == 0
-    out = recourse(weighted, X.iloc[[0]], actionable=["bmi", "age"], X=X, target=("rank", 1))
+    out = recourse(weighted, X.iloc[[0]], actionable=["bmi", "age"], X=X, rank=1)
     assert (out.rank_before, out.rank_after) == (1, 2)
     # A tie with the next one is not below it.
     assert out.score_after < scores[1] - weighted.threshold
     assert {change.feature for change in out.changes} == {"bmi"}
-    everyone = recourse(weighted, X.iloc[[3]], actionable=["age"], X=X, target=("rank", 3))
+    everyone = recourse(weighted, X.iloc[[3]], actionable=["age"], X=X, rank=3)
     assert not everyone.changes
 
 

@@ -10,7 +10,7 @@ from .recourse_answer import (
 from .recourse_answer import (
     recourse as recourse,
 )
-from .recourse_plan import (
+from .recourse_options import (
     FeatureChange as FeatureChange,
 )
 

@@ -1,21 +1,21 @@
 """Find the cheapest change that would change the prediction of a model for one case, or its rank.
 
-`recourse` reads the case and what may change (`recourse_plan`), solves the program (`recourse_milp`), and gives a
-`Recourse`, which says in words what was found.
+`recourse` reads the case and what may change (`recourse_options`), solves the program (`recourse_program`), and gives a
+`Recourse`, which tells in words what was found.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from itertools import chain
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from clearmargin.cases.recourse_milp import ChangeProgram, Choice
-from clearmargin.cases.recourse_plan import Case, FeatureChange, read_case, read_options
+from clearmargin.cases.recourse_options import Case, FeatureChange, read_case, read_options
+from clearmargin.cases.recourse_program import ChangeProgram, Choice
 from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
 from clearmargin.language.words import listed
 from clearmargin.rule_base.options import PositiveNumber, WholeNumber
@@ -31,8 +31,6 @@ _TIME_LIMIT = 60.0
 # Costs that differ by less are the same: amounts are those that just arrive.
 _SAME = 1e-5
 _TINY = 1e-200
-# A class, or "rank" with the size of the Top that is to be left.
-Target = Label | tuple[str, int]
 
 
 def recourse(
@@ -43,6 +41,7 @@ def recourse(
     X: Any = None,
     costs: Mapping[str, float] | None = None,
     target: Any = "boundary",
+    rank: int | None = None,
     n_alternatives: int = 1,
     bounds: Any = None,
     time_limit: float = _TIME_LIMIT,
@@ -69,10 +68,11 @@ def recourse(
     costs : mapping from name to float, optional
         Cost of one unit of a number, or of one change of a category. By default the range of a number in X costs 1
         (without X: the range that is allowed), and another category costs 1.
-    target : "boundary", a class label or ("rank", n), default "boundary"
-        Cross the boundary of a model of two classes, get a class, or leave the Top n of the list X. The boundary itself
-        is not across. A case leaves the Top n if and only if its score is below the n-th largest score of the *others*;
-        one row of X that is equal to the case is taken for the case itself.
+    target : "boundary" or a class label, default "boundary"
+        Cross the boundary of a model of two classes, or get a class. The boundary itself is not across.
+    rank : int, optional
+        Leave the Top of so many rows of the list X, instead. A case leaves the Top n if and only if its score is below
+        the n-th largest score of the *others*; one row of X that is equal to the case is taken for the case itself.
     n_alternatives : int, default 1
         How many ways to look for. Each further one, in `alternatives`, leaves alone at least one feature of each
         earlier one.
@@ -92,11 +92,11 @@ def recourse(
     All is measured from the case: an offset of a column, such as that of a time in seconds, costs no digits. Across
     means beyond the boundary by what rounding can do and 1e-8 of what the score has to gain, or more if the model,
     asked about the changed case, does not confirm that; `verified` says whether it did in the end. Of rules with
-    weights nothing beyond the boundary is asked for. The program is in `clearmargin.cases.recourse_milp`.
+    weights nothing beyond the boundary is asked for. The program is in `clearmargin.cases.recourse_program`.
 
     See Also
     --------
-    clearmargin.RuleExtractor.explain : Why a case got its class.
+    clearmargin.explain : Why a case got its class.
 
     Examples
     --------
@@ -113,42 +113,22 @@ def recourse(
     PositiveNumber().check("time_limit", time_limit)
     case = read_case(model, x, X)
     options = read_options(case, actionable, costs, bounds)
-    goal = _read_goal(case, target, X)
-    start = goal.look({})
-    allowed = tuple(actionable)
-
-    def report(changes: tuple[FeatureChange, ...]) -> Recourse:
-        """Change the case, and have the model look at it."""
-        end = goal.look({change.feature: change.after for change in changes}) if changes else start
-        return Recourse(
-            changes,
-            sum((change.cost for change in changes), 0.0),
-            goal.target,
-            start.score,
-            end.score,
-            start.label,
-            end.label,
-            start.rank,
-            end.rank,
-            None if goal.others is None else len(goal.others),
-            verified=end.is_there,
-            allowed=allowed,
-        )
-
-    if start.is_there:
-        return report(())
+    goal = _read_goal(case, target, rank, X, tuple(actionable))
+    start = goal.ask(())
+    if start.verified:
+        return start
     found: list[Recourse] = []
     while len(found) < n_alternatives:
         barred = [
             sorted(case.space.index(change.feature) for change in way.changes) for way in found
         ]
         program = ChangeProgram(case, options, goal.coef, goal.gap, barred, time_limit)
-        further = _cheapest(goal, program, report)
+        further = _cheapest(goal, program)
         if further is None:
             break
         found.append(further)
     if not found:
-        return _certificate(goal, program, report)
+        return _certificate(goal, program)
     if not all(way.verified for way in found):
         warnings.warn(
             "the model itself did not confirm a change that its planes promise; see verified",
@@ -158,71 +138,104 @@ def recourse(
     return replace(found[0], alternatives=tuple(found[1:]))
 
 
-class _Look(NamedTuple):
-    """What the model predicts of a case."""
-
-    score: float
-    label: Label
-    rank: int | None
-    is_there: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Goal:
     """Where the case has to go: rows of weights, of encoded columns or of the scores of rules, each with its gap."""
 
     case: Case
-    target: Target
+    # The class to get, or None with the size of the Top to leave.
+    target: Label | None
+    top: int | None
     coef: FloatArray
     gap: FloatArray
     # What rounding, of the score and of changed values, can take away from each row.
     rounding: FloatArray
-    others: FloatArray | None = None
+    others: FloatArray | None
+    allowed: tuple[str, ...]
 
-    def gained(self, changed: Mapping[str, Any]) -> FloatArray:
-        """Return what each row has gained with some values changed."""
-        now, then = self.case.point(), self.case.point(changed)
+    def gained(self, changes: tuple[FeatureChange, ...]) -> FloatArray:
+        """Return what each row has gained with some changes."""
+        changed = {change.feature: change.after for change in changes}
+        both = np.array([self.case.codes(), self.case.codes(changed)])
         if self.case.surface is None:
-            now, then = (self.case.scores(each[None])[0] for each in (now, then))
+            now, then = (self.case.scores(codes[None])[0] for codes in both)
+        else:
+            now, then = self.case.surface.spread(both)
         return np.asarray(self.coef @ (then - now))
 
-    def look(self, changed: Mapping[str, Any]) -> _Look:
-        """Ask the model about the case with some values changed; with more than two classes a score is a lead."""
-        label = self.case.label(changed)
+    def ask(self, changes: tuple[FeatureChange, ...]) -> Recourse:
+        """Ask the model about the case with some changes; with more than two classes a score is a lead."""
+        before, now = self._before, self._predict(changes) if changes else self._before
+        has_rank = self.others is not None
+        is_there = now[1] == self.target if self.top is None else now[2] > self.top
+        return Recourse(
+            changes,
+            sum((change.cost for change in changes), 0.0),
+            self.target,
+            score_before=before[0],
+            score_after=now[0],
+            label_before=before[1],
+            label_after=now[1],
+            rank_before=before[2] if has_rank else None,
+            rank_after=now[2] if has_rank else None,
+            n_others=None if self.others is None else len(self.others),
+            verified=is_there,
+            allowed=self.allowed,
+            top=self.top,
+        )
+
+    @cached_property
+    def _before(self) -> tuple[float, Label, int]:
+        return self._predict(())
+
+    def _predict(self, changes: tuple[FeatureChange, ...]) -> tuple[float, Label, int]:
+        """Return the score of the model, its class, and the rank among the others."""
+        changed = {change.feature: change.after for change in changes}
         if len(self.case.classes) > 2:
-            score = float((self.gained(changed) - self.gap).min())
+            score = float((self.gained(changes) - self.gap).min())
         else:
             score = float(self.case.scores(self.case.table(changed))[0, 0])
-        rank = None if self.others is None else 1 + int((self.others > score).sum())
-        is_there = label == self.target
-        if isinstance(self.target, tuple):
-            is_there = rank is not None and rank > self.target[1]
-        return _Look(score, label, rank, is_there)
+        rank = 0 if self.others is None else 1 + int((self.others > score).sum())
+        return score, self.case.label(changed), rank
 
 
-def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
-    surface, others, k = case.surface, None, 0
-    if surface is not None and len(case.classes) > 2 and not surface.is_partition:
+def _read_goal(case: Case, target: Any, top: Any, X: Any, allowed: tuple[str, ...]) -> _Goal:
+    surface, n_classes = case.surface, len(case.classes)
+    if surface is not None and n_classes > 2 and not surface.is_partition:
         raise InvalidValueError(
-            f"the model decides between {len(case.classes)} classes by a vote of pairs, which no set of planes "
+            f"the model decides between {n_classes} classes by a vote of pairs, which no set of planes "
             "describes exactly; use a model with one score for each class, such as OneVsRestClassifier"
         )
-    if isinstance(target, tuple) and len(target) == 2 and target[0] == "rank":
-        WholeNumber(1).check("the rank", target[1])
-        target = "rank", int(target[1])
-        others, limit = _rank_limit(case, target[1], X)
+    label, others, limit, k = None, None, 0.0, 0
+    if top is None:
+        label = _read_label(case, target)
+        k = case.classes.index(label)
     else:
-        target = _read_label(case, target)
-        k = case.classes.index(target)
+        WholeNumber(1).check("rank", top)
+        if target != "boundary":
+            raise InvalidValueError("a case gets a class or leaves a rank; give target or rank")
+        if X is None:
+            raise InvalidValueError("a rank needs the list that is ranked: pass it as X")
+        if n_classes != 2:
+            raise InvalidValueError(
+                f"a model of {n_classes} classes has no one score to rank by; a rank needs two classes"
+            )
+        others = case.others(X)
+        if top > len(others):
+            raise InvalidValueError(
+                f"there are {len(others)} others, so that a case is always in the top {top}; choose a rank up to "
+                f"{len(others)}"
+            )
+        limit = float(np.sort(others)[len(others) - top])
     if surface is None:
-        scores = case.scores(case.point()[None])[0]
-        each = np.eye(len(case.classes))
+        scores = case.scores(case.codes()[None])[0]
+        each = np.eye(n_classes)
         coef = np.delete(each[k] - each, k, axis=0)
         if len(scores) == 1:
             coef = np.array([[1.0 if k else -1.0]])
         gap, rounding = -(coef @ scores), np.zeros(len(coef))
     else:
-        point = case.point()
+        point = surface.spread(case.codes()[None])[0]
         guards = [(guard.halfspace.sign, guard.error) for guard in surface.guards()[k]]
         coef = np.array([sign * error.coef for sign, error in guards])
         gap = np.array([-sign * error.score(point) for sign, error in guards])
@@ -235,7 +248,9 @@ def _read_goal(case: Case, target: Any, X: Any) -> _Goal:
         gap = case.scores(case.table())[0] - limit
         if surface is not None:
             rounding = rounding + 4.0 * np.spacing(abs(limit))
-    return _Goal(case, target, coef, gap, rounding, others)
+    return _Goal(
+        case, label, None if top is None else int(top), coef, gap, rounding, others, allowed
+    )
 
 
 def _read_label(case: Case, target: Any) -> Label:
@@ -253,74 +268,52 @@ def _read_label(case: Case, target: Any) -> Label:
         label = str(target)
     if label not in classes:
         hint = nearest_name(str(target), map(str, classes))
-        raise InvalidValueError(
-            f"target must be 'boundary', a class or ('rank', n), not {target!r}{hint}"
-        )
+        raise InvalidValueError(f"target must be 'boundary' or a class, not {target!r}{hint}")
     return classes[classes.index(label)]
 
 
-def _rank_limit(case: Case, n: int, X: Any) -> tuple[FloatArray, float]:
-    """Return the scores of the others, and the one that the case has to be below."""
-    if X is None:
-        raise InvalidValueError("a rank needs the list that is ranked: pass it as X")
-    if len(case.classes) != 2:
-        raise InvalidValueError(
-            f"a model of {len(case.classes)} classes has no one score to rank by; a rank needs two classes"
-        )
-    others = case.others(X)
-    if n > len(others):
-        raise InvalidValueError(
-            f"there are {len(others)} others, so that a case is always in the top {n}; choose a rank up to "
-            f"{len(others)}"
-        )
-    return others, float(np.sort(others)[len(others) - n])
-
-
-def _cheapest(
-    goal: _Goal, program: ChangeProgram, report: Callable[[tuple[FeatureChange, ...]], Recourse]
-) -> Recourse | None:
+def _cheapest(goal: _Goal, program: ChangeProgram) -> Recourse | None:
     """Return the cheapest way that the model confirms, else one that its planes promise; None if there is none."""
     is_plane = goal.case.surface is not None
     margins = (*_MARGINS, 0.0) if is_plane else (0.0, 1e-9, *_MARGINS)
     need = goal.gap + goal.rounding
     promised: Recourse | None = None
 
-    def reached(choice: Choice | None) -> Recourse | None:
-        """Return a way that is across, by rounding at least; whether the model confirms it is another question."""
-        if choice is None:
-            return None
-        way = report(_changes(goal, program, choice))
-        gained = goal.gained({change.feature: change.after for change in way.changes})
-        return way if way.verified or (is_plane and (gained > need).all()) else None
+    def ways(choices: Iterator[Choice | None]) -> Iterator[Recourse]:
+        """Yield ways that are across, by rounding at least; whether the model confirms them is another question."""
+        for choice in choices:
+            if choice is not None:
+                way = goal.ask(_changes(goal, program, choice))
+                if way.verified or (is_plane and (goal.gained(way.changes) > need).all()):
+                    yield way
 
-    best: Recourse | None = None
+    def tried(choice: Choice) -> Iterator[Choice | None]:
+        """Yield a choice of options with its amounts, or with those that several margins ask for."""
+        has_amounts = any(program.options[k].width for k in np.flatnonzero(choice[0]).tolist())
+        if not (is_plane and has_amounts):
+            yield choice
+        for margin in margins if has_amounts else ():
+            yield program.solve(need + margin * program.size, fixed=choice[0])
+
+    best: tuple[float, Recourse] | None = None
     for choice in program.choices(need + (_MARGINS[0] if is_plane else 0.0) * program.size):
         least = sum(change.cost for change in _changes(goal, program, choice))
-        tried: Iterator[Choice | None] = iter([choice])
-        if any(program.options[k].width for k in np.flatnonzero(choice[0]).tolist()):
-            again = (program.solve(need + m * program.size, fixed=choice[0]) for m in margins)
-            tried = again if is_plane else chain(tried, again)
-        for way in filter(None, map(reached, tried)):
+        for way in ways(tried(choice)):
+            cost = sum(change.cost for change in way.changes)
             if not way.verified:
                 promised = way
-            elif best is None or _cost(way) < _cost(best):
-                best = way
-            if way.verified:
-                break
+                continue
+            if best is None or cost < best[0]:
+                best = cost, way
+            break
         # Choices come in the order of what they cost at least: no other is cheaper then.
-        if best is not None and _cost(best) <= least * (1.0 + _SAME) + _TINY:
-            return best
-    if best is None and program.options:
-        for margin in margins:
-            further = reached(program.solve(need + margin * program.size))
-            if further is not None and further.verified:
-                return further
-    return best or promised
-
-
-def _cost(way: Recourse) -> float:
-    assert way.cost is not None
-    return way.cost
+        if best is not None and best[0] <= least * (1.0 + _SAME) + _TINY:
+            return best[1]
+    if best is not None:
+        return best[1]
+    # Too many choices are a tie: ask for more at once.
+    again = (program.solve(need + m * program.size) for m in margins if program.options)
+    return next((way for way in ways(again) if way.verified), promised)
 
 
 def _changes(goal: _Goal, program: ChangeProgram, choice: Choice) -> tuple[FeatureChange, ...]:
@@ -333,13 +326,11 @@ def _changes(goal: _Goal, program: ChangeProgram, choice: Choice) -> tuple[Featu
     )
 
 
-def _certificate(
-    goal: _Goal, program: ChangeProgram, report: Callable[[tuple[FeatureChange, ...]], Recourse]
-) -> Recourse:
+def _certificate(goal: _Goal, program: ChangeProgram) -> Recourse:
     """Return the proof that nothing is enough: the best score, and what it lacks."""
     choice = program.closest(goal.gap)
-    best = report(() if choice is None else _changes(goal, program, choice))
-    gained = goal.gained({change.feature: change.after for change in best.changes})
+    best = goal.ask(() if choice is None else _changes(goal, program, choice))
+    gained = goal.gained(best.changes)
     if best.verified and (gained > goal.gap).all():
         # Across by less than what rounding could do, and the model confirms it.
         return best
@@ -377,8 +368,8 @@ class Recourse:
         What would have to change; empty if nothing has to, or if nothing is enough.
     cost : float or None
         Total cost; None if nothing is enough.
-    target : str, int, float, bool or ("rank", n)
-        The class that was aimed at, or the Top that was to be left.
+    target : str, int, float, bool or None
+        The class that was aimed at; None if a Top was to be left.
     score_before, score_after : float, float or None
         The model's score, positive for its second class. With three or more classes, the lead of the class that was
         aimed at over the best other one. None if nothing is enough.
@@ -401,6 +392,8 @@ class Recourse:
         If nothing is enough: how much score is missing then. Zero means that the boundary is reached, but not crossed.
     alternatives : tuple of Recourse
         Further ways, by rising cost. Each leaves something alone that each earlier one changes.
+    top : int or None
+        The size of the Top that was to be left.
 
     Examples
     --------
@@ -413,7 +406,7 @@ class Recourse:
 
     changes: tuple[FeatureChange, ...]
     cost: float | None
-    target: Target
+    target: Label | None
     score_before: float
     score_after: float | None
     label_before: Label
@@ -427,6 +420,7 @@ class Recourse:
     best_score: float | None = None
     shortfall: float = 0.0
     alternatives: tuple[Recourse, ...] = ()
+    top: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data, ready for JSON.
@@ -437,8 +431,8 @@ class Recourse:
             One entry a field, and `text` with the sentences.
         """
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        if isinstance(self.target, tuple):
-            plain["target"] = {"rank": self.target[1]}
+        if plain.pop("top") is not None:
+            plain["target"] = {"rank": self.top}
         plain["changes"] = [
             {field.name: getattr(change, field.name) for field in fields(change)}
             for change in self.changes
@@ -448,22 +442,21 @@ class Recourse:
         return {**plain, "text": str(self)}
 
     def __str__(self) -> str:
-        n = self.target[1] if isinstance(self.target, tuple) else 0
-        of, doubt = 1 + (self.n_others or 0), _doubt(self)
+        place = f"{self.rank_before} of {1 + (self.n_others or 0)}"
         if not self.feasible:
             missing = f"and {_short(self.shortfall)} would still be missing"
             if self.shortfall == 0:
                 missing = "which reaches the boundary, but does not cross it"
-            wish = f"change the model's answer from {self.label_before} to {self.target}"
-            if n:
-                wish = f"move the rank, now {self.rank_before} of {of}, out of the top {n}"
+            aim = f"change the model's answer from {self.label_before} to {self.target}"
+            if self.top is not None:
+                aim = f"move the rank, now {place}, out of the top {self.top}"
             return (
-                f"No allowed change of {listed(self.allowed, most=None)} would {wish}: with everything at its best the "
-                f"score would go from {_short(self.score_before)} to {_short(self.best_score)}, {missing}.{doubt}\n"
-                f"{_CAUTION}"
+                f"No allowed change of {listed(self.allowed, most=None)} would {aim}: with everything at its best the "
+                f"score would go from {_short(self.score_before)} to {_short(self.best_score)}, {missing}."
+                f"{_doubt(self)}\n{_CAUTION}"
             )
-        if not self.changes and n:
-            return f"Nothing has to change: the rank is {self.rank_before} of {of}, not in the top {n}."
+        if not self.changes and self.top is not None:
+            return f"Nothing has to change: the rank is {place}, not in the top {self.top}."
         if not self.changes:
             return f"Nothing has to change: the model's answer is {self.label_before} already."
         lines = [_sentence(self), *(f"Or: {_sentence(other)}" for other in self.alternatives)]
@@ -475,16 +468,15 @@ def _doubt(way: Recourse) -> str:
 
 
 def _sentence(way: Recourse) -> str:
-    premise = listed([str(change) for change in way.changes], most=None)
-    score = f"score {_short(way.score_before)} -> {_short(way.score_after)}"
     effect = f"the model's answer from {way.label_before} to {way.target}"
-    if isinstance(way.target, tuple):
+    if way.top is not None:
+        of = 1 + (way.n_others or 0)
         effect = (
-            f"the rank from {way.rank_before} to {way.rank_after} of {1 + (way.n_others or 0)}, "
-            f"out of the top {way.target[1]}"
+            f"the rank from {way.rank_before} to {way.rank_after} of {of}, out of the top {way.top}"
         )
     return (
-        f"If {premise}, this would change {effect} ({score}, cost {_short(way.cost)}).{_doubt(way)}"
+        f"If {listed([str(change) for change in way.changes], most=None)}, this would change {effect} "
+        f"(score {_short(way.score_before)} -> {_short(way.score_after)}, cost {_short(way.cost)}).{_doubt(way)}"
     )
 
 

@@ -116,8 +116,6 @@ def find_changes(
                 hint = nearest_name(name, names)
                 raise DataError(f"{what}: {name!r} is no feature of the model{hint}")
     target: Any = "boundary" if goal is None else _class(goal, model)
-    if rank is not None:
-        target = ("rank", rank)
     # A range that the user gives is no narrower for what the model has seen.
     free = [name for name, allowed in actionable.items() if not isinstance(allowed, tuple)]
     bounds = _wider_ranges(model, task, free)
@@ -129,6 +127,7 @@ def find_changes(
             X=task.X,
             costs=costs or None,
             target=target,
+            rank=rank,
             n_alternatives=alternatives + 1,
             bounds=bounds,
         )

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from clearmargin.cases.recourse_plan import Case, Option
+from clearmargin.cases.recourse_options import Case, Option
 from clearmargin.exceptions import InfeasibleError, InvalidValueError, TimeLimitError
 from clearmargin.rules.value import BoolArray, FloatArray
 from clearmargin.solvers import Linear, Program, Solution, Variables, solve
@@ -72,7 +72,9 @@ class ChangeProgram:
         gain, slope = case.effects(options, coef)
         # What margins are relative to: what each row needs, and what whole moves add to it.
         integer = [option.integer or option.far is None for option in options]
-        self._weights = case.rule_weights(coef)
+        self._weights = np.zeros((len(coef), 0))
+        if case.surface is None:
+            self._weights = np.asarray(coef @ np.atleast_2d(case.model.weights))
         whole = [(gain + slope)[:, integer], self._weights]
         self.size = np.abs(need) + np.max([np.abs(a).max(axis=1, initial=0.0) for a in whole], 0)
         # What adds to no row is never worth its cost; what rules make of it is not known here.

@@ -1,4 +1,8 @@
-"""One case of a model, and what may happen to its features: options with their costs, and what they add to scores."""
+"""One case of a model, and what may happen to its features: options with their costs, and what they add to scores.
+
+A case is a row of numbers and codes of categories. Scores are linear in what `Case.linear` gives: the encoded columns
+of a linear model, or what the linear terms of rules with weights add; besides, rules add their weights where they hold.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +19,7 @@ import numpy as np
 from clearmargin.exceptions import DataError, InvalidValueError, NotLinearError
 from clearmargin.language.printer import format_number
 from clearmargin.models.fitted import check_fitted
-from clearmargin.models.surface import Source, Surface, read_surface
+from clearmargin.models.surface import Surface, read_surface
 from clearmargin.models.threshold import find_threshold
 from clearmargin.points.cells import Cell, box_of, cell_starts, cut_into_cells
 from clearmargin.points.reading import scorecard_of
@@ -30,7 +34,7 @@ from clearmargin.tables.table import ModelTable, Table, case_table, is_frame, is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A case with the model that judges it: a classifier with its planes, or weighted rules without."""
+    """A case with the model that decides on it: a classifier with its planes, or weighted rules without."""
 
     model: Any
     surface: Surface | None
@@ -40,7 +44,7 @@ class Case:
     # For each categorical feature, how the user writes each category.
     categories: Mapping[str, Mapping[str, Any]]
     # A table of the type that the model takes; None for an array, and for rules, which take codes.
-    frame: Table | None = None
+    frame: Table | None
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -58,20 +62,19 @@ class Case:
         category = category_name(value)
         return float(known.index(category)) if category in known else -1.0
 
+    def codes(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
+        """Return the case as a row of numbers and codes, with some values changed."""
+        row = {**self.values, **(changed or {})}
+        codes = np.array([[self.code(name, row[name]) for name in self.space.names]])
+        filled: FloatArray = (self.surface or self.model).space.filled(codes)[0]
+        return filled
+
     def table(self, changed: Mapping[str, Any] | None = None) -> Any:
         """Return the case as a table of one row that the model takes, with some values changed."""
+        if self.surface is None:
+            return self.codes(changed)[None]
         row = {**self.values, **(changed or {})}
-        if self.surface is not None:
-            table = ModelTable.read(self.model, _as_table(row, self.frame)).table
-            return table.taken_by(self.model)
-        codes = np.array([[self.code(name, row[name]) for name in self.space.names]])
-        return self.model.space.filled(codes)
-
-    def point(self, changed: Mapping[str, Any] | None = None) -> FloatArray:
-        """Return the case as numbers, encoded for planes, with some values changed."""
-        table = self.table(changed)
-        point: FloatArray = (table if self.surface is None else self.surface.encode(table))[0]
-        return point
+        return ModelTable.read(self.model, _as_table(row, self.frame)).table.taken_by(self.model)
 
     def label(self, changed: Mapping[str, Any] | None = None) -> Label:
         """Return the class that the model predicts."""
@@ -93,53 +96,42 @@ class Case:
     def others(self, X: Any) -> FloatArray:
         """Return the scores of the rows of a list, without one row that is the case itself, if there is one."""
         if self.surface is None:
-            given = rows = self.model.space.read(X)
-            own = self.point()
+            given = rows = self.model.space.filled(self.model.space.read(X))
         else:
             table = ModelTable.read(self.model, X).table
             given, rows = table.taken_by(self.model), self.surface.read(table)
-            own = self.surface.read(self.table())[0]
+        own = self.codes()
         same = ((rows == own) | (np.isnan(rows) & np.isnan(own))).all(axis=1)
         return np.delete(self.scores(given)[:, 0], np.flatnonzero(same)[:1])
 
-    @property
-    def sloped(self) -> set[int]:
-        """The numbers that count by themselves, not only by the rules that hold."""
-        if self.surface is None:
-            return {term.feature for term in self.model.linear if term.fill is not None}
-        return {feature for feature, code in self.surface.sources if code is None}
+    def linear(self, codes: FloatArray) -> FloatArray:
+        """Return what scores are linear in, for some rows of numbers and codes."""
+        if self.surface is not None:
+            return self.surface.spread(codes)
+        terms = [term.of(codes[:, term.feature]) for term in self.model.linear]
+        return np.hstack([np.zeros((len(codes), 0)), *terms])
+
+    def slope(self, feature: int) -> FloatArray:
+        """Return what one unit of a number changes in what scores are linear in."""
+        pair = np.array([self.codes(), self.codes()])
+        pair[:, feature] = 0.0, 1.0
+        zero, one = self.linear(pair)
+        return np.asarray(one - zero)
 
     def effects(self, options: Sequence[Option], coef: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what each option adds to each row, without rules, and what going further by one unit adds."""
-        point = self.point()
-        gain, slope = np.zeros((2, len(coef), len(options)))
-        # A feature that the model drops, and a category that it does not know, have no column.
-        column = {} if self.surface is None else {s: k for k, s in enumerate(self.surface.sources)}
+        now = self.codes()
+        changed = np.tile(now, (len(options), 1))
+        for row, option in zip(changed, options, strict=True):
+            row[option.place] = option.code
+        slopes = np.zeros((len(options), len(self.linear(now[None])[0])))
         for k, option in enumerate(options):
-            j, code = option.place, option.code
-            if self.surface is None:
-                for term in self.model.linear:
-                    if term.feature == j:
-                        added = term.of(np.array([code, point[j]]))
-                        gain[:, k] += coef @ (added[0] - added[1])
-                        if term.fill is not None:
-                            slope[:, k] += option.sign * (coef @ term.coef.reshape(-1))
-                continue
-            before = self.code(option.name, self.values[option.name])
-            if Source(j, None) in column:
-                weight = coef[:, column[Source(j, None)]]
-                gain[:, k] += weight * (code - before)
-                slope[:, k] += option.sign * weight
-            for sign, each in ((1.0, code), (-1.0, before)):
-                if not math.isnan(each) and Source(j, int(each)) in column:
-                    gain[:, k] += sign * coef[:, column[Source(j, int(each))]]
-        return gain, slope
-
-    def rule_weights(self, coef: FloatArray) -> FloatArray:
-        """Return what each rule adds to each row where it holds."""
-        if self.surface is not None:
-            return np.zeros((len(coef), 0))
-        return np.asarray(coef @ np.atleast_2d(self.model.weights))
+            if option.sign:
+                slopes[k] = option.sign * self.slope(option.place)
+        weights = coef
+        if self.surface is None:
+            weights = np.tile(coef, (1, len(self.model.linear)))
+        return weights @ (self.linear(changed) - self.linear(now[None])).T, weights @ slopes.T
 
     def rule_parts(
         self, options: Sequence[Option]
@@ -153,12 +145,12 @@ class Case:
         base: list[float] = []
         rows: list[FloatArray] = []
         owner: list[int] = []
-        point = self.point()
+        now = self.codes()
         for r, rule in enumerate(() if self.surface is not None else self.model.rules):
             box = box_of(rule.region)
             parts: list[tuple[float, FloatArray]] = []
             for j in sorted(box.bounded):
-                held = _holds(box, j, float(point[j]))
+                held = _holds(box, j, float(now[j]))
                 row = np.array(
                     [_holds(box, j, o.code) - held if o.place == j else 0.0 for o in options]
                 )
@@ -170,11 +162,11 @@ class Case:
             rows += [row for _, row in parts]
             owner += [len(changed)] * len(parts)
             changed.append(r)
-        now = np.zeros(0)
+        holds = np.zeros(0)
         if changed:
-            now = self.model.rules.covers(point[None])[0, changed].astype(np.float64)
+            holds = self.model.rules.covers(now[None])[0, changed].astype(np.float64)
         differences = np.array(rows).reshape(len(rows), len(options))
-        return changed, now, np.array(base), differences, np.array(owner, dtype=np.intp)
+        return changed, holds, np.array(base), differences, np.array(owner, dtype=np.intp)
 
 
 def _holds(box: Box, j: int, value: float) -> float:
@@ -187,52 +179,59 @@ def _holds(box: Box, j: int, value: float) -> float:
     return float(int(value) in box.sets[j] if j in box.sets else value in box.interval(j))
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        # Names that only the table or only the model has change nothing here.
+        warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+        yield
+
+
 def read_case(model: Any, x: Any, X: Any) -> Case:
     """Read a case and the surface of its model; only features of rules that stay may be missing."""
     weighted = scorecard_of(model)
-    if weighted is not None:
-        space = weighted.space
-        given = _read_row(x, Table.read(X).names if X is not None and is_frame(X) else space.names)
-        values = {name: _value(given, name) for name in space.names}
-        space = space if X is None else _ranges_of(space, X)
-        return _with_categories(Case(weighted, None, space, values, {}), X)
-    check_fitted(model)
-    known = getattr(model, "feature_names_in_", None)
-    frame = next((Table.read(t) for t in (X, x) if t is not None and is_frame(t)), None)
-    if frame is None and known is not None:
-        frame = Table.read({str(name): [] for name in known})
-    if X is not None and (is_frame(X) or known is None):
-        names: tuple[str, ...] | None = Table.read(X).names
+    if weighted is None:
+        check_fitted(model)
+        known = getattr(model, "feature_names_in_", None)
     else:
-        names = None if known is None else tuple(map(str, known))
-    values = _read_row(x, names)
-    expected = getattr(model, "n_features_in_", len(values))
-    if names is None and len(values) != expected:
-        raise DataError(
-            f"x has {len(values)} values, but the model was fitted to {expected} columns"
-        )
-    try:
-        surface = read_surface(model, _as_table(values, frame) if X is None else X)
-    except NotLinearError as error:
-        raise InvalidValueError(
-            f"{error.problem}; recourse needs a linear model, such as LPSVC or SVC(kernel='linear'), alone or after "
-            "steps that scale, select or one-hot encode"
-        ) from None
-    space = surface.space
-    values = {name: _value(values, name) for name in space.names}
-    if X is None:
+        known = weighted.space.names
+    frame, names, given = _read_row(x, X, known)
+    surface = None
+    if weighted is not None:
+        space = weighted.space if X is None else _ranges_of(weighted.space, X)
+    else:
+        expected = getattr(model, "n_features_in_", len(given))
+        if names is None and len(given) != expected:
+            raise DataError(
+                f"x has {len(given)} values, but the model was fitted to {expected} columns"
+            )
+        try:
+            surface = read_surface(model, _as_table(given, frame) if X is None else X)
+        except NotLinearError as error:
+            raise InvalidValueError(
+                f"{error.problem}; recourse needs a linear model, such as LPSVC or SVC(kernel='linear'), alone or "
+                "after steps that scale, select or one-hot encode"
+            ) from None
+        space = surface.space
+    for name in space.names:
+        if name not in given:
+            raise DataError(f"the case has no value for {name!r}")
+    values = {name: given[name] for name in space.names}
+    if surface is not None and X is None:
         # A single row has no ranges, and a number is whole only where it was given as an integer.
         integer = [isinstance(value, int) for value in values.values()]
         space = FeatureSpace(space.names, integer=integer, categories=space.categories)
-    case = Case(model, surface, space, values, {}, frame)
-    wrong = np.flatnonzero(~np.isfinite(case.point()))
-    if len(wrong):
-        name = space.names[surface.sources[wrong[0]].feature]
-        raise DataError(
-            f"the value of {name!r} is {values[name]}, and a case with missing or infinite values has no place "
-            "beside the plane; fill it in first"
-        )
-    return _with_categories(case, X)
+    written = _written_categories(space, values, X)
+    case = Case(weighted or model, surface, space, values, written, frame)
+    if surface is not None:
+        wrong = np.flatnonzero(~np.isfinite(surface.encode(case.table())[0]))
+        if len(wrong):
+            name = space.names[surface.sources[wrong[0]].feature]
+            raise DataError(
+                f"the value of {name!r} is {values[name]}, and a case with missing or infinite values has no place "
+                "beside the plane; fill it in first"
+            )
+    return case
 
 
 def _ranges_of(known: FeatureSpace, X: Any) -> FeatureSpace:
@@ -250,32 +249,45 @@ def _ranges_of(known: FeatureSpace, X: Any) -> FeatureSpace:
     return FeatureSpace(known.names, lower, upper, integer, known.categories)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        # Names that only the table or only the model has change nothing here.
-        warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
-        yield
-
-
-def _read_row(x: Any, names: tuple[str, ...] | None) -> dict[str, Any]:
+def _read_row(
+    x: Any, X: Any, known: Sequence[str] | None
+) -> tuple[Table | None, tuple[str, ...] | None, dict[str, Any]]:
+    """Read a case by name; also give a table of the user's type, and the names that were known of an array."""
+    frame = next((Table.read(t) for t in (X, x) if t is not None and is_frame(t)), None)
+    if frame is None and known is not None:
+        frame = Table.read({str(name): [] for name in known})
+    names: tuple[str, ...] | None = None if known is None else tuple(map(str, known))
+    if X is not None and (is_frame(X) or known is None):
+        names = Table.read(X).names
     row = x if is_frame(x) and len(x) == 1 else case_table(x)
     if is_frame(row):
-        return {column.name: _plain(column.values[0]) for column in Table.read(row).all_columns()}
-    known = names or tuple(f"x{j}" for j in range(row.shape[1]))
-    if len(known) != row.shape[1]:
-        raise DataError(f"x has {row.shape[1]} values, but the table has {len(known)} columns")
-    return dict(zip(known, map(_plain, row[0]), strict=True))
+        named = {column.name: column.values[0] for column in Table.read(row).all_columns()}
+    else:
+        columns = names or tuple(f"x{j}" for j in range(row.shape[1]))
+        if len(columns) != row.shape[1]:
+            raise DataError(
+                f"x has {row.shape[1]} values, but the table has {len(columns)} columns"
+            )
+        named = dict(zip(columns, row[0], strict=True))
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in named.items()}
+    return frame, names, plain
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _value(values: Mapping[str, Any], name: str) -> Any:
-    if name not in values:
-        raise DataError(f"the case has no value for {name!r}")
-    return values[name]
+def _written_categories(
+    space: FeatureSpace, values: Mapping[str, Any], X: Any
+) -> dict[str, dict[str, Any]]:
+    """Return how the user writes each category of each categorical feature."""
+    columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
+    found: dict[str, dict[str, Any]] = {}
+    for name, categories in zip(space.names, space.categories, strict=True):
+        if categories is not None:
+            written = columns[name].written if name in columns else {}
+            if not is_missing_value(values[name]):
+                written = {**written, category_name(values[name]): values[name]}
+            found[name] = {
+                each: written.get(each, _alike(each, values[name])) for each in categories
+            }
+    return found
 
 
 def _as_table(row: Mapping[str, Any], frame: Table | None) -> Any:
@@ -284,22 +296,6 @@ def _as_table(row: Mapping[str, Any], frame: Table | None) -> Any:
     values = list(row.values())
     are_numbers = all(isinstance(value, int | float) for value in values)
     return np.array([values], dtype=np.float64 if are_numbers else object)
-
-
-def _with_categories(case: Case, X: Any) -> Case:
-    """Add how the user writes each category of each categorical feature."""
-    space = case.space
-    columns = {} if X is None else {c.name: c for c in Table.read(X).columns_of(space.names)}
-    found: dict[str, dict[str, Any]] = {}
-    for name, categories in zip(space.names, space.categories, strict=True):
-        if categories is None:
-            continue
-        value = case.values[name]
-        written = columns[name].written if name in columns else {}
-        if not is_missing_value(value):
-            written = {**written, category_name(value): value}
-        found[name] = {c: written.get(c, _alike(c, value)) for c in categories}
-    return replace(case, categories=found)
 
 
 def _alike(category: str, value: Any) -> Any:
@@ -343,11 +339,11 @@ class FeatureChange:
         after = self.after
         if isinstance(after, float) and not after.is_integer():
             after = (round_up if after > self.before else round_down)(after, _DIGITS)
-        return f"{self.feature} were {_say(after)} instead of {_say(self.before)}"
-
-
-def _say(value: object) -> str:
-    return format_number(value) if isinstance(value, float) else str(value)
+        new, old = (
+            format_number(value) if isinstance(value, float) else str(value)
+            for value in (after, self.before)
+        )
+        return f"{self.feature} were {new} instead of {old}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,16 +385,27 @@ class Option:
         return [FeatureChange(self.name, before, after, self.cost + self.unit * amount)]
 
 
+_DIRECTIONS = ("any", "increase", "decrease")
+
+
 def read_options(case: Case, actionable: Any, costs: Any, bounds: Any) -> list[Option]:
     """Read what may happen to a case, as in `recourse`."""
-    wishes = _read_actionable(actionable, case.space)
+    if isinstance(actionable, str) or not isinstance(actionable, Iterable):
+        raise InvalidValueError(
+            f"actionable must be a list of names or a mapping from names to what is allowed, not {actionable!r}"
+        )
+    is_mapping = isinstance(actionable, Mapping)
+    allowed = dict(actionable) if is_mapping else dict.fromkeys(actionable, "any")
+    if not allowed:
+        raise InvalidValueError("nothing is actionable; name at least one feature that may change")
+    _check_names(allowed, case.space, "actionable names")
     prices = _read_costs(costs, case.space)
     space, declared = _read_bounds(bounds, case.space)
     options: list[Option] = []
-    for name, wish in wishes.items():
+    for name, how in allowed.items():
         j = space.index(name)
         if space.categories[j] is not None:
-            options += _category_options(case, j, wish, prices.get(name, 1.0))
+            options += _category_options(case, j, how, prices.get(name, 1.0))
             continue
         before = case.values[name]
         if is_missing_value(before):
@@ -408,8 +415,9 @@ def read_options(case: Case, actionable: Any, costs: Any, bounds: Any) -> list[O
             )
         start = float(before)
         whole = bool(space.integer[j]) and start.is_integer()
-        if isinstance(wish, list | set | frozenset | np.ndarray):
-            values = [number(value, f"an allowed value of {name!r}") for value in wish]
+        cells: list[tuple[int, Cell]]
+        if isinstance(how, list | set | frozenset | np.ndarray):
+            values = [number(value, f"an allowed value of {name!r}") for value in how]
             for value in values:
                 if not math.isfinite(value) or (whole and not value.is_integer()):
                     kind = "a whole number" if whole else "finite"
@@ -419,12 +427,19 @@ def read_options(case: Case, actionable: Any, costs: Any, bounds: Any) -> list[O
             low, high = min([*values, start]), max([*values, start])
             cells = [(0, Cell(value, value)) for value in dict.fromkeys(values)]
         else:
-            low, high = _limits(space, j, wish, start, declared[:, j])
-            cells = _cells(case, j, low, high, whole)
+            low, high = _limits(space, j, how, start, declared[:, j])
+            # Cells between which rules tell, above and below where the number is.
+            starts = [] if case.surface is not None else cell_starts(case.model.rules, j)
+            least = math.ceil(low) if whole and math.isfinite(low) else low
+            most = math.floor(high) if whole and math.isfinite(high) else high
+            above = cut_into_cells(starts, max(least, start), most, whole)
+            below = cut_into_cells(starts, least, min(most, start), whole)
+            cells = [*((1, cell) for cell in above), *((-1, cell) for cell in below)]
         price = prices.get(name) or _default_cost(case.space, j, low, high)
+        is_sloped = bool(case.slope(j).any())
         for sign, cell in cells:
             nearest = cell.nearest(start)
-            far = (cell.high if sign > 0 else cell.low) if sign and j in case.sloped else nearest
+            far = (cell.high if sign > 0 else cell.low) if sign and is_sloped else nearest
             if nearest != start or far != nearest:
                 is_kept = isinstance(before, int) and (whole or (not sign and nearest.is_integer()))
                 written = type(before)(nearest) if is_kept else nearest
@@ -432,32 +447,6 @@ def read_options(case: Case, actionable: Any, costs: Any, bounds: Any) -> list[O
                 further = (price, sign, far if sign else None, whole and sign != 0)
                 options.append(Option(j, name, written, nearest, cost, *further))
     return options
-
-
-def _cells(case: Case, j: int, low: float, high: float, whole: bool) -> list[tuple[int, Cell]]:
-    """List the cells that a number may go to, above and below where it is, with the direction."""
-    start = float(case.values[case.space.names[j]])
-    if whole:
-        low = math.ceil(low) if math.isfinite(low) else low
-        high = math.floor(high) if math.isfinite(high) else high
-    starts = [] if case.surface is not None else cell_starts(case.model.rules, j)
-    above = cut_into_cells(starts, max(low, start), high, whole)
-    below = cut_into_cells(starts, low, min(high, start), whole)
-    return [*((1, cell) for cell in above), *((-1, cell) for cell in below)]
-
-
-def _read_actionable(actionable: Any, space: FeatureSpace) -> dict[str, Any]:
-    if isinstance(actionable, str) or not isinstance(actionable, Iterable):
-        raise InvalidValueError(
-            f"actionable must be a list of names or a mapping from names to what is allowed, not {actionable!r}"
-        )
-    wishes = (
-        dict(actionable) if isinstance(actionable, Mapping) else dict.fromkeys(actionable, "any")
-    )
-    if not wishes:
-        raise InvalidValueError("nothing is actionable; name at least one feature that may change")
-    _check_names(wishes, space, "actionable names")
-    return wishes
 
 
 def _check_names(names: Iterable[Any], space: FeatureSpace, what: str) -> None:
@@ -506,16 +495,13 @@ def _read_bounds(bounds: Any, known: FeatureSpace) -> tuple[FeatureSpace, BoolAr
     return space, declared
 
 
-_DIRECTIONS = ("any", "increase", "decrease")
-
-
 def _limits(
-    space: FeatureSpace, j: int, wish: Any, before: float, is_declared: BoolArray
+    space: FeatureSpace, j: int, how: Any, before: float, is_declared: BoolArray
 ) -> tuple[float, float]:
     """Return the values that a number may take, besides staying where it is."""
     name, given = space.names[j], (float(space.lower[j]), float(space.upper[j]))
-    if isinstance(wish, tuple) and len(wish) == 2:
-        low, high = (number(end, f"the limits of {name!r}") for end in wish)
+    if isinstance(how, tuple) and len(how) == 2:
+        low, high = (number(end, f"the limits of {name!r}") for end in how)
         low = max(low, given[0]) if is_declared[0] else low
         high = min(high, given[1]) if is_declared[1] else high
         if low > high:
@@ -523,20 +509,18 @@ def _limits(
                 f"the limits of {name!r} leave nothing: from {low:g} to {high:g}"
             )
         return low, high
-    if not isinstance(wish, str) or wish not in _DIRECTIONS:
-        hint = nearest_name(wish, _DIRECTIONS) if isinstance(wish, str) else ""
+    if not isinstance(how, str) or how not in _DIRECTIONS:
+        hint = nearest_name(how, _DIRECTIONS) if isinstance(how, str) else ""
         raise InvalidValueError(
             f"what is allowed for {name!r} must be 'any', 'increase', 'decrease', a pair (low, high) or a list of "
-            f"values, not {wish!r}{hint}"
+            f"values, not {how!r}{hint}"
         )
     # What was declared is a limit; what was seen in the data only says how far it goes.
     low = given[0] if is_declared[0] else min(given[0], before)
     high = given[1] if is_declared[1] else max(given[1], before)
-    if wish == "increase":
-        low = max(low, before)
-    if wish == "decrease":
-        high = min(high, before)
-    return low, high
+    return max(low, before) if how == "increase" else low, (
+        min(high, before) if how == "decrease" else high
+    )
 
 
 def _default_cost(space: FeatureSpace, j: int, low: float, high: float) -> float:
@@ -552,20 +536,16 @@ def _default_cost(space: FeatureSpace, j: int, low: float, high: float) -> float
     )
 
 
-def _category_options(case: Case, j: int, wish: Any, price: float) -> list[Option]:
+def _category_options(case: Case, j: int, how: Any, price: float) -> list[Option]:
     name = case.space.names[j]
     categories = case.categories[name]
-    if isinstance(wish, str):
-        if wish != "any":
-            raise InvalidValueError(
-                f"{name!r} is categorical, and categories have no order; allow 'any' or a list of them, not {wish!r}"
-            )
+    if isinstance(how, str) and how == "any":
         requested = list(categories)
-    elif isinstance(wish, Iterable):
-        requested = [category_name(value) for value in wish]
+    elif isinstance(how, Iterable) and not isinstance(how, str):
+        requested = [category_name(value) for value in how]
     else:
         raise InvalidValueError(
-            f"{name!r} is categorical; allow 'any' or a list of them, not {wish!r}"
+            f"{name!r} is categorical, and categories have no order; allow 'any' or a list of them, not {how!r}"
         )
     for category in requested:
         if category not in categories:
