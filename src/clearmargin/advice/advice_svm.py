@@ -48,7 +48,7 @@ import numpy as np
 from scipy import sparse
 
 from clearmargin.exceptions import InfeasibleError, UnboundedError
-from clearmargin.lp_svm.lpsvm import signed_bounds
+from clearmargin.lp_svm.program import signed_bounds
 from clearmargin.rules.arithmetic import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.solvers import Linear, Program, Variables, solve

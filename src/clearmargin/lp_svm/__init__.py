@@ -1,6 +1,6 @@
 """Linear support vector classifiers: the 1-norm SVM, and its choice of sparsity.
 
-Read `lpsvc.py` first, then `lpsvm.py`, whose docstring states the linear program.
+Read `lpsvc.py` first, then `program.py`, whose docstring states the linear program.
 """
 
 import lazy_loader

@@ -15,10 +15,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError, UncertifiedWarning
-from clearmargin.lp_svm.lpsvm import FloatArray, LPSVMSolution
-from clearmargin.lp_svm.lpsvm_blocks import Census
-from clearmargin.lp_svm.lpsvm_sifting import Sifting
 from clearmargin.lp_svm.path import PathSearch, count_features, features_within
+from clearmargin.lp_svm.program import FloatArray, LPSVMSolution
+from clearmargin.lp_svm.sifting import Sifting, Summary
 from clearmargin.models.plane import PlaneClassifier
 from clearmargin.progress import all_or_nothing
 from clearmargin.rules.arithmetic import linear_scores
@@ -259,7 +258,7 @@ class LPSVC(PlaneClassifier):
         blocks: Partitions[Block],
         unit: float,
         sign: IntArray | None,
-        known: Census | None = None,
+        known: Summary | None = None,
     ) -> LPSVMSolution:
         sifting = Sifting(blocks, fit_intercept=bool(self.fit_intercept), sign=sign, known=known)
         solution = sifting.solve(unit / self.nu_)
@@ -340,14 +339,14 @@ class LPSVC(PlaneClassifier):
         return score
 
 
-def _known(training: TrainingParts, names: Sequence[str]) -> Census | None:
+def _known(training: TrainingParts, names: Sequence[str]) -> Summary | None:
     """Return what the survey told of all rows; None where rows have weights, which it did not look at one by one."""
     survey = training.survey
     if survey.weight is not None:
         return None
     columns = [survey.columns[name] for name in names]
     low, high = (np.array([getattr(c, side) for c in columns]) for side in ("low", "high"))
-    return Census.known(survey.class_counts, training.costs, low, high)
+    return Summary.known(survey.class_counts, training.costs, low, high)
 
 
 def _monotone_signs(monotone: Any, X: Any) -> IntArray | None:

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.lp_svm.lpsvm import (
+from clearmargin.lp_svm.program import (
     FloatArray,
     LPSVMData,
     balanced,
@@ -26,7 +26,7 @@ from clearmargin.lp_svm.lpsvm import (
     middles,
     rounded_plane,
 )
-from clearmargin.lp_svm.lpsvm_sifting import Master, grow, solve_lpsvm, steepest_features
+from clearmargin.lp_svm.sifting import Master, grow, solve_lpsvm, steepest_features
 from clearmargin.progress import collect
 from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.value import BoolArray, IntArray

@@ -26,9 +26,9 @@ import numpy as np
 from scipy import sparse
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.lp_svm.lpsvm import LPSVMData
-from clearmargin.lp_svm.lpsvm_sifting import solve_lpsvm
 from clearmargin.lp_svm.path import features_within
+from clearmargin.lp_svm.program import LPSVMData
+from clearmargin.lp_svm.sifting import solve_lpsvm
 from clearmargin.models.surface import Duel, Surface
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.hyperplane import linear_scores

@@ -24,13 +24,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from clearmargin.lp_svm.lpsvm import FloatArray, LPSVMData, LPSVMSolution
-from clearmargin.lp_svm.lpsvm_blocks import Census, View
+from clearmargin.rules.value import FloatArray
 from clearmargin.tables.partitions import Block
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -38,15 +37,13 @@ _EPS = float(np.finfo(np.float64).eps)
 _USED = 0.99
 # How round the corner of |v| is; tilts are of order 1.
 _ROUND = 0.05
-# Steps on a sample, and on all rows, where the start is that of the sample.
-MOST_SAMPLE_STEPS, MOST_STEPS = 40, 6
 # Rows whose sums are made at a time.
 _CHUNK = 1 << 14
 # Beyond this the minimum runs away.
 _FARTHEST = 200.0
 
 
-class Tilt(NamedTuple):
+class LogisticMultipliers(NamedTuple):
     """Multipliers of a form: those of the heavier class are their costs times s(a + z'v)."""
 
     heavy: float
@@ -56,52 +53,52 @@ class Tilt(NamedTuple):
     scale: FloatArray
 
 
-class TiltSums(NamedTuple):
+class MultiplierSums(NamedTuple):
     """Sums over the rows of partitions."""
 
     light: FloatArray
-    tilted: FloatArray
+    weighted: FloatArray
     moments: FloatArray
     loss: float
     largest: float
 
     @classmethod
-    def together(cls, answers: list[TiltSums]) -> TiltSums:
+    def together(cls, answers: list[MultiplierSums]) -> MultiplierSums:
         """Add up the answers of partitions."""
-        light, tilted, moments, loss, largest = zip(*answers, strict=True)
+        light, weighted, moments, loss, largest = zip(*answers, strict=True)
         return cls(
             np.sum(light, axis=0),
-            np.sum(tilted, axis=0),
+            np.sum(weighted, axis=0),
             np.sum(moments, axis=0),
             math.fsum(loss),
             max(largest),
         )
 
 
-def tilt_sums(block: Block, view: View, tilt: Tilt) -> TiltSums:
+def multiplier_sums(block: Block, scaling: Any, trial: LogisticMultipliers) -> MultiplierSums:
     """Add up what a step needs of a block."""
-    rows = view.rows(block)
+    rows = scaling.rows(block)
     starts = range(0, max(1, len(rows.y)), _CHUNK)
-    found = [_chunk_sums(rows.take(slice(k, k + _CHUNK)), tilt) for k in starts]
-    return found[0] if len(found) == 1 else TiltSums.together(found)
+    found = [_chunk_sums(rows.take(slice(k, k + _CHUNK)), trial) for k in starts]
+    return found[0] if len(found) == 1 else MultiplierSums.together(found)
 
 
-def _chunk_sums(rows: Block, tilt: Tilt) -> TiltSums:
-    is_heavy = rows.y == tilt.heavy
+def _chunk_sums(rows: Block, trial: LogisticMultipliers) -> MultiplierSums:
+    is_heavy = rows.y == trial.heavy
     size = rows.X.shape[1] + 1
-    if not tilt.heavy:
+    if not trial.heavy:
         # All at their costs: the difference of the classes is all that matters.
-        Z = _standardised(rows, tilt)
+        Z = _standardised(rows, trial)
         signed = Z.T @ (rows.y * rows.cost)
         zero = np.zeros(size)
-        return TiltSums(signed, zero, np.zeros((size, size)), 0.0, 1.0)
+        return MultiplierSums(signed, zero, np.zeros((size, size)), 0.0, 1.0)
     light, heavy = rows.take(~is_heavy), rows.take(is_heavy)
-    Z = _standardised(heavy, tilt)
-    score = Z[:, 1:] @ tilt.v + tilt.a
+    Z = _standardised(heavy, trial)
+    score = Z[:, 1:] @ trial.v + trial.a
     share = expit(score)
     u = heavy.cost * share
-    return TiltSums(
-        _standardised(light, tilt).T @ light.cost,
+    return MultiplierSums(
+        _standardised(light, trial).T @ light.cost,
         Z.T @ u,
         (Z * (u * (1.0 - share))[:, None]).T @ Z,
         float(heavy.cost @ np.logaddexp(0.0, score)),
@@ -109,89 +106,76 @@ def _chunk_sums(rows: Block, tilt: Tilt) -> TiltSums:
     )
 
 
-def _standardised(rows: Block, tilt: Tilt) -> FloatArray:
+def _standardised(rows: Block, trial: LogisticMultipliers) -> FloatArray:
     """Return rows (1, z)."""
     Z = np.ones((len(rows.y), rows.X.shape[1] + 1))
-    np.subtract(rows.X, tilt.centre, out=Z[:, 1:])
-    Z[:, 1:] /= tilt.scale
+    np.subtract(rows.X, trial.centre, out=Z[:, 1:])
+    Z[:, 1:] /= trial.scale
     return Z
 
 
 def prove_zero(
-    ask: Callable[[Tilt], TiltSums],
-    tilt: Tilt,
-    problem: LPSVMData,
-    census: Census,
+    ask: Callable[[LogisticMultipliers], MultiplierSums],
+    start: LogisticMultipliers,
+    penalty: float,
+    costs: FloatArray,
+    n_rows: int,
     reach: FloatArray,
     most: int,
-) -> tuple[Tilt, bool]:
+) -> tuple[LogisticMultipliers, bool]:
     """Search multipliers that prove w = 0."""
-    allowed = _USED * problem.penalty / tilt.scale
-    step, least = np.zeros(len(tilt.v) + 1), math.inf
+    allowed = _USED * penalty / start.scale
+    step, least = np.zeros(len(start.v) + 1), math.inf
     for _ in range(most):
-        trial = tilt._replace(a=tilt.a + float(step[0]), v=tilt.v + step[1:])
+        trial = start._replace(a=start.a + float(step[0]), v=start.v + step[1:])
         sums = ask(trial)
-        if _is_proof(sums, trial, problem.penalty, census, reach):
+        if _is_proof(sums, trial, penalty, costs, n_rows, reach):
             return trial, True
-        if not tilt.heavy:
+        if not start.heavy:
             break
-        value = _value(sums, trial, allowed)
+        corner = np.sqrt(trial.v**2 + _ROUND**2)
+        linear = sums.light[0] * trial.a + float(sums.light[1:] @ trial.v)
+        value = float(sums.loss - linear + allowed @ corner)
         if value > least + 1e-12 * abs(least):
             step /= 2.0  # too far
             continue
-        tilt, least = trial, value
-        step = _newton_step(sums, tilt, allowed)
-        if not np.abs(tilt.v + step[1:]).max(initial=0.0) < _FARTHEST:
+        start, least = trial, value
+        # A step of Newton's method.
+        gradient = sums.weighted - sums.light
+        gradient[1:] += allowed * start.v / corner
+        matrix = sums.moments + np.diag(np.append(0.0, allowed * _ROUND**2 / corner**3))
+        # A ridge of rounding, for columns that are constant.
+        matrix += np.diag(1e-12 * matrix.diagonal() + 1e-300)
+        step = np.asarray(-np.linalg.lstsq(matrix, gradient)[0], dtype=np.float64)
+        if not np.abs(start.v + step[1:]).max(initial=0.0) < _FARTHEST:
             break
-    return tilt, False
-
-
-def _value(sums: TiltSums, tilt: Tilt, allowed: FloatArray) -> float:
-    corner = np.sqrt(tilt.v**2 + _ROUND**2)
-    linear = sums.light[0] * tilt.a + float(sums.light[1:] @ tilt.v)
-    return float(sums.loss - linear + allowed @ corner)
-
-
-def _newton_step(sums: TiltSums, tilt: Tilt, allowed: FloatArray) -> FloatArray:
-    corner = np.sqrt(tilt.v**2 + _ROUND**2)
-    gradient = sums.tilted - sums.light
-    gradient[1:] += allowed * tilt.v / corner
-    matrix = sums.moments + np.diag(np.append(0.0, allowed * _ROUND**2 / corner**3))
-    # A ridge of rounding, for columns that are constant.
-    matrix += np.diag(1e-12 * matrix.diagonal() + 1e-300)
-    return np.asarray(-np.linalg.lstsq(matrix, gradient)[0], dtype=np.float64)
+    return start, False
 
 
 def _is_proof(
-    sums: TiltSums, tilt: Tilt, penalty: float, census: Census, reach: FloatArray
+    sums: MultiplierSums,
+    trial: LogisticMultipliers,
+    penalty: float,
+    costs: FloatArray,
+    m: int,
+    reach: FloatArray,
 ) -> bool:
-    """Check the multipliers of a tilt, those of the heavier class scaled to balance, with bounds on all rounding."""
-    m, n = int(census.counts.sum()), len(reach)
-    costs = [float(c) for c in census.cost]
+    """Check multipliers, those of the heavier class scaled to balance, with bounds on all rounding."""
+    n = len(reach)
     # Magnitudes of z, and what rounding of z and of sums of m terms may add up to, relative to the costs.
-    size = (reach + np.abs(tilt.centre)) / tilt.scale
+    size = (reach + np.abs(trial.centre)) / trial.scale
     rounding = (m + n + 16) * _EPS
-    if not tilt.heavy:
-        slope, total, balance = sums.light[1:], sum(costs), sums.light[0]
+    if not trial.heavy:
+        slope, total, balance = sums.light[1:], float(costs[0]) + float(costs[1]), sums.light[0]
     else:
-        light, mass = costs[int(tilt.heavy < 0)], float(sums.tilted[0])
+        light, mass = float(costs[int(trial.heavy < 0)]), float(sums.weighted[0])
         if mass <= 0.0 or light <= 0.0:
             return False
         times = light / mass
         if times * sums.largest > 1.0 - 2.0 * rounding:
             return False
-        slope, total, balance = sums.light[1:] - times * sums.tilted[1:], 2.0 * light, 0.0
+        slope, total, balance = sums.light[1:] - times * sums.weighted[1:], 2.0 * light, 0.0
     # In units of x, where the centre counts as far as the classes are out of balance.
-    error = 4.0 * rounding * total * size * tilt.scale
-    moved = np.abs(slope) * tilt.scale + abs(balance) * np.abs(tilt.centre)
+    error = 4.0 * rounding * total * size * trial.scale
+    moved = np.abs(slope) * trial.scale + abs(balance) * np.abs(trial.centre)
     return bool((moved + error <= penalty).all())
-
-
-def zero_plane(problem: LPSVMData, census: Census, n_iter: int) -> LPSVMSolution:
-    """Return the plane without weights, where it is proved; of several intercepts the one nearest to zero."""
-    negative, positive = census.cost.tolist()
-    b, value = 0.0, negative + positive
-    if problem.fit_intercept and negative != positive:
-        b, value = (1.0, 2 * negative) if positive > negative else (-1.0, 2 * positive)
-    w = np.zeros(len(census.low))
-    return LPSVMSolution(w, b, np.zeros(0), value, value, 4.0 * _EPS, n_iter)
