@@ -203,7 +203,7 @@ class ExtractorComparison:
 
     def plot(self) -> list[Axes]:
         """Draw the figures side by side; see `clearmargin.plot.plot_extractors`."""
-        from clearmargin.compare.plot import plot_extractors
+        from clearmargin.plot.extractors import plot_extractors
 
         return plot_extractors(self)
 

@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.language.words import counted, number_text
+from clearmargin.plot.canvas import (
     VERBATIM,
     class_colours,
     fit_line,
@@ -17,9 +20,6 @@ from clearmargin.drawing.canvas import (
     strip_for_bars,
     wrap,
 )
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
-from clearmargin.language.words import counted, number_text
 from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard, ScoreLine
 from clearmargin.rules.rule import Label

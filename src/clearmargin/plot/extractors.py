@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     SMALL,
     VERBATIM,
     class_colours,
@@ -15,8 +17,6 @@ from clearmargin.drawing.canvas import (
     text_width,
     wrap,
 )
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

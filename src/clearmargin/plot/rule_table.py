@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.printer import Phrases, format_number
+from clearmargin.language.prose import percent, plain
+from clearmargin.plot.canvas import (
     SMALL,
     VERBATIM,
     class_colours,
@@ -21,10 +24,7 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.drawn_rules import drawn_range, rules_to_draw
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.printer import Phrases, format_number
-from clearmargin.language.prose import percent, plain
+from clearmargin.plot.drawn_rules import drawn_range, rules_to_draw
 from clearmargin.rules import Box, Interval, Rule, RuleSet, round_inwards
 
 if TYPE_CHECKING:

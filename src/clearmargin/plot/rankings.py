@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.lexer import quote
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     SMALL,
     VERBATIM,
     class_colours,
@@ -20,9 +23,6 @@ from clearmargin.drawing.canvas import (
     text_width,
     wrap,
 )
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.lexer import quote
-from clearmargin.language.prose import plain
 from clearmargin.rule_base.options import WholeNumber
 
 if TYPE_CHECKING:

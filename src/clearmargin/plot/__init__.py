@@ -4,18 +4,18 @@ Functions draw a value, into axes that are given or a new figure, and return the
 when something is drawn.
 """
 
-from clearmargin.advice.plot import AdviceDisplay, plot_advice
-from clearmargin.compare.plot import plot_extractors
-from clearmargin.drawing.coverage import plot_coverage
-from clearmargin.drawing.regions import plot_regions
-from clearmargin.drawing.rule_table import plot_rules
-from clearmargin.points.plot import plot_card, plot_points
-from clearmargin.rankings.plot import (
+from clearmargin.plot.advice import AdviceDisplay, plot_advice
+from clearmargin.plot.coverage import plot_coverage
+from clearmargin.plot.extractors import plot_extractors
+from clearmargin.plot.points import plot_card, plot_points
+from clearmargin.plot.rankings import (
     plot_leverage,
     plot_rank_histograms,
     plot_rank_roc,
 )
-from clearmargin.svm_trees.plot import plot_svm_tree
+from clearmargin.plot.regions import plot_regions
+from clearmargin.plot.rule_table import plot_rules
+from clearmargin.plot.trees import plot_svm_tree
 
 __all__ = [
     "AdviceDisplay",

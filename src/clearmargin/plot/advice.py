@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     VERBATIM,
     Extent,
     boundary_segments,
@@ -23,10 +25,8 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.drawn_rules import drawn_range, read_classes
-from clearmargin.drawing.regions import draw_points
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
+from clearmargin.plot.drawn_rules import drawn_range, read_classes
+from clearmargin.plot.regions import draw_points
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import FloatArray
 

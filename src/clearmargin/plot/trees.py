@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     SMALL,
     VERBATIM,
     class_colours,
@@ -15,8 +17,6 @@ from clearmargin.drawing.canvas import (
     size_of,
     wrap,
 )
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

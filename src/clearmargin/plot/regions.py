@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     VERBATIM,
     boundary_segments,
     class_colours,
@@ -21,9 +23,7 @@ from clearmargin.drawing.canvas import (
     title_of,
     wrap,
 )
-from clearmargin.drawing.drawn_rules import drawn_range, read_classes, rules_to_draw
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
+from clearmargin.plot.drawn_rules import drawn_range, read_classes, rules_to_draw
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearmargin.drawing.canvas import (
+from clearmargin.exceptions import InvalidValueError
+from clearmargin.language.prose import plain
+from clearmargin.plot.canvas import (
     VERBATIM,
     class_colours,
     fit_line,
@@ -14,9 +16,7 @@ from clearmargin.drawing.canvas import (
     share_text,
     size_of,
 )
-from clearmargin.drawing.drawn_rules import read_classes, rules_to_draw
-from clearmargin.exceptions import InvalidValueError
-from clearmargin.language.prose import plain
+from clearmargin.plot.drawn_rules import read_classes, rules_to_draw
 from clearmargin.rules import RuleSet
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import FloatArray
