@@ -9,6 +9,9 @@ from _pytest.doctest import DoctestItem
 
 # Read when SciPy is first imported: lets scikit-learn's checks of array inputs run instead of being skipped.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Workers share the processors; threads of BLAS that wait for each other would take them from the other tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +42,11 @@ def pytest_collection_finish(session):
     """What is loaded now lives to the end: to look through it again and again takes a tenth of the time of tests."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish(session):
+    """Libraries warn of what is left when the interpreter ends."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(config, items):

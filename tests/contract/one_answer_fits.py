@@ -1,6 +1,7 @@
 """Fit every estimator and print what it found, as JSON: run by `test_one_answer` under several processors.
 
-Called as ``python one_answer_fits.py TABLES ORDERS`` with an .npz file of tables and the number of row orders to try.
+Called as ``python one_answer_fits.py TABLES ORDER...`` with an .npz file of tables and the seeds of row orders to try;
+0 is the order of the file.
 """
 
 import json
@@ -156,7 +157,7 @@ def run(fits: dict[str, Callable[..., Answer]], X: np.ndarray, y: np.ndarray) ->
     return {name: fit(X, y) for name, fit in fits.items()}
 
 
-def main(tables: str, orders: int) -> None:
+def main(tables: str, *orders: int) -> None:
     warnings.simplefilter("ignore")
     with np.load(tables) as file:
         names = sorted({key.removesuffix("_X") for key in file if key.endswith("_X")})
@@ -164,11 +165,11 @@ def main(tables: str, orders: int) -> None:
     answers: dict[str, Any] = {}
     for name, (X, y) in loaded.items():
         answers[name] = {"rules": run(IN_ONE_ORDER, X, y), "close": run(CLOSE, X, y), "orders": []}
-        for seed in range(orders):
+        for seed in orders:
             order = np.random.default_rng(seed).permutation(len(X)) if seed else np.arange(len(X))
             answers[name]["orders"].append(run(IN_ANY_ORDER, X[order], y[order]))
     json.dump(answers, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -242,7 +242,7 @@ def least_score(region, coef, intercept):
 
 
 @pytest.mark.filterwarnings("ignore::clearmargin.exceptions.ClearmarginWarning")
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-4, 1.0]), st.sampled_from([None, "sqp"]))
 def test_advicesvc_proves_just_the_rules_that_hold_and_with_a_highs_that_lies_no_other(
     seed, size, refine

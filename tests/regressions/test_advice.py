@@ -42,7 +42,7 @@ def one_hot(n_rows, n_columns=68):
 @pytest.mark.parametrize("refine", [None, "translate", "slp", "sqp"])
 def test_weights_are_repetitions_in_refined_advice_too(refine):
     advice = "x15 >= 0.42 and x19 >= 0.79 => 0\nx18 >= 0.40 => 1"
-    model = AdviceSVC(advice, refine=refine, max_iter=20)
+    model = AdviceSVC(advice, refine=refine, max_iter=5)
     check_sample_weight_equivalence_on_dense_data("AdviceSVC", model)
 
 
